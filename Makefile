@@ -1,0 +1,37 @@
+# What a person or CI runs here. Needs make and Python 3.11 or later; the rest is set up in .venv.
+# Written for GNU make 3.81, which macOS has.
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo console test lint lock clean venv
+
+help: ## Say what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: venv ## Show the CPI at work on a simulated AWS
+	@$(BIN)/python -m testbed.demo
+
+console: venv ## Call the CPI by hand on a simulated AWS
+	@$(BIN)/python -m testbed.console
+
+test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
+	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+
+lint: venv ## Check style, format, types and the direction of imports
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports --no-logo
+
+lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versions
+	@PATH="$(BIN):$$PATH" sh scripts/lock $(LOCK_ARGS)
+
+clean: ## Remove .venv and all that tools left behind
+	rm -rf $(VENV) $(VENV).log build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The script itself sees what is missing or out of date; with nothing to do it is done at once.
+venv:
+	@PYTHON="$(PYTHON)" sh scripts/venv

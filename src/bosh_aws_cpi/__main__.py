@@ -1,0 +1,128 @@
+"""The executable: ``cpi CONFIG_PATH``, one request on stdin, one response on stdout.
+
+The only module that knows the process it runs in; joins the protocol and the cloud.
+"""
+
+import os
+import sys
+import time
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi import interrupts, log
+from bosh_aws_cpi.errors import BoshError, Unknown
+from bosh_aws_cpi.rpc import dispatch
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from bosh_aws_cpi.rpc.request import Request
+
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_CHUNK = 1 << 16
+
+
+class _AwsHost:
+    """The AWS CPI as the protocol sees it."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self._arguments = arguments
+        self._cloud: Cloud | None = None
+
+    def open(self, call: "Request") -> "Cloud":
+        from bosh_aws_cpi import config, config_file  # noqa: PLC0415 - a bad request needs neither
+        from bosh_aws_cpi.cpi.cloud import Cloud  # noqa: PLC0415
+
+        if len(self._arguments) != 1:
+            message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
+            raise Unknown(message)
+        document = config_file.read(self._arguments[0])
+        log.redact.learn(document)
+        settings = config.parse(document, call.context, os.environ)
+        log.set_level(settings.log_level)
+        self._cloud = Cloud(settings, call.contract)
+        return self._cloud
+
+    def verb(self, target: str) -> dispatch.Verb:
+        module, function = target.split(":")
+        verb: dispatch.Verb = getattr(import_module(f"bosh_aws_cpi.cpi.{module}"), function)
+        return verb
+
+    def translate(self, error: Exception) -> BoshError | None:
+        if "botocore" not in sys.modules:  # then it raised nothing either
+            return None
+        from bosh_aws_cpi.aws.errors import translate  # noqa: PLC0415
+
+        return translate(error)
+
+    def summary(self) -> str:
+        return self._cloud.tally.summary() if self._cloud else ""
+
+
+def main() -> int:
+    """Answer one request.
+
+    Returns:
+        0 when a response was written, also when it is an error; 1 when nobody takes it.
+    """
+    began = time.perf_counter()
+    interrupts.install()
+    output = _claim_stdout()
+    log.start()
+    host = _AwsHost(sys.argv[1:])
+    response = dispatch.answer(_read_all(), host, lambda: time.perf_counter() - began)
+    return _deliver(output, response)
+
+
+def _claim_stdout() -> int | None:
+    """Keep stdout for the response alone: whatever a library prints goes to stderr.
+
+    Returns:
+        The file descriptor for the response, not inherited by child processes, so that
+        none keeps it open; None when stdout is closed.
+    """
+    _fill_gap(_STDIN)
+    try:
+        output = os.dup(_STDOUT)
+    except OSError:
+        output = None
+    _fill_gap(_STDERR)
+    os.dup2(_STDERR, _STDOUT)
+    return output
+
+
+def _fill_gap(descriptor: int) -> None:
+    """A standard stream that is closed becomes /dev/null, so that no file gets its number."""
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        null = os.open(os.devnull, os.O_RDWR)
+        if null != descriptor:
+            os.dup2(null, descriptor)
+            os.close(null)
+
+
+def _read_all() -> bytes:
+    chunks = []
+    try:
+        while chunk := os.read(_STDIN, _CHUNK):
+            chunks.append(chunk)
+    except OSError as error:
+        log.logger.warning("Reading the request ended with: %s", error.strerror)
+    return b"".join(chunks)
+
+
+def _deliver(output: int | None, response: bytes) -> int:
+    try:
+        if output is None:
+            raise BrokenPipeError
+        rest = memoryview(response)
+        while rest:
+            rest = rest[os.write(output, rest) :]
+    except OSError:
+        log.logger.error("The caller is gone; nobody took the response: %s", response.decode())
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""AWS, one module per noun: functions of a client and values, that return `model` types."""

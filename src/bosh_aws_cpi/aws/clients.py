@@ -1,0 +1,158 @@
+"""The one place where AWS clients are made: credentials, endpoints, CA bundle, retries, logging."""
+
+import os
+import uuid
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from botocore.config import Config
+from botocore.credentials import (
+    AssumeRoleCredentialFetcher,
+    CredentialProvider,
+    CredentialResolver,
+    Credentials,
+    DeferredRefreshableCredentials,
+)
+from botocore.session import Session
+
+from bosh_aws_cpi.aws import wiretap
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.tally import Tally
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+    from bosh_aws_cpi.config import AwsConfig
+
+CONNECT_TIMEOUT = 10
+"""Seconds; the SDK's default of 60 would make a wrong endpoint look like a hang."""
+METADATA_ATTEMPTS = 10
+"""How often the instance profile's credentials are asked for before giving up."""
+METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
+
+
+class Clients:
+    """AWS clients for one call, each made when it is first asked for.
+
+    The shared files in ``~/.aws`` are not read: a CPI must do the same on the Director and
+    on an operator's laptop, whatever that has configured for other purposes.
+
+    Args:
+        config: The ``aws`` section.
+        tally: Counts the calls that the clients make.
+
+    Raises:
+        CloudError: ``BOSH_CA_CERT_FILE`` names a file that is not there.
+    """
+
+    def __init__(self, config: "AwsConfig", tally: Tally) -> None:
+        self._config = config
+        self._tally = tally
+        self._verify = _ca_bundle()
+        bypass_proxies_for_metadata()
+        self._session = self._with_role() if config.role_arn else self._with_source()
+
+    @cached_property
+    def ec2(self) -> "EC2Client":
+        """The EC2 client."""
+        client: EC2Client = self._make(self._session, "ec2")
+        return client
+
+    def _with_source(self) -> Session:
+        """A session with the credentials that ``credentials_source`` names."""
+        config = self._config
+        session = _session(config)
+        wiretap.install(session, self._tally)
+        if config.access_key_id and config.secret_access_key:
+            session.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
+        return session
+
+    def _with_role(self) -> Session:
+        """A session with an assumed role over the source's credentials; STS is asked at the first call."""
+        source = self._with_source()
+        credentials = source.get_credentials()
+        if credentials is None:
+            message = (
+                f"No AWS credentials found to assume the role '{self._config.role_arn}' with: "
+                "neither in the environment nor in the instance profile"
+            )
+            raise CloudError(message)
+        fetcher = AssumeRoleCredentialFetcher(
+            client_creator=partial(self._make, source),
+            source_credentials=credentials,
+            role_arn=str(self._config.role_arn),
+            extra_args={"RoleSessionName": f"rsn-{uuid.uuid4()}"},
+        )
+        session = _session(self._config)
+        wiretap.install(session, self._tally)
+        assumed = DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")
+        session.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
+        return session
+
+    def _make(self, session: Session, service: str, **credentials: Any) -> Any:  # noqa: ANN401 - typed by its users
+        return session.create_client(
+            service,
+            region_name=self._config.region,
+            endpoint_url=self._config.endpoints.get(service),
+            verify=self._verify,
+            config=Config(
+                retries={"mode": "standard", "total_max_attempts": self._config.max_retries + 1},
+                connect_timeout=CONNECT_TIMEOUT,
+                user_agent_extra="bosh-aws-cpi",
+                use_dualstack_endpoint=self._is_dualstack(service),
+            ),
+            **credentials,
+        )
+
+    def _is_dualstack(self, service: str) -> bool:
+        """A given endpoint is what it is: the SDK refuses one together with dual stack."""
+        given = self._config.endpoints.get(service) or os.environ.get("AWS_ENDPOINT_URL")
+        return self._config.dualstack and not (given or os.environ.get(f"AWS_ENDPOINT_URL_{service.upper()}"))
+
+
+class _Fixed(CredentialProvider):
+    """Provides credentials that were made elsewhere."""
+
+    METHOD = "assume-role"
+
+    def __init__(self, credentials: Credentials) -> None:
+        super().__init__()
+        self._credentials = credentials
+
+    def load(self) -> Credentials:
+        return self._credentials
+
+
+def _session(config: "AwsConfig") -> Session:
+    """A session that reads the environment and instance metadata (IMDSv2 only), no file."""
+    session = Session(session_vars={"profile": (None, None, None, None)})
+    for name, value in {
+        "config_file": os.devnull,
+        "credentials_file": os.devnull,
+        "region": config.region,
+        "metadata_service_num_attempts": METADATA_ATTEMPTS,
+        "ec2_metadata_v1_disabled": True,
+    }.items():
+        session.set_config_variable(name, value)
+    return session
+
+
+def _ca_bundle() -> str | None:
+    path = os.environ.get("BOSH_CA_CERT_FILE")
+    if path and not Path(path).is_file():
+        message = f"BOSH_CA_CERT_FILE names a file that is not there: '{path}'"
+        raise CloudError(message)
+    return path or None
+
+
+def bypass_proxies_for_metadata() -> None:
+    """Except instance metadata from every proxy: it answers for the machine that asks."""
+    override = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
+    hosts = [*METADATA_HOSTS, *filter(None, [urlsplit(override).hostname])]
+    known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if known.strip() == "*":
+        return
+    merged = ",".join(dict.fromkeys([*filter(None, known.split(",")), *hosts]))
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = merged

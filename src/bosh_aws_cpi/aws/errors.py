@@ -1,0 +1,137 @@
+"""What AWS's error codes mean to us: sets of codes, predicates, and the way to a typed error."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
+)
+
+from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMNotFound
+
+INSTANCE_MISSING: Final = frozenset({"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"})
+VOLUME_MISSING: Final = frozenset(
+    {"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidVolumeId.Malformed"}
+)
+IMAGE_MISSING: Final = frozenset(
+    {"InvalidAMIID.NotFound", "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"}
+)
+SNAPSHOT_MISSING: Final = frozenset({"InvalidSnapshot.NotFound", "InvalidSnapshotID.Malformed"})
+NIC_MISSING: Final = frozenset({"InvalidNetworkInterfaceID.NotFound", "InvalidNetworkInterfaceId.Malformed"})
+NIC_IN_USE: Final = frozenset({"InvalidNetworkInterface.InUse", "InvalidParameterValue"})
+"""DeleteNetworkInterface says the second while EC2 is still detaching the interface."""
+NOT_FOUND_YET: Final = frozenset(
+    {
+        "InvalidInstanceID.NotFound",
+        "InvalidVolume.NotFound",
+        "InvalidAMIID.NotFound",
+        "InvalidSnapshot.NotFound",
+        "InvalidNetworkInterfaceID.NotFound",
+        "InvalidID",
+    }
+)
+"""What CreateTags answers for a resource that was made a moment ago (eventual consistency)."""
+TAG_REFUSED: Final = frozenset({"TagLimitExceeded", "InvalidParameterValue"})
+NO_CAPACITY: Final = frozenset(
+    {
+        "InsufficientInstanceCapacity",
+        "InsufficientHostCapacity",
+        "InsufficientReservedInstanceCapacity",
+        "InsufficientCapacity",
+        "InsufficientFreeAddressesInSubnet",
+        "InternalError",
+        "InternalFailure",
+        "ServiceUnavailable",
+        "Unavailable",
+        "ServerInternal",
+    }
+)
+"""What RunInstances answers when AWS is short or at fault: the same call may succeed later."""
+THROTTLED: Final = frozenset(
+    {
+        "RequestLimitExceeded",
+        "Throttling",
+        "ThrottlingException",
+        "RequestThrottled",
+        "RequestThrottledException",
+    }
+)
+
+
+def code_of(error: BaseException | None) -> str:
+    """The AWS error code of an exception; empty for one that AWS did not answer."""
+    return str(error.response["Error"].get("Code", "")) if isinstance(error, ClientError) else ""
+
+
+def has_code(error: BaseException | None, codes: frozenset[str]) -> bool:
+    """Whether AWS answered one of these codes."""
+    return code_of(error) in codes
+
+
+def is_volume_missing(error: BaseException) -> bool:
+    """Whether a volume is not there. EC2 calls a malformed volume id an invalid parameter value."""
+    if has_code(error, VOLUME_MISSING):
+        return True
+    return code_of(error) == "InvalidParameterValue" and "Expected: 'vol-" in str(error)
+
+
+@contextmanager
+def naming_vm(vm_cid: str) -> Iterator[None]:
+    """Calls about one VM: an unknown or malformed id becomes VMNotFound.
+
+    Raises:
+        VMNotFound: EC2 does not know the instance.
+    """
+    try:
+        yield
+    except ClientError as error:
+        if has_code(error, INSTANCE_MISSING):
+            raise VMNotFound(vm_cid) from error
+        raise
+
+
+@contextmanager
+def naming_disk(disk_cid: str) -> Iterator[None]:
+    """Calls about one disk: an unknown or malformed id becomes DiskNotFound.
+
+    Raises:
+        DiskNotFound: EC2 does not know the volume.
+    """
+    try:
+        yield
+    except ClientError as error:
+        if is_volume_missing(error):
+            raise DiskNotFound(disk_cid) from error
+        raise
+
+
+def described(error: Exception) -> str:
+    """What AWS said: operation, code, message and request id on one line."""
+    if isinstance(error, ClientError):
+        detail = error.response["Error"]
+        request_id = error.response.get("ResponseMetadata", {}).get("RequestId", "none")
+        said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
+        return f"{error.operation_name} failed with {said} (request id {request_id})"
+    return f"{type(error).__name__}: {error}"
+
+
+def translate(error: Exception) -> BoshError | None:
+    """A typed error for whatever the AWS SDK raised.
+
+    Returns:
+        The error for the caller; None when it is not the SDK's.
+    """
+    if isinstance(error, ClientError):
+        return CloudError(described(error))
+    if isinstance(error, NoCredentialsError | PartialCredentialsError):
+        return CloudError(
+            "No AWS credentials found: credentials_source env_or_profile looks in the environment "
+            f"(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. {described(error)}"
+        )
+    if isinstance(error, BotoCoreError):
+        return CloudError(f"AWS could not be called: {described(error)}")
+    return None

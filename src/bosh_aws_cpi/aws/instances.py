@@ -1,0 +1,194 @@
+"""EC2 instances: run, look at, reboot, terminate."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.errors import (
+    INSTANCE_MISSING,
+    NO_CAPACITY,
+    THROTTLED,
+    described,
+    has_code,
+    naming_vm,
+)
+from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance, Json
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import InstanceTypeDef
+
+
+def run(client: "EC2Client", arguments: Json) -> Instance:
+    """RunInstances for one instance.
+
+    Args:
+        client: The EC2 client.
+        arguments: All of RunInstances' arguments but the counts.
+
+    Raises:
+        VMCreationFailed: AWS is short of what was asked for, or at fault; retriable.
+    """
+    try:
+        answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
+    except client.exceptions.ClientError as error:
+        if has_code(error, NO_CAPACITY | THROTTLED):
+            raise VMCreationFailed(described(error), ok_to_retry=True) from error
+        raise
+    return _instance(answer["Instances"][0])
+
+
+def find(client: "EC2Client", vm_cid: str) -> Instance:
+    """DescribeInstances for one instance, terminated ones too.
+
+    Raises:
+        VMNotFound: EC2 does not know it.
+    """
+    with naming_vm(vm_cid):
+        answer = client.describe_instances(InstanceIds=[vm_cid])
+    found = [entry for reservation in answer["Reservations"] for entry in reservation["Instances"]]
+    if not found:
+        raise VMNotFound(vm_cid)
+    return _instance(found[0])
+
+
+def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
+    """DescribeInstances for one instance that EC2 has not ended.
+
+    Raises:
+        VMNotFound: EC2 does not know it, or it is terminated.
+    """
+    instance = find(client, vm_cid)
+    if instance.is_gone:
+        raise VMNotFound(vm_cid)
+    return instance
+
+
+def wait_until_running(client: "EC2Client", vm_cid: str) -> Instance:
+    """Wait for a new instance to run.
+
+    Raises:
+        VMCreationFailed: It does not run in time, or EC2 ended it. Retriable, unless EC2's
+            reason starts with "Client.", which is on the caller's side.
+    """
+
+    def probe() -> Instance:
+        try:
+            instance = find(client, vm_cid)
+        except VMNotFound:  # eventual consistency: RunInstances has answered with this id
+            raise timing.NotYet("not to be seen yet") from None
+        if instance.state == "running":
+            return instance
+        if instance.is_ending:
+            raise _ended(instance)
+        raise timing.NotYet(instance.state)
+
+    timed_out = partial(VMCreationFailed, ok_to_retry=True)
+    return timing.until(timing.INSTANCE_RUNNING, f"instance '{vm_cid}' to run", probe, timed_out)
+
+
+def terminate(client: "EC2Client", vm_cid: str) -> None:
+    """TerminateInstances for one instance; an instance that is terminated already is fine.
+
+    Raises:
+        VMNotFound: EC2 does not know it.
+    """
+    with naming_vm(vm_cid):
+        client.terminate_instances(InstanceIds=[vm_cid])
+
+
+def wait_until_terminated(client: "EC2Client", vm_cid: str) -> None:
+    """Wait until EC2 has ended an instance and so let go of its volumes and interfaces.
+
+    Raises:
+        CloudError: It takes too long: the deletion is not certain.
+    """
+
+    def probe() -> None:
+        try:
+            instance = find(client, vm_cid)
+        except VMNotFound:
+            return
+        if not instance.is_gone:
+            raise timing.NotYet(instance.state)
+
+    timing.until(timing.INSTANCE_TERMINATED, f"instance '{vm_cid}' to be terminated", probe)
+
+
+def reboot(client: "EC2Client", vm_cid: str) -> None:
+    """RebootInstances, or StartInstances for one that is stopped; does not wait for the guest.
+
+    Raises:
+        VMNotFound: EC2 does not know it, or it is terminated.
+        CloudError: It is stopping and takes too long.
+    """
+    instance = find_alive(client, vm_cid)
+    if instance.state == "stopping":
+        _wait_until_stopped(client, vm_cid)
+    with naming_vm(vm_cid):
+        if instance.state in {"stopping", "stopped"}:
+            logger.info("Instance '%s' was %s: starting it", vm_cid, instance.state)
+            client.start_instances(InstanceIds=[vm_cid])
+        else:
+            client.reboot_instances(InstanceIds=[vm_cid])
+
+
+def discard(client: "EC2Client", vm_cid: str) -> None:
+    """Remove an instance that must not be: terminate it and wait until it has ended.
+
+    Raises:
+        CloudError: That is not certain.
+    """
+    logger.info("Removing instance '%s'", vm_cid)
+    try:
+        terminate(client, vm_cid)
+    except VMNotFound:
+        # It was made a moment ago, so it is rather not to be seen yet than gone.
+        timing.patiently(
+            timing.TAGGABLE,
+            f"instance '{vm_cid}' to be seen",
+            INSTANCE_MISSING,
+            lambda: client.terminate_instances(InstanceIds=[vm_cid]),
+        )
+    wait_until_terminated(client, vm_cid)
+
+
+def _wait_until_stopped(client: "EC2Client", vm_cid: str) -> None:
+    def probe() -> None:
+        state = find_alive(client, vm_cid).state
+        if state != "stopped":
+            raise timing.NotYet(state)
+
+    timing.until(timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be stopped", probe)
+
+
+def _ended(instance: Instance) -> VMCreationFailed:
+    reason = instance.state_reason or "no reason given"
+    message = f"EC2 ended instance '{instance.vm_cid}' before it ran: {reason}"
+    return VMCreationFailed(message, ok_to_retry=not reason.startswith("Client."))
+
+
+def _instance(entry: "InstanceTypeDef") -> Instance:
+    return Instance(
+        vm_cid=entry["InstanceId"],
+        state=entry["State"]["Name"],
+        instance_type=entry["InstanceType"],
+        availability_zone=entry.get("Placement", {}).get("AvailabilityZone", ""),
+        devices={
+            device["DeviceName"]: device["Ebs"]["VolumeId"]
+            for device in entry.get("BlockDeviceMappings", [])
+            if "Ebs" in device
+        },
+        nic_attachments={
+            nic["NetworkInterfaceId"]: nic["Attachment"]["AttachmentId"]
+            for nic in entry.get("NetworkInterfaces", [])
+            if "Attachment" in nic
+        },
+        state_reason=_reason(entry.get("StateReason")),
+    )
+
+
+def _reason(reason: Any) -> str | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
+    return f"{reason.get('Code')}: {reason.get('Message')}" if reason else None

@@ -1,0 +1,77 @@
+"""Subnets and security groups."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Subnet
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+
+def subnets(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]:
+    """DescribeSubnets, by id.
+
+    Raises:
+        CloudError: EC2 does not know one of them.
+    """
+    wanted = sorted(set(subnet_ids))
+    answer = client.describe_subnets(Filters=[{"Name": "subnet-id", "Values": wanted}])
+    found = {
+        entry["SubnetId"]: Subnet(entry["SubnetId"], entry["VpcId"], entry["AvailabilityZone"])
+        for entry in answer["Subnets"]
+    }
+    missing = [subnet_id for subnet_id in wanted if subnet_id not in found]
+    if missing:
+        message = f"Subnet not found: {', '.join(missing)}. Check the networks' cloud_properties.subnet"
+        raise CloudError(message)
+    return found
+
+
+def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -> dict[str, str]:
+    """Look names of security groups up in a VPC, all in one DescribeSecurityGroups.
+
+    Returns:
+        The group's id by name.
+
+    Raises:
+        CloudError: A name has no group, or more than one.
+    """
+    pages = client.get_paginator("describe_security_groups").paginate(
+        Filters=[
+            {"Name": "vpc-id", "Values": [vpc_id]},
+            {"Name": "group-name", "Values": sorted(set(names))},
+        ]
+    )
+    found = [(group["GroupName"], group["GroupId"]) for page in pages for group in page["SecurityGroups"]]
+    return {name: _only(name, [group_id for known, group_id in found if known == name]) for name in names}
+
+
+def ordinary_zones(client: "EC2Client") -> list[str]:
+    """The region's availability zones that any disk may be made in: no Local or Wavelength Zones.
+
+    Raises:
+        CloudError: There is none.
+    """
+    answer = client.describe_availability_zones(
+        Filters=[
+            {"Name": "state", "Values": ["available"]},
+            {"Name": "zone-type", "Values": ["availability-zone"]},
+        ]
+    )
+    zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
+    if not zones:
+        message = "The region has no available availability zone to make the disk in"
+        raise CloudError(message)
+    return zones
+
+
+def _only(name: str, group_ids: list[str]) -> str:
+    if not group_ids:
+        message = f"Security group not found with name '{name}'"
+        raise CloudError(message)
+    if len(group_ids) > 1:
+        message = f"Found multiple matching security groups with name '{name}': {', '.join(group_ids)}"
+        raise CloudError(message)
+    return group_ids[0]

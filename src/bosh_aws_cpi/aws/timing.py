@@ -1,0 +1,128 @@
+"""All waiting and retrying of the program: one table of policies, two ways to use them.
+
+The SDK's own waiters are not used: they poll every 15 seconds. Ours ask again after half
+a second and back off to a bound, with jitter, so that a hundred calls at once don't ask
+in step.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import tenacity
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws.errors import THROTTLED, code_of, has_code
+from bosh_aws_cpi.errors import BoshError, CloudError
+from bosh_aws_cpi.log import logger
+
+Result = TypeVar("Result")
+
+FIRST_PAUSE: Final = 0.5
+GROWTH: Final = 1.3
+JITTER: Final = 0.25
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How long something may take, in seconds, and how far apart the last questions are."""
+
+    seconds: float
+    longest_pause: float = 5.0
+
+
+INSTANCE_RUNNING: Final = Policy(600)
+INSTANCE_STOPPED: Final = Policy(600)
+INSTANCE_TERMINATED: Final = Policy(900)
+NIC_AVAILABLE: Final = Policy(120)
+NIC_RELEASED: Final = Policy(180)
+ADDRESS_RELEASED: Final = Policy(600)
+VOLUME_AVAILABLE: Final = Policy(600)
+VOLUME_ATTACHED: Final = Policy(600)
+VOLUME_DETACHED: Final = Policy(600)
+VOLUME_DELETED: Final = Policy(600)
+VOLUME_RELEASED: Final = Policy(600, longest_pause=15)
+"""VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
+INSTANCE_READY_TO_ATTACH: Final = Policy(60)
+"""IncorrectState of AttachVolume, about 15 tries."""
+IMAGE_AVAILABLE: Final = Policy(3600, longest_pause=15)
+IMAGE_GONE: Final = Policy(300)
+SNAPSHOT_RELEASED: Final = Policy(300)
+TAGGABLE: Final = Policy(30)
+AT_ONCE: Final = Policy(0)
+"""One attempt."""
+
+
+class NotYet(Exception):
+    """The state that is waited for is not reached; the message says which one is."""
+
+
+def until(
+    policy: Policy,
+    what: str,
+    probe: Callable[[], Result],
+    timed_out: Callable[[str], BoshError] = CloudError,
+) -> Result:
+    """Ask again and again until the probe answers.
+
+    Args:
+        policy: How long, and how often.
+        what: What is waited for, for the log and the error: "volume 'vol-1' to be available".
+        probe: Returns when the state is reached, raises NotYet while it is not, and any
+            other error to end the wait at once. Throttling counts as not yet.
+        timed_out: Makes the error when the time is over.
+
+    Returns:
+        What the probe returned.
+
+    Raises:
+        CloudError: The time is over, or what ``timed_out`` makes instead.
+    """
+    try:
+        return _retrying(policy, what, _is_not_yet)(probe)
+    except NotYet as last:
+        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {last}"
+        raise timed_out(message) from None
+
+
+def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[], Result]) -> Result:
+    """Repeat a call while AWS answers one of the codes.
+
+    Args:
+        policy: How long, and how often.
+        what: What is attempted, for the log.
+        codes: AWS error codes that pass by themselves.
+        call: The call; it must be safe to repeat.
+
+    Returns:
+        What the call returned. When the time is over its last error is raised.
+    """
+    return _retrying(policy, what, lambda error: has_code(error, codes))(call)
+
+
+def _retrying(policy: Policy, what: str, is_passing: Callable[[BaseException], bool]) -> tenacity.Retrying:
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception(is_passing),
+        wait=tenacity.wait_exponential_jitter(
+            initial=FIRST_PAUSE, max=policy.longest_pause, exp_base=GROWTH, jitter=JITTER
+        ),
+        stop=tenacity.stop_after_delay(policy.seconds),
+        sleep=_pause,
+        before_sleep=lambda state: _log_pause(what, state),
+        reraise=True,
+    )
+
+
+def _is_not_yet(error: BaseException) -> bool:
+    return isinstance(error, NotYet) or has_code(error, THROTTLED)
+
+
+def _log_pause(what: str, state: tenacity.RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    logger.debug("Waiting for %s: %s", what, code_of(error) or error)
+
+
+def _pause(seconds: float) -> None:
+    interrupts.check()
+    time.sleep(seconds)

@@ -1,0 +1,207 @@
+"""EBS volumes: make, look at, attach, detach, delete."""
+
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.errors import code_of, is_volume_missing, naming_disk, naming_vm
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
+from bosh_aws_cpi.model import Json, Volume
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import VolumeTypeDef
+
+_IN_USE = frozenset({"VolumeInUse"})
+_NOT_READY = frozenset({"IncorrectState"})
+
+
+def create(client: "EC2Client", arguments: Json) -> str:
+    """CreateVolume.
+
+    Returns:
+        The volume's id; it is not available yet.
+    """
+    return client.create_volume(**arguments)["VolumeId"]
+
+
+def find(client: "EC2Client", disk_cid: str) -> Volume:
+    """DescribeVolumes for one volume.
+
+    Raises:
+        DiskNotFound: EC2 does not know it.
+    """
+    return find_all(client, [disk_cid])[0]
+
+
+def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
+    """DescribeVolumes, in the order asked for; repeated ids are answered once each.
+
+    Raises:
+        DiskNotFound: EC2 does not know one of them; the first one missing is named.
+    """
+    try:
+        answer = client.describe_volumes(VolumeIds=sorted(set(disk_cids)))
+    except client.exceptions.ClientError as error:
+        if not is_volume_missing(error):
+            raise
+        named = [cid for cid in disk_cids if f"'{cid}'" in str(error) or f"({cid})" in str(error)]
+        raise DiskNotFound((named or disk_cids)[0]) from error
+    found = {entry["VolumeId"]: _volume(entry) for entry in answer["Volumes"]}
+    for disk_cid in disk_cids:
+        if disk_cid not in found:
+            raise DiskNotFound(disk_cid)
+    return [found[disk_cid] for disk_cid in disk_cids]
+
+
+def wait_until_available(client: "EC2Client", disk_cid: str) -> None:
+    """Wait for a new volume to be usable.
+
+    Raises:
+        CloudError: EBS reports an error for it (a key that can't be used, mostly), or it
+            takes too long.
+    """
+
+    def probe() -> None:
+        try:
+            volume = find(client, disk_cid)
+        except DiskNotFound:  # eventual consistency: CreateVolume has answered with this id
+            raise timing.NotYet("not to be seen yet") from None
+        if volume.state == "error":
+            message = (
+                f"EBS could not make volume '{disk_cid}': it is in state error. "
+                "For an encrypted disk, check that its KMS key exists, is enabled and may be used"
+            )
+            raise CloudError(message)
+        if volume.state != "available":
+            raise timing.NotYet(volume.state)
+
+    timing.until(timing.VOLUME_AVAILABLE, f"volume '{disk_cid}' to be available", probe)
+
+
+def delete(client: "EC2Client", disk_cid: str) -> None:
+    """DeleteVolume, repeated while EBS still holds the volume for a VM that was just deleted.
+
+    Raises:
+        DiskNotFound: EC2 does not know it.
+    """
+    with naming_disk(disk_cid):
+        timing.patiently(
+            timing.VOLUME_RELEASED,
+            f"volume '{disk_cid}' to be released",
+            _IN_USE,
+            lambda: client.delete_volume(VolumeId=disk_cid),
+        )
+
+
+def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
+    """Wait until a volume is gone.
+
+    Raises:
+        CloudError: It takes too long: the deletion is not certain.
+    """
+
+    def probe() -> None:
+        try:
+            volume = find(client, disk_cid)
+        except DiskNotFound:
+            return
+        if volume.state != "deleted":
+            raise timing.NotYet(volume.state)
+
+    timing.until(timing.VOLUME_DELETED, f"volume '{disk_cid}' to be deleted", probe)
+
+
+def discard(client: "EC2Client", disk_cid: str) -> None:
+    """Remove a volume that must not be.
+
+    Raises:
+        CloudError: That is not certain.
+    """
+    delete(client, disk_cid)
+    wait_until_deleted(client, disk_cid)
+
+
+def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> None:
+    """AttachVolume, repeated while the VM is not ready or another VM still holds the volume.
+
+    Raises:
+        DiskNotFound: EC2 does not know the volume.
+        VMNotFound: EC2 does not know the instance.
+    """
+
+    def call() -> None:
+        client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name)
+
+    def once_ready() -> None:
+        what = f"instance '{vm_cid}' to take volume '{disk_cid}'"
+        timing.patiently(timing.INSTANCE_READY_TO_ATTACH, what, _NOT_READY, call)
+
+    with naming_disk(disk_cid), naming_vm(vm_cid):
+        what = f"volume '{disk_cid}' to be released"
+        timing.patiently(timing.VOLUME_RELEASED, what, _IN_USE, once_ready)
+
+
+def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
+    """Wait until a volume is attached to an instance.
+
+    Raises:
+        CloudError: It takes too long.
+        DiskNotFound: The volume went away.
+    """
+
+    def probe() -> None:
+        state, _ = find(client, disk_cid).attachments.get(vm_cid, ("not attached", ""))
+        if state != "attached":
+            raise timing.NotYet(state)
+
+    timing.until(timing.VOLUME_ATTACHED, f"volume '{disk_cid}' to be attached to instance '{vm_cid}'", probe)
+
+
+def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
+    """DetachVolume.
+
+    Raises:
+        DiskNotAttached: It is not attached to that instance.
+        DiskNotFound: EC2 does not know the volume.
+        VMNotFound: EC2 does not know the instance.
+    """
+    with naming_disk(disk_cid), naming_vm(vm_cid):
+        try:
+            client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
+        except client.exceptions.ClientError as error:
+            if code_of(error) in {"IncorrectState", "InvalidAttachment.NotFound"}:
+                raise DiskNotAttached(disk_cid, vm_cid) from error
+            raise
+
+
+def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
+    """Wait until a volume is no longer attached to an instance; one that is gone isn't.
+
+    Raises:
+        CloudError: It takes too long. The guest may still have it mounted.
+    """
+
+    def probe() -> None:
+        try:
+            attachments = find(client, disk_cid).attachments
+        except DiskNotFound:
+            return
+        if vm_cid in attachments:
+            raise timing.NotYet(attachments[vm_cid][0])
+
+    timing.until(
+        timing.VOLUME_DETACHED, f"volume '{disk_cid}' to be detached from instance '{vm_cid}'", probe
+    )
+
+
+def _volume(entry: "VolumeTypeDef") -> Volume:
+    return Volume(
+        disk_cid=entry["VolumeId"],
+        state=entry["State"],
+        availability_zone=entry["AvailabilityZone"],
+        attachments={
+            attachment["InstanceId"]: (attachment["State"], attachment.get("Device", ""))
+            for attachment in entry.get("Attachments", [])
+            if attachment.get("State") != "detached" and "InstanceId" in attachment
+        },
+    )

@@ -1,0 +1,292 @@
+"""The configuration: ``cpi.json`` with the request's context merged over its ``aws`` section.
+
+Pure: the file is read in `config_file`, and nothing here talks to AWS.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, InvalidCall, Unknown
+from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.log import LEVELS
+from bosh_aws_cpi.model import Encryption, Json
+
+MAX_API_VERSION = 3
+"""The newest contract version that `info` announces."""
+
+CredentialsSource = Literal["static", "env_or_profile"]
+
+_STRINGS = (
+    "region",
+    "ec2_endpoint",
+    "elb_endpoint",
+    "sts_endpoint",
+    "ebs_endpoint",
+    "access_key_id",
+    "secret_access_key",
+    "session_token",
+    "role_arn",
+    "default_key_name",
+    "default_iam_instance_profile",
+    "kms_key_arn",
+)
+_EC2_HOST = re.compile(r"^(?:[a-z]+://)?ec2\.([a-z0-9-]+)\.")
+
+
+@dataclass(frozen=True)
+class AwsConfig:
+    """The ``aws`` section. Endpoints carry a scheme; None means the SDK's own resolution."""
+
+    max_retries: int
+    region: str
+    endpoints: Mapping[str, str]
+    """Endpoint URL by botocore's service name."""
+    dualstack: bool
+    credentials_source: CredentialsSource
+    access_key_id: str | None = field(repr=False)
+    secret_access_key: str | None = field(repr=False)
+    session_token: str | None = field(repr=False)
+    role_arn: str | None
+    default_key_name: str | None
+    default_iam_instance_profile: str | None
+    default_security_groups: Sequence[str]
+    encryption: Encryption
+    metadata_options: Json
+    stemcell: Json
+    fast_path_delete: bool
+    enable_describe_instance_types: bool
+
+
+@dataclass(frozen=True)
+class RegistryConfig:
+    """Where the registry is. The URL may hold a password of its own, which is not used for it."""
+
+    endpoint: str = field(repr=False)
+    user: str | None
+    password: str | None = field(repr=False)
+
+
+@dataclass(frozen=True)
+class CpiConfig:
+    """All that a call needs to know before it talks to AWS."""
+
+    aws: AwsConfig
+    agent: Json = field(repr=False)
+    """Goes into every VM's agent settings as it is."""
+    registry: RegistryConfig | None
+    supported_api_version: int
+    """What `info` says; a request may ask for more."""
+    log_level: str
+    stemcell: object
+    """``vm.stemcell.api_version`` of the context as it came; see `stemcell_api_version`."""
+
+
+def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiConfig:
+    """Make the configuration of one call.
+
+    Args:
+        document: The configuration file's content.
+        context: The request's context, merged over ``aws``, key by key.
+        environ: The process's environment; only AWS_REGION is read.
+
+    Raises:
+        Unknown: ``cloud.properties`` is not there.
+        InvalidCall: The ``aws`` section does not validate; the message names the keys.
+    """
+    properties = cloud_properties(document)
+    merged = {**_section(properties, "aws"), **context}
+    debug = _section(_section(properties, "debug"), "cpi", "debug:cpi")
+    return CpiConfig(
+        aws=_aws(merged, environ),
+        agent=_section(properties, "agent"),
+        registry=_registry(_section(properties, "registry")),
+        supported_api_version=_supported_api_version(debug),
+        log_level=_log_level(debug),
+        stemcell=_stemcell_version(merged),
+    )
+
+
+def cloud_properties(document: object) -> Json:
+    """The part of the configuration file that counts.
+
+    Raises:
+        Unknown: It is not there.
+    """
+    cloud = document.get("cloud") if isinstance(document, dict) else None
+    properties = cloud.get("properties") if isinstance(cloud, dict) else None
+    if not isinstance(properties, dict):
+        message = "Could not find cloud properties in the configuration"
+        raise Unknown(message)
+    return properties
+
+
+def stemcell_api_version(value: object) -> int:
+    """Check the version of the stemcell that the caller named.
+
+    Raises:
+        CPIAPIVersionNotSupported: It is null or no positive integer.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        shown = "" if value is None else value
+        message = f"Stemcell API version '{shown}' is not supported."
+        raise CPIAPIVersionNotSupported(message)
+    return value
+
+
+def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
+    _check_required(merged, environ)
+    source = _credentials_source(merged)
+    for key in _STRINGS:
+        _string(merged, key)
+    max_retries = merged["max_retries"]
+    if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
+        raise _wrong_type("aws:max_retries", "a whole number, 0 or more", max_retries)
+    return AwsConfig(
+        max_retries=max_retries,
+        region=_region(merged, environ) or "",
+        endpoints=_endpoints(merged),
+        dualstack=_is_true(merged.get("dualstack")),
+        credentials_source=source,
+        access_key_id=_string(merged, "access_key_id"),
+        secret_access_key=_string(merged, "secret_access_key"),
+        session_token=_string(merged, "session_token"),
+        role_arn=_string(merged, "role_arn"),
+        default_key_name=_string(merged, "default_key_name"),
+        default_iam_instance_profile=_string(merged, "default_iam_instance_profile"),
+        default_security_groups=_strings(merged, "default_security_groups"),
+        encryption=Encryption(_is_true(merged.get("encrypted")), _string(merged, "kms_key_arn")),
+        metadata_options=_section(merged, "metadata_options", "aws:metadata_options"),
+        stemcell=_section(merged, "stemcell", "aws:stemcell"),
+        fast_path_delete=_is_true(merged.get("fast_path_delete")),
+        enable_describe_instance_types=_is_true(merged.get("enable_describe_instance_types", True)),
+    )
+
+
+def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
+    missing = []
+    if merged.get("max_retries") is None:
+        missing.append("aws:max_retries")
+    if not _region(merged, environ):
+        missing.append("aws:region, or aws:ec2_endpoint and aws:elb_endpoint")
+    if missing:
+        message = f"missing configuration parameters > {', '.join(missing)}"
+        raise invalid(message)
+
+
+def _credentials_source(merged: Json) -> CredentialsSource:
+    source = merged.get("credentials_source") or "static"
+    keys = [_string(merged, key) for key in ("access_key_id", "secret_access_key")]
+    if source == "static":
+        if not all(keys):
+            message = "Must use access_key_id and secret_access_key with static credentials_source"
+            raise invalid(message)
+        return "static"
+    if source == "env_or_profile":
+        if any(keys):
+            message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
+            raise invalid(message)
+        return "env_or_profile"
+    message = f"Unknown credentials_source {source}"
+    raise invalid(message)
+
+
+def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
+    """The region, for signing too: with both endpoints and no region, from what else says it."""
+    region = _string(merged, "region")
+    ec2_endpoint = _string(merged, "ec2_endpoint")
+    if region or not (ec2_endpoint and _string(merged, "elb_endpoint")):
+        return region
+    host = _EC2_HOST.match(ec2_endpoint)
+    return environ.get("AWS_REGION") or (host.group(1) if host else None)
+
+
+def _endpoints(merged: Json) -> dict[str, str]:
+    keys = {
+        "ec2": "ec2_endpoint",
+        "elb": "elb_endpoint",
+        "elbv2": "elb_endpoint",
+        "sts": "sts_endpoint",
+        "ebs": "ebs_endpoint",
+    }
+    given = {service: _string(merged, key) for service, key in keys.items()}
+    return {service: with_scheme(url, "https") for service, url in given.items() if url}
+
+
+def with_scheme(endpoint: str, scheme: str) -> str:
+    """An endpoint as a URL: the scheme is put before one that has none."""
+    return endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+
+
+def _registry(section: Json) -> RegistryConfig | None:
+    endpoint = _string(section, "endpoint", "registry")
+    if not endpoint:
+        return None
+    return RegistryConfig(
+        endpoint=endpoint,
+        user=_string(section, "user", "registry"),
+        password=_string(section, "password", "registry"),
+    )
+
+
+def _supported_api_version(debug: Json) -> int:
+    version = debug.get("api_version")
+    if version is None:
+        return MAX_API_VERSION
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise _wrong_type("debug:cpi:api_version", "1, 2 or 3", version)
+    return min(version, MAX_API_VERSION)
+
+
+def _log_level(debug: Json) -> str:
+    level = debug.get("log_level") or "info"
+    if not isinstance(level, str) or level not in LEVELS:
+        raise _wrong_type("debug:cpi:log_level", f"one of {', '.join(LEVELS)}", level)
+    return level
+
+
+def _stemcell_version(merged: Json) -> object:
+    vm = merged.get("vm")
+    stemcell = vm.get("stemcell") if isinstance(vm, dict) else None
+    return stemcell.get("api_version", 1) if isinstance(stemcell, dict) else 1
+
+
+def _section(parent: Json, key: str, path: str | None = None) -> Json:
+    section = parent.get(key)
+    if section is None:
+        return {}
+    if not isinstance(section, dict):
+        raise _wrong_type(path or key, "an object", section)
+    return section
+
+
+def _string(section: Json, key: str, path: str = "aws") -> str | None:
+    """A string, or None for one that is absent, null or empty."""
+    value = section.get(key)
+    if value is not None and not isinstance(value, str):
+        raise _wrong_type(f"{path}:{key}", "a string", value)
+    return value or None
+
+
+def _strings(section: Json, key: str) -> list[str]:
+    value = section.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise _wrong_type(f"aws:{key}", "a list of strings", value)
+    return value
+
+
+def _is_true(value: object) -> bool:
+    """Truth as the Ruby CPI has it: only null and false are false."""
+    return value is not None and value is not False
+
+
+def _wrong_type(path: str, expected: str, value: Any) -> InvalidCall:  # noqa: ANN401 - JSON is what it is
+    return invalid(f"configuration parameter {path} must be {expected}, got {type_name(value)}")
+
+
+def invalid(message: str) -> InvalidCall:
+    """An argument error in the words that callers know."""
+    return InvalidCall(f"Arguments are not correct, details: '{message}'")

@@ -1,0 +1,1 @@
+"""The verbs, by BOSH noun. Each reads as parse, gather, plan, apply."""

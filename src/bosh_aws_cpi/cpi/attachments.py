@@ -1,0 +1,73 @@
+"""attach_disk and detach_disk: AWS first, the registry afterwards, so that a repeated call can finish."""
+
+from bosh_aws_cpi.aws import instance_types, instances, volumes
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.errors import DiskNotAttached, DiskNotFound
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts
+from bosh_aws_cpi.plan import device_names
+from bosh_aws_cpi.plan.instance_types import static_facts
+
+
+def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
+    """Attach the disk and say where the guest finds it (contract: attach_disk).
+
+    A disk that is attached to that VM already is attached: the call may be a repetition.
+
+    Returns:
+        The device path.
+
+    Raises:
+        VMNotFound: EC2 does not know the VM, or it is terminated.
+        DiskNotFound: EC2 does not know the disk.
+        CloudError: No device name is free, or it takes too long.
+    """
+    registry = cloud.registry
+    instance = instances.find_alive(cloud.ec2, vm_cid)
+    facts = _facts(cloud, instance.instance_type)
+    device_name = _name_of(instance, disk_cid)
+    if device_name is None:
+        device_name = device_names.first_free(instance.devices)
+        volumes.attach(cloud.ec2, disk_cid, vm_cid, device_name)
+    else:
+        logger.info("Disk '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, device_name)
+    volumes.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
+    path = device_names.guest_path(device_name, disk_cid, facts)
+    registry.attach(vm_cid, disk_cid, path)
+    return path
+
+
+def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
+    """Detach the disk and wait until it is free (contract: detach_disk).
+
+    A disk that is gone is detached. One that is detached already, but still in the
+    registry, is a call that failed half-way and is finished now.
+
+    Raises:
+        DiskNotAttached: It is not attached to that VM.
+        VMNotFound: EC2 does not know the VM.
+        CloudError: It takes too long.
+    """
+    registry = cloud.registry
+    try:
+        volumes.detach(cloud.ec2, disk_cid, vm_cid)
+        volumes.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
+    except DiskNotFound:
+        logger.info("Disk '%s' is gone: there is nothing to detach from '%s'", disk_cid, vm_cid)
+    except DiskNotAttached:
+        instances.find(cloud.ec2, vm_cid)  # a VM that is gone is the better answer
+        if not (registry.is_there and registry.detach(vm_cid, disk_cid)):
+            raise
+        logger.info("Disk '%s' was detached before, its registry entry is removed now", disk_cid)
+        return
+    registry.detach(vm_cid, disk_cid)
+
+
+def _name_of(instance: Instance, disk_cid: str) -> str | None:
+    return next((name for name, attached in instance.devices.items() if attached == disk_cid), None)
+
+
+def _facts(cloud: Cloud, instance_type: str) -> InstanceTypeFacts:
+    if cloud.config.aws.enable_describe_instance_types:
+        return instance_types.facts(cloud.ec2, instance_type)
+    return static_facts(instance_type)

@@ -1,0 +1,50 @@
+"""The verbs for a persistent disk by itself: delete, ask, tag. Making one is in `disk_creation`."""
+
+from bosh_aws_cpi.aws import tags, timing, volumes
+from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, has_code, naming_disk
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.vms import TO_BE_DELETED
+from bosh_aws_cpi.errors import DiskNotFound
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.plan import tags as tag_plan
+
+
+def has_disk(cloud: Cloud, disk_cid: str) -> bool:
+    """Say whether the disk is there (contract: has_disk)."""
+    try:
+        volumes.find(cloud.ec2, disk_cid)
+    except DiskNotFound:
+        return False
+    return True
+
+
+def delete_disk(cloud: Cloud, disk_cid: str) -> None:
+    """Delete the disk and wait until it is gone (contract: delete_disk).
+
+    With ``fast_path_delete`` it is tagged instead of waited for.
+
+    Raises:
+        DiskNotFound: EC2 does not know the disk.
+        CloudError: The deletion is not certain.
+    """
+    volumes.delete(cloud.ec2, disk_cid)
+    if not cloud.config.aws.fast_path_delete:
+        volumes.wait_until_deleted(cloud.ec2, disk_cid)
+        return
+    try:
+        tags.create(cloud.ec2, [disk_cid], TO_BE_DELETED, timing.AT_ONCE)
+    except cloud.ec2.exceptions.ClientError as error:
+        if not has_code(error, NOT_FOUND_YET):
+            raise
+        logger.info("Disk '%s' was gone before it could be tagged", disk_cid)
+
+
+def set_disk_metadata(cloud: Cloud, disk_cid: str, metadata: Json) -> None:
+    """Tag the disk; a tag limit is logged, not raised (contract: set_disk_metadata).
+
+    Raises:
+        DiskNotFound: EC2 does not know the disk.
+    """
+    with naming_disk(disk_cid):
+        tags.create(cloud.ec2, [disk_cid], tag_plan.formatted(metadata))

@@ -1,0 +1,17 @@
+"""Networks of their own, which AWS VMs don't have: a change of networks is a new VM."""
+
+from typing import NoReturn
+
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.errors import NotSupported
+from bosh_aws_cpi.model import Json
+
+
+def configure_networks(cloud: Cloud, vm_cid: str, networks: Json) -> NoReturn:  # noqa: ARG001
+    """Refuse, so that the Director makes a new VM (contract V1: configure_networks).
+
+    Raises:
+        NotSupported: Always.
+    """
+    message = "configure_networks is no longer supported"
+    raise NotSupported(message)

@@ -1,0 +1,88 @@
+"""Agent settings outside user_data: three kinds of registry, so that no verb asks which one it has."""
+
+from typing import Protocol
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Json
+
+
+class Registry(Protocol):
+    """Where the agent of an old stemcell reads its settings."""
+
+    is_used: bool
+    """Whether the agent reads it: then user_data holds the minimal settings alone."""
+    is_there: bool
+    """Whether it can be written."""
+
+    def save(self, vm_cid: str, settings: Json) -> None:
+        """Write a VM's settings, a whole document."""
+
+    def delete(self, vm_cid: str) -> None:
+        """Remove a VM's settings; none being there is fine."""
+
+    def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
+        """Note a persistent disk in a VM's settings."""
+
+    def detach(self, vm_cid: str, disk_cid: str) -> bool:
+        """Take a persistent disk out of a VM's settings; False when it was not in them."""
+
+
+class NoRegistry:
+    """For stemcells of api_version 2 and above, which need none: does nothing."""
+
+    is_used = False
+    is_there = True
+
+    def save(self, vm_cid: str, settings: Json) -> None:
+        """Do nothing: user_data holds it all."""
+
+    def delete(self, vm_cid: str) -> None:
+        """Do nothing: there is no document."""
+
+    def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
+        """Do nothing: the Director tells the agent."""
+
+    def detach(self, vm_cid: str, disk_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
+        """Do nothing: the Director tells the agent."""
+        return False
+
+
+class DisabledRegistry:
+    """For stemcells that need a registry while none is configured."""
+
+    is_used = True
+    is_there = False
+
+    def save(self, vm_cid: str, settings: Json) -> None:  # noqa: ARG002 - the protocol's signature
+        """Refuse.
+
+        Raises:
+            CloudError: Always.
+        """
+        raise _disabled("update", vm_cid)
+
+    def delete(self, vm_cid: str) -> None:
+        """Do nothing: a registry that is not there is no reason to fail a delete."""
+
+    def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:  # noqa: ARG002
+        """Refuse.
+
+        Raises:
+            CloudError: Always.
+        """
+        raise _disabled("read", vm_cid)
+
+    def detach(self, vm_cid: str, disk_cid: str) -> bool:  # noqa: ARG002
+        """Refuse.
+
+        Raises:
+            CloudError: Always.
+        """
+        raise _disabled("read", vm_cid)
+
+
+def _disabled(what: str, vm_cid: str) -> CloudError:
+    return CloudError(
+        f"An attempt to {what} registry settings has failed for instance_id={vm_cid}. "
+        "The registry is disabled."
+    )

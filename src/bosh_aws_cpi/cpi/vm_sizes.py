@@ -1,0 +1,18 @@
+"""calculate_vm_cloud_properties: from a wanted size to cloud properties, without AWS."""
+
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.plan import vm_sizes
+
+
+def calculate_vm_cloud_properties(cloud: Cloud, desired_instance_size: Json) -> Json:  # noqa: ARG001
+    """Name the smallest known instance type for a size (contract: calculate_vm_cloud_properties).
+
+    Args:
+        cloud: Not used.
+        desired_instance_size: ``cpu``, ``ram`` (MiB), ``ephemeral_disk_size`` (MB).
+
+    Raises:
+        CloudError: A key is missing, or no known type is large enough.
+    """
+    return vm_sizes.cloud_properties(desired_instance_size)

@@ -1,0 +1,116 @@
+"""JSON as every other program reads it: strict on the way in, plain on the way out."""
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+MAX_DEPTH = 100
+"""Deeper documents are refused: what can be read must also be writable again."""
+
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_OPENING = re.compile(r"[\[{]")
+_TYPE_NAMES = {dict: "Hash", list: "Array", str: "String", bool: "Boolean", int: "Integer", float: "Float"}
+
+
+class JsonTextError(ValueError):
+    """The text is no JSON. The message never quotes the text, which may hold secrets."""
+
+
+def decode(raw: bytes) -> Any:  # noqa: ANN401 - JSON is what it is
+    """Read one JSON document.
+
+    Stricter than Python's own reader, which takes NaN, infinite numbers, duplicate keys
+    and lone surrogates: none of these would survive the way to AWS or to the agent.
+
+    Args:
+        raw: The document in UTF-8.
+
+    Raises:
+        JsonTextError: It is no JSON, or holds one of the above, or is nested deeper than
+            `MAX_DEPTH`.
+    """
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: {error.reason} at byte {error.start}"
+        raise JsonTextError(message) from None
+    try:
+        document = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_without_duplicates,
+        )
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        raise JsonTextError(str(error)) from None
+    if len(_OPENING.findall(text)) > MAX_DEPTH:
+        _check_depth(document)
+    if _SURROGATE_ESCAPE.search(text):
+        _check_surrogates(document)
+    return document
+
+
+def encode(value: object, *, ascii_only: bool = False) -> str:
+    """Write a value as JSON on one line, without spare blanks.
+
+    Args:
+        value: Any JSON value.
+        ascii_only: Escape all other characters, so that it reads the same in every encoding.
+    """
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only, allow_nan=False)
+
+
+def type_name(value: object) -> str:
+    """Name the JSON type of a value the way BOSH's documents do: Hash, Array, String and so on."""
+    return "null" if value is None else _TYPE_NAMES.get(type(value), type(value).__name__)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    message = f"{name} is no JSON number"
+    raise JsonTextError(message)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        message = "a number is too large"
+        raise JsonTextError(message)
+    return number
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        message = "an object has the same key twice"
+        raise JsonTextError(message)
+    return document
+
+
+def _check_depth(document: object) -> None:
+    level: list[object] = [document]
+    for _ in range(MAX_DEPTH + 1):
+        level = [inner for outer in level for inner in _children(outer)]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _children(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _too_deep() -> JsonTextError:
+    return JsonTextError(f"nested deeper than {MAX_DEPTH} levels")
+
+
+def _check_surrogates(document: object) -> None:
+    try:
+        json.dumps(document, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        message = "a string holds half a surrogate pair"
+        raise JsonTextError(message) from None

@@ -1,0 +1,148 @@
+"""The values that all layers speak. Frozen: what is learned later travels in a new value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = dict[str, Any]
+"""A JSON object."""
+
+MIB_PER_GIB = 1024
+
+
+def gib(mib: int) -> int:
+    """MiB in, GiB out, rounded up: BOSH counts disks in MiB, EBS in GiB."""
+    return -(-mib // MIB_PER_GIB)
+
+
+@dataclass(frozen=True)
+class Encryption:
+    """Whether an EBS volume is encrypted and with which key.
+
+    EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.
+    """
+
+    encrypted: bool = False
+    kms_key_arn: str | None = None
+
+    def arguments(self) -> Json:
+        """The encryption as EC2 takes it in CreateVolume, CopyImage and block devices."""
+        key = {"KmsKeyId": self.kms_key_arn} if self.encrypted and self.kms_key_arn else {}
+        return {"Encrypted": self.encrypted, **key}
+
+
+@dataclass(frozen=True)
+class Image:
+    """An AMI."""
+
+    ami_id: str
+    root_device_name: str
+    virtualization_type: str
+    block_device_names: Sequence[str]
+    snapshot_ids: Sequence[str]
+
+
+@dataclass(frozen=True)
+class InstanceTypeFacts:
+    """What EC2 says of an instance type."""
+
+    name: str
+    ebs_needs_nvme_path: bool
+    """True on Nitro, where the guest finds an EBS volume only below /dev/disk/by-id."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An EC2 instance as DescribeInstances or RunInstances shows it."""
+
+    vm_cid: str
+    state: str
+    instance_type: str
+    availability_zone: str
+    devices: Mapping[str, str]
+    """Volume id by device name."""
+    nic_attachments: Mapping[str, str] = field(default_factory=dict)
+    """Attachment id by network interface id."""
+    state_reason: str | None = None
+    """EC2's reason for the last change of state, "CODE: message"."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether EC2 has ended it: such an instance is shown for about an hour more."""
+        return self.state == "terminated"
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether EC2 is ending it or has ended it."""
+        return self.state in {"shutting-down", "terminated"}
+
+
+@dataclass(frozen=True)
+class Volume:
+    """An EBS volume."""
+
+    disk_cid: str
+    state: str
+    availability_zone: str
+    attachments: Mapping[str, tuple[str, str]]
+    """(attachment state, device name) by instance id."""
+
+
+@dataclass(frozen=True)
+class Subnet:
+    """A subnet of a VPC."""
+
+    subnet_id: str
+    vpc_id: str
+    availability_zone: str
+
+
+@dataclass(frozen=True)
+class NicPlan:
+    """A network interface that is to be."""
+
+    group: str
+    """The nic group: the networks' ``nic_group``, or the one network's name."""
+    networks: Sequence[str]
+    subnet_id: str
+    kind: Literal["manual", "dynamic"]
+    ipv4_address: str | None = None
+    ipv6_address: str | None = None
+
+
+@dataclass(frozen=True)
+class Nic:
+    """A network interface that was made."""
+
+    nic_id: str
+    mac_address: str
+
+
+@dataclass(frozen=True)
+class AddressHolder:
+    """The network interface that holds a private address."""
+
+    nic_id: str
+    status: str
+    vm_cid: str | None
+
+
+@dataclass(frozen=True)
+class BlockDevices:
+    """The block devices of a VM, for EC2 and for the agent."""
+
+    mappings: Sequence[Json]
+    """RunInstances' BlockDeviceMappings."""
+    ephemeral: str | None
+    """Device name of the ephemeral disk; None when it lives on the root disk."""
+    left_out: Sequence[str] = ()
+    """Properties that are not passed on, and why."""
+
+
+@dataclass(frozen=True)
+class CreatedVm:
+    """What create_vm made, before a contract version gives it a shape."""
+
+    vm_cid: str
+    networks: Json
+    """The networks as the caller gave them."""

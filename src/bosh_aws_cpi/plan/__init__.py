@@ -1,0 +1,1 @@
+"""Decisions: values in, values out. No I/O, no clock, no randomness, no AWS SDK."""

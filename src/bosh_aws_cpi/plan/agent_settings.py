@@ -1,0 +1,99 @@
+"""What the agent on the VM boots from: the full settings, the minimal ones, and user_data."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import encode
+from bosh_aws_cpi.model import BlockDevices, Json
+
+MAX_USER_DATA = 16384
+"""Bytes that EC2 takes, before Base64."""
+
+_VM_NAMES = uuid.UUID("9d1c4d58-6f7f-4b52-9b0a-3d0c6f4f2f1e")
+MAC_PLACEHOLDER = "00:00:00:00:00:00"
+"""As long as every MAC: settings can be measured before the interfaces are made."""
+
+
+@dataclass(frozen=True)
+class VmFacts:
+    """What the settings of one VM are made of."""
+
+    agent_id: str
+    networks: Json
+    """The networks as the caller gave them."""
+    environment: Json | None
+    agent: Json
+    """The configuration's ``agent`` section."""
+    registry_endpoint: str | None
+    root_device_name: str
+    devices: BlockDevices
+
+
+def full(facts: VmFacts, macs: Mapping[str, str]) -> Json:
+    """The whole settings: what a registry document holds.
+
+    Args:
+        facts: The VM.
+        macs: MAC address by network, for the interfaces that were made before the launch.
+    """
+    disks: Json = {"system": facts.root_device_name, "persistent": {}}
+    if facts.devices.ephemeral:
+        disks["ephemeral"] = facts.devices.ephemeral
+    environment = {} if facts.environment is None else {"env": facts.environment}
+    return {
+        "vm": {"name": f"vm-{uuid.uuid5(_VM_NAMES, facts.agent_id)}"},
+        "agent_id": facts.agent_id,
+        "networks": _networks(facts.networks, macs),
+        "disks": disks,
+        **environment,
+        **facts.agent,
+    }
+
+
+def minimal(facts: VmFacts, macs: Mapping[str, str]) -> Json:
+    """What an agent needs to find the rest in the registry."""
+    endpoint = facts.registry_endpoint
+    return {
+        "dns": _dns(facts.networks),
+        "networks": _networks(facts.networks, macs),
+        **({"registry": {"endpoint": endpoint}} if endpoint else {}),
+    }
+
+
+def user_data(facts: VmFacts, macs: Mapping[str, str], *, is_registry_used: bool) -> str:
+    """The JSON for EC2's user_data.
+
+    Raises:
+        CloudError: It is larger than EC2 takes.
+    """
+    settings = minimal(facts, macs)
+    if not is_registry_used:
+        whole = full(facts, macs)
+        whole.pop("registry", None)  # the agent section may hold one; only the real one counts
+        settings = {**whole, **settings}
+    text = encode(settings)
+    size = len(text.encode())
+    if size > MAX_USER_DATA:
+        message = (
+            f"The agent's settings are too large for EC2's user_data: {size} bytes, "
+            f"the limit is {MAX_USER_DATA}. Make env.bosh, the agent's certificates or the networks smaller"
+        )
+        raise CloudError(message)
+    return text
+
+
+def _networks(networks: Json, macs: Mapping[str, str]) -> Json:
+    return {name: {**given, "use_dhcp": True, **_mac(name, macs)} for name, given in networks.items()}
+
+
+def _mac(name: str, macs: Mapping[str, str]) -> Json:
+    return {"mac": macs[name]} if name in macs else {}
+
+
+def _dns(networks: Json) -> Json | None:
+    """The DNS servers of the first manual network that has any."""
+    manual = (given for given in networks.values() if given.get("type") in {None, "manual"})
+    servers = next((given["dns"] for given in manual if given.get("dns")), None)
+    return None if servers is None else {"nameserver": servers}

@@ -1,0 +1,88 @@
+"""What is known of instance types without asking EC2."""
+
+from bosh_aws_cpi.model import InstanceTypeFacts
+
+XEN_FAMILIES = frozenset(
+    {"c1", "c3", "c4", "cc1", "cc2", "cg1", "cr1", "d2", "f1", "g2", "g3", "g3s", "h1", "hi1", "hs1"}
+    | {"i2", "i3", "m1", "m2", "m3", "m4", "p2", "p3", "r3", "r4", "t1", "t2", "x1", "x1e"}
+)
+"""The families that run on Xen, where a guest sees an EBS volume under its device name.
+
+From the "instances built on the Nitro System" page of the EC2 user guide, by exclusion:
+AWS has not made a Xen type since 2018, so the list is complete and what is missing here is
+Nitro. The bare-metal sizes of these families (i3.metal) are Nitro.
+"""
+
+_SIXTH_GENERATION = {
+    "large": 118,
+    "xlarge": 237,
+    "2xlarge": 474,
+    "4xlarge": 950,
+    "8xlarge": 1900,
+    "12xlarge": 1425,
+    "16xlarge": 1900,
+    "24xlarge": 1425,
+    "32xlarge": 1900,
+}
+
+_FIRST_INSTANCE_STORE_GIB = {
+    "m1": {"small": 160, "medium": 410, "large": 420, "xlarge": 420},
+    "c1": {"medium": 350, "xlarge": 420},
+    "cc2": {"8xlarge": 840},
+    "cg1": {"4xlarge": 840},
+    "m2": {"xlarge": 420, "2xlarge": 850, "4xlarge": 840},
+    "cr1": {"8xlarge": 120},
+    "hi1": {"4xlarge": 1024},
+    "hs1": {"8xlarge": 2000},
+    "m3": {"medium": 4, "large": 32, "xlarge": 40, "2xlarge": 80},
+    "c3": {"large": 16, "xlarge": 40, "2xlarge": 80, "4xlarge": 160, "8xlarge": 320},
+    "r3": {"large": 32, "xlarge": 80, "2xlarge": 160, "4xlarge": 320, "8xlarge": 320},
+    "g2": {"2xlarge": 60, "8xlarge": 120},
+    "i2": {"xlarge": 800, "2xlarge": 800, "4xlarge": 800, "8xlarge": 800},
+    "i3": {"large": 475, "xlarge": 950, "2xlarge": 1900, "4xlarge": 1900, "8xlarge": 1900, "16xlarge": 1900},
+    "i3en": {
+        "large": 1250,
+        "xlarge": 2500,
+        "2xlarge": 2500,
+        "3xlarge": 7500,
+        "6xlarge": 7500,
+        "12xlarge": 7500,
+        "24xlarge": 7500,
+    },
+    "i4i": {
+        "large": 468,
+        "xlarge": 937,
+        "2xlarge": 1875,
+        "4xlarge": 3750,
+        "8xlarge": 3750,
+        "16xlarge": 3750,
+        "32xlarge": 3750,
+    },
+    "d2": {"xlarge": 2000, "2xlarge": 2000, "4xlarge": 2000, "8xlarge": 2000},
+    "x1": {"16xlarge": 1920, "32xlarge": 1920},
+    "m6id": _SIXTH_GENERATION,
+    "m6idn": _SIXTH_GENERATION,
+    "c6id": _SIXTH_GENERATION,
+    "r6id": _SIXTH_GENERATION,
+    "r6idn": _SIXTH_GENERATION,
+}
+"""Size of the first instance-store disk by family and size.
+
+Only the types for which the Ruby CPI made the default ephemeral disk as large as the
+instance store: replacing that release must not change the disk of any VM. Types that are
+missing there keep 10 GiB here too.
+"""
+
+DEFAULT_EPHEMERAL_GIB = 10
+
+
+def static_facts(name: str) -> InstanceTypeFacts:
+    """The facts of a type from the built-in table, for accounts that may not ask EC2."""
+    family, _, size = name.partition(".")
+    return InstanceTypeFacts(name, ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal")
+
+
+def default_ephemeral_gib(name: str) -> int:
+    """The size of the ephemeral disk when the manifest gives none, in GiB."""
+    family, _, size = name.partition(".")
+    return _FIRST_INSTANCE_STORE_GIB.get(family, {}).get(size, DEFAULT_EPHEMERAL_GIB)

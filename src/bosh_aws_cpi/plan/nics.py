@@ -1,0 +1,119 @@
+"""From networks to network interfaces."""
+
+import re
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Json, NicPlan
+from bosh_aws_cpi.properties import HELP, Network
+
+_GROUP_ID = re.compile(r"sg-[0-9a-f]{8,}")
+
+
+def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
+    """The interfaces that the networks ask for; an interface's device index is its place.
+
+    Manual networks share an interface with those of the same ``nic_group``, in the order in
+    which the groups appear; then the first dynamic network makes one, and further dynamic
+    ones none. vip networks make none.
+
+    Raises:
+        CloudError: No network makes an interface, or a group has not exactly one subnet, or
+            a manual group has no single address.
+    """
+    groups: dict[str, list[str]] = {}
+    for name, network in networks.items():
+        if network.kind == "manual":
+            groups.setdefault(network.nic_group or name, []).append(name)
+    plans = [_manual(group, names, networks) for group, names in groups.items()]
+    dynamic = next((name for name, network in networks.items() if network.kind == "dynamic"), None)
+    if dynamic is not None:
+        plans.append(NicPlan(dynamic, [dynamic], _subnet(dynamic, [networks[dynamic]]), "dynamic"))
+    if not plans:
+        message = "No network makes a network interface: a VM needs a manual or a dynamic network"
+        raise CloudError(message)
+    return plans
+
+
+def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> NicPlan:
+    members = [networks[name] for name in names]
+    addresses = [member.address for member in members if member.address]
+    ipv4 = next((str(address) for address in addresses if isinstance(address, IPv4Address)), None)
+    ipv6 = next((str(address) for address in addresses if isinstance(address, IPv6Address)), None)
+    if not (ipv4 or ipv6):
+        message = (
+            f"Could not find a single ip address for nic group '{group}' "
+            "and a prefix network can only be a secondary network."
+        )
+        raise CloudError(message)
+    return NicPlan(group, names, _subnet(group, members), "manual", ipv4, ipv6)
+
+
+def _subnet(group: str, members: Sequence[Network]) -> str:
+    given = [member.cloud_properties.subnet for member in members]
+    subnets = list(dict.fromkeys(subnet for subnet in given if subnet))
+    if len(subnets) == 1:
+        return subnets[0]
+    message = (
+        f"Networks in nic_group '{group}' have different subnet ids: {', '.join(subnets)} or probably "
+        "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id."
+    )
+    raise CloudError(message)
+
+
+def security_groups(
+    of_vm: Sequence[str], networks: Mapping[str, Network], defaults: Sequence[str]
+) -> list[str]:
+    """The names and ids of the security groups that every interface gets.
+
+    The VM's own win over the networks', which win over the defaults.
+
+    Raises:
+        CloudError: There are none at all.
+    """
+    of_networks = sorted(
+        {group for network in networks.values() for group in network.cloud_properties.security_groups}
+    )
+    chosen = list(dict.fromkeys(of_vm or of_networks or defaults))
+    if not chosen:
+        message = f"Missing security groups. {HELP}"
+        raise CloudError(message)
+    return chosen
+
+
+def is_group_id(entry: str) -> bool:
+    """Whether an entry is a security group's id; a group may be named "sg-frontend"."""
+    return _GROUP_ID.fullmatch(entry) is not None
+
+
+def create_arguments(plan: NicPlan, group_ids: Sequence[str]) -> Json:
+    """CreateNetworkInterface's arguments, but for the tags."""
+    return {"SubnetId": plan.subnet_id, "Groups": list(group_ids), **_addresses(plan)}
+
+
+def inline_specification(plan: NicPlan, group_ids: Sequence[str]) -> Json:
+    """RunInstances' specification of an interface that it makes itself.
+
+    AssociatePublicIpAddress is always given: a subnet that hands out public addresses would
+    otherwise give one to a VM that never had one.
+    """
+    return {
+        "DeviceIndex": 0,
+        "SubnetId": plan.subnet_id,
+        "Groups": list(group_ids),
+        "AssociatePublicIpAddress": False,
+        "DeleteOnTermination": True,
+        **_addresses(plan),
+    }
+
+
+def attached_specification(index: int, nic_id: str) -> Json:
+    """RunInstances' specification of an interface that is there already."""
+    return {"DeviceIndex": index, "NetworkInterfaceId": nic_id}
+
+
+def _addresses(plan: NicPlan) -> Json:
+    ipv4 = {"PrivateIpAddress": plan.ipv4_address} if plan.ipv4_address else {}
+    ipv6 = {"Ipv6Addresses": [{"Ipv6Address": plan.ipv6_address}]} if plan.ipv6_address else {}
+    return {**ipv4, **ipv6}

@@ -1,0 +1,39 @@
+"""In which zone a VM is, and that all who have a say agree."""
+
+from collections.abc import Iterable, Sequence
+
+from bosh_aws_cpi.errors import CloudError
+
+
+def one_subnet_zone(zones: Iterable[str]) -> str:
+    """The zone that all nic groups' subnets lie in.
+
+    Raises:
+        CloudError: They lie in several.
+    """
+    found = list(dict.fromkeys(zones))
+    if len(found) > 1:
+        message = (
+            "All nic groups must be in the same availability zone. "
+            f"Found subnets in zones: {', '.join(found)}"
+        )
+        raise CloudError(message)
+    return found[0]
+
+
+def check_zone(subnet_zone: str, vm_zone: str, disk_zones: Sequence[str]) -> None:
+    """Check that the subnet, the VM and the disks it will get are in one zone.
+
+    Args:
+        subnet_zone: Where the subnets are.
+        vm_zone: The cloud properties' ``availability_zone``.
+        disk_zones: Where each hinted disk is, repeats kept.
+
+    Raises:
+        CloudError: They differ: EC2 can't attach a volume across zones.
+    """
+    if {subnet_zone, vm_zone, *disk_zones} == {vm_zone}:
+        return
+    volumes = f", and volume in {', '.join(disk_zones)}" if disk_zones else ""
+    message = f"can't use multiple availability zones: subnet in {subnet_zone}, VM in {vm_zone}{volumes}"
+    raise CloudError(message)

@@ -1,0 +1,70 @@
+"""Tags as EC2 takes them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import encode, type_name
+from bosh_aws_cpi.model import Json
+
+MAX_KEY = 127
+MAX_VALUE = 255
+
+
+def formatted(tags: Mapping[str, Any]) -> dict[str, str]:
+    """Cut keys and values to EC2's limits, drop null values, make strings of all else.
+
+    Booleans become ``true`` and ``false``, lists and objects become JSON.
+    """
+    return {key[:MAX_KEY]: _text(value)[:MAX_VALUE] for key, value in tags.items() if value is not None}
+
+
+def checked(value: object) -> Json:
+    """A ``tags`` property, which must be a hash; null is none.
+
+    Raises:
+        CloudError: It is something else.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        message = f"Invalid value for 'tags': expected a Hash but got {type_name(value)}"
+        raise CloudError(message)
+    return value
+
+
+def of_environment(environment: Json | None) -> Json:
+    """The tags that the Director puts into create_vm's environment, ``bosh.tags``.
+
+    Raises:
+        CloudError: They are no hash.
+    """
+    bosh = (environment or {}).get("bosh")
+    return checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
+
+
+def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
+    """The ``TagSpecifications`` argument of a creating call; empty when there are no tags."""
+    if not tags:
+        return {}
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    return {"TagSpecifications": [{"ResourceType": kind, "Tags": listed} for kind in resource_types]}
+
+
+def vm_metadata(metadata: Json) -> dict[str, str]:
+    """The tags of set_vm_metadata.
+
+    ``Name`` is ``name`` (moved, not copied), else ``job/index``, else ``compiling/X``.
+    """
+    tags = dict(metadata)
+    if tags.get("name"):
+        tags["Name"] = tags.pop("name")
+    elif tags.get("job") and tags.get("index") is not None:
+        tags["Name"] = f"{tags['job']}/{tags['index']}"
+    elif tags.get("compiling"):
+        tags["Name"] = f"compiling/{tags['compiling']}"
+    return formatted(tags)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else encode(value)

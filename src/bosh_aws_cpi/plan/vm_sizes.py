@@ -1,0 +1,87 @@
+"""The instance type for a wanted size, for calculate_vm_cloud_properties."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.model import Json
+
+
+@dataclass(frozen=True)
+class VmSize:
+    """An instance type with its vCPUs and its memory in MiB."""
+
+    name: str
+    cpu: int
+    ram: int
+
+
+VM_SIZES = (
+    VmSize("t2.nano", 1, 512),
+    VmSize("t2.micro", 1, 1024),
+    VmSize("t2.small", 1, 2048),
+    VmSize("c5.large", 2, 4096),
+    VmSize("m5.large", 2, 8192),
+    VmSize("r5.large", 2, 16384),
+    VmSize("c5.xlarge", 4, 8192),
+    VmSize("m5.xlarge", 4, 16384),
+    VmSize("r5.xlarge", 4, 32768),
+    VmSize("c5.2xlarge", 8, 16384),
+    VmSize("m5.2xlarge", 8, 32768),
+    VmSize("r5.2xlarge", 8, 65536),
+    VmSize("c5.4xlarge", 16, 32768),
+    VmSize("m5.4xlarge", 16, 65536),
+    VmSize("r5.4xlarge", 16, 131072),
+    VmSize("c5.9xlarge", 36, 73728),
+    VmSize("m5.8xlarge", 32, 131072),
+    VmSize("r5.8xlarge", 32, 262144),
+    VmSize("c5.12xlarge", 48, 98304),
+    VmSize("m5.12xlarge", 48, 196608),
+    VmSize("r5.12xlarge", 48, 393216),
+    VmSize("m5.16xlarge", 64, 262144),
+    VmSize("r5.16xlarge", 64, 524288),
+)
+"""In order of preference. A manifest that names sizes keeps its instance types, so the
+order is that of the Ruby CPI, and newer families stay out."""
+
+_KEYS = ("cpu", "ram", "ephemeral_disk_size")
+
+
+def cloud_properties(wanted: Json) -> Json:
+    """The cloud properties of the first instance type that is large enough.
+
+    Args:
+        wanted: ``cpu``, ``ram`` (MiB) and ``ephemeral_disk_size`` (MB).
+
+    Raises:
+        CloudError: A key is missing or no number, or no known type is large enough.
+    """
+    missing = [f"'{key}'" for key in _KEYS if wanted.get(key) is None]
+    if missing:
+        message = f"Missing VM cloud properties: {', '.join(missing)}"
+        raise CloudError(message)
+    for key in _KEYS:
+        _check_number(key, wanted[key])
+    return {
+        "instance_type": _smallest(wanted["cpu"], wanted["ram"]).name,
+        "ephemeral_disk": {"size": wanted["ephemeral_disk_size"]},
+    }
+
+
+def _smallest(cpu: float, ram: float) -> VmSize:
+    for size in VM_SIZES:
+        if size.cpu >= cpu and size.ram >= ram:
+            return size
+    largest = VM_SIZES[-1]
+    message = (
+        f"Unable to meet requested VM requirements: {cpu} CPU, {ram} RAM. "
+        f"Largest known VM type is '{largest.name}': {largest.cpu} CPU, {largest.ram} RAM."
+    )
+    raise CloudError(message)
+
+
+def _check_number(key: str, value: Any) -> None:  # noqa: ANN401 - JSON is what it is
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        message = f"VM cloud property '{key}' must be a number, 0 or more, got {type_name(value)}"
+        raise CloudError(message)

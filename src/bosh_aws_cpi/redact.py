@@ -1,0 +1,78 @@
+"""What must not be seen: found in documents by name and shape, removed from all text."""
+
+import json
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+MASK = "<redacted>"
+
+_MIN_LENGTH = 3
+"""Shorter values are left: masking every "a" would hide the message, not the secret."""
+
+_SECRET_NAME = re.compile(
+    r"(password|passwd|passphrase|secret|token|certificate|credential)"
+    r"|(^|_)(cert|key|ca|auth)$"
+    r"|^access_key",
+    re.IGNORECASE,
+)
+_NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
+_URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
+_PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
+_NAMED = re.compile(
+    r"""(["']?\b(?:password|secret_access_key|secret|session_token|private_key)\b["']?\s*(?::|=>|=)\s*)"""
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""",
+    re.IGNORECASE,
+)
+
+
+class Redactor:
+    """Removes secrets from text: those it was told of, and whatever looks like one."""
+
+    def __init__(self) -> None:
+        self._values: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def learn(self, document: object) -> None:
+        """Remember every secret of a JSON document: secret by its key, a PEM block, a URL's password."""
+        for value in _secrets(document):
+            if len(value) >= _MIN_LENGTH:
+                self._values |= _spellings(value)
+        longest_first = sorted(self._values, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+
+    def __call__(self, text: str) -> str:
+        """The text without its secrets."""
+        if self._pattern is not None:
+            text = self._pattern.sub(MASK, text)
+        text = _PEM.sub(MASK, text)
+        text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
+        return _NAMED.sub(rf'\1"{MASK}"', text)
+
+
+def _secrets(value: object, *, secret: bool = False) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _secrets(inner, secret=secret or _is_secret_name(str(key)))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _secrets(inner, secret=secret)
+    elif isinstance(value, str):
+        if secret or "-----BEGIN " in value:
+            yield value
+        yield from (match.group(2) for match in _URL_PASSWORD.finditer(value))
+
+
+def _is_secret_name(name: str) -> bool:
+    return name not in _NOT_SECRET and _SECRET_NAME.search(name) is not None
+
+
+def _spellings(value: str) -> set[str]:
+    """A secret as it may stand in text: as it is, in JSON, in a Python literal, in a URL."""
+    return {
+        value,
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        repr(value)[1:-1],
+        quote(value, safe=""),
+    }

@@ -1,0 +1,1 @@
+"""The protocol frame: requests, versions, responses. Knows no word of AWS."""

@@ -1,0 +1,152 @@
+"""One call: decode, open, resolve, bind, call, encode. Holds the one try/except."""
+
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+from bosh_aws_cpi import interrupts, jsontext
+from bosh_aws_cpi.errors import BoshError, CloudError, MethodNotImplemented, Unknown
+from bosh_aws_cpi.interrupts import Interrupted
+from bosh_aws_cpi.log import logger, redact, set_request_id
+from bosh_aws_cpi.rpc import request, versions
+from bosh_aws_cpi.rpc.methods import METHODS
+from bosh_aws_cpi.rpc.request import Request
+
+Session_co = TypeVar("Session_co", covariant=True)
+Verb = Callable[..., Any]
+
+
+class Host(Protocol[Session_co]):
+    """What the protocol needs from the cloud behind it."""
+
+    def open(self, call: Request) -> Session_co:
+        """Read and check the configuration; the verbs get what this returns.
+
+        Raises:
+            BoshError: The configuration can't be used.
+        """
+
+    def verb(self, target: str) -> Verb:
+        """The function behind "module:function"."""
+
+    def translate(self, error: Exception) -> BoshError | None:
+        """A typed error for one that a library raised; None for what nobody foresaw."""
+
+    def summary(self) -> str:
+        """What the call cost, for the log's last line."""
+
+
+def answer(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
+    """Answer one request.
+
+    Args:
+        raw: What came on stdin.
+        host: The cloud behind the protocol.
+        elapsed: Seconds since the call began.
+
+    Returns:
+        Exactly one JSON document, in ASCII.
+    """
+    try:
+        response = _answer(raw, host, elapsed)
+        interrupts.close()
+    except Interrupted as signal:  # it came while another error was being answered
+        return _error_response(_ended_by(signal), "")
+    return response
+
+
+def _answer(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
+    try:
+        return _response(_run(raw, host, elapsed))
+    except _Failed as failure:
+        return _error_response(failure.error, failure.log)
+    except BoshError as error:
+        return _error_response(error, "")
+    except Interrupted as signal:
+        return _error_response(_ended_by(signal), "")
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the caller must get an answer
+        typed = _unforeseen(error)
+        return _error_response(typed, _rescued(typed, error))
+
+
+class _Failed(Exception):
+    """The method itself failed: the response's log tells more."""
+
+    def __init__(self, error: BoshError, log: str) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.log = log
+
+
+def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # noqa: ANN401 - JSON
+    document = request.decode(raw)
+    redact.learn(document)
+    call = request.check(document)
+    set_request_id(call.context.get("request_id"))
+    session = host.open(call)
+    target = METHODS[call.method]
+    if target is None:
+        cloud = f"Bosh::AwsCloud::CloudV{call.contract}"
+        message = f"'{call.method}' is not implemented by {cloud}"
+        raise MethodNotImplemented(message)
+    arguments = versions.bind(call.method, call.arguments, call.contract)
+    logger.info("Starting %s...", call.method)
+    try:
+        result = host.verb(target)(session, *arguments)
+        return versions.shape(call.method, call.contract, result)
+    except Exception as error:  # noqa: BLE001 - every failure of a verb gets a name
+        typed = _typed(error, host)
+        raise _Failed(typed, _rescued(typed, error)) from None
+    finally:
+        logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary())
+
+
+def _typed(error: Exception, host: Host[Any]) -> BoshError:
+    if isinstance(error, BoshError):
+        return error
+    return host.translate(error) or _unforeseen(error)
+
+
+def _unforeseen(error: BaseException) -> Unknown:
+    return Unknown(str(error) or type(error).__name__)
+
+
+def _ended_by(signal: Interrupted) -> CloudError:
+    return CloudError(
+        f"The call was ended by {signal.signal_name} before it was done. What it had made is removed, "
+        "except for what its log names as left behind."
+    )
+
+
+def _rescued(typed: BoshError, error: BaseException) -> str:
+    """What happened and where, innermost last, without the source lines that a traceback prints."""
+    return f"Rescued {typed.wire_type}: {typed.message}. backtrace: {'; '.join(_frames(error))}"
+
+
+def _frames(error: BaseException) -> Iterator[str]:
+    for frame in traceback.extract_tb(error.__traceback__):
+        yield f"{frame.filename}:{frame.lineno}:in {frame.name}"
+    cause = error.__cause__ or error.__context__
+    if cause is not None and not error.__suppress_context__:
+        yield f"caused by {type(cause).__name__}: {cause}"
+        yield from _frames(cause)
+
+
+def _response(result: Any) -> bytes:  # noqa: ANN401 - JSON is what it is
+    return _encoded({"result": result, "error": None, "log": ""})
+
+
+def _error_response(error: BoshError, log: str) -> bytes:
+    logger.error("%s: %s", error.wire_type, error.message)
+    if log:
+        logger.debug("%s", log)
+    described = {
+        "type": error.wire_type,
+        "message": redact(error.message),
+        "ok_to_retry": error.ok_to_retry,
+    }
+    return _encoded({"result": None, "error": described, "log": redact(log)})
+
+
+def _encoded(document: dict[str, Any]) -> bytes:
+    return jsontext.encode(document, ascii_only=True).encode("ascii")

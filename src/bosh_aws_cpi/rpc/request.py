@@ -1,0 +1,77 @@
+"""Bytes to a request, with every check of the envelope in its order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bosh_aws_cpi import jsontext
+from bosh_aws_cpi.errors import InvalidCall, MethodNotImplemented
+from bosh_aws_cpi.rpc.methods import METHODS
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call, as the caller sent it."""
+
+    method: str
+    arguments: list[Any]
+    context: dict[str, Any]
+    contract: int
+    """The contract version: 1, 2 or 3."""
+
+
+def decode(raw: bytes) -> dict[str, Any]:
+    """Read the request's JSON.
+
+    Raises:
+        InvalidCall: It is no JSON, or no object.
+    """
+    try:
+        document = jsontext.decode(raw)
+    except jsontext.JsonTextError as error:
+        message = f"Request cannot be deserialized, details: {error}"
+        raise InvalidCall(message) from None
+    if not isinstance(document, dict):
+        kind = jsontext.type_name(document)
+        message = f"Request cannot be deserialized, details: expected an object, got {kind}"
+        raise InvalidCall(message)
+    return document
+
+
+def check(document: dict[str, Any]) -> Request:
+    """Check a request's envelope, in the order of the protocol's table.
+
+    Raises:
+        InvalidCall: A key is missing or has the wrong type.
+        MethodNotImplemented: The method is unknown.
+    """
+    method = _method(document.get("method"))
+    arguments = document.get("arguments")
+    if not isinstance(arguments, list):
+        message = "Arguments must be an Array"
+        raise InvalidCall(message)
+    contract = _contract(document)
+    context = document.get("context")
+    if not isinstance(context, dict) or not isinstance(context.get("director_uuid"), str):
+        message = "Request should include context with director uuid"
+        raise InvalidCall(message)
+    return Request(method, arguments, context, contract)
+
+
+def _method(name: object) -> str:
+    if not isinstance(name, str):
+        shown = "" if name is None else jsontext.encode(name)
+        message = f"Method must be a String, got: '{shown}'"
+        raise InvalidCall(message)
+    if name not in METHODS:
+        message = f"Method is not known, got: '{name}'"
+        raise MethodNotImplemented(message)
+    return name
+
+
+def _contract(document: dict[str, Any]) -> int:
+    """The contract version: absent means 1, lower than 1 is taken as 1, higher than 3 as 3."""
+    version = document.get("api_version", 1)
+    if isinstance(version, bool) or not isinstance(version, int):
+        message = "CPI api_version requested must be an Integer"
+        raise InvalidCall(message)
+    return max(1, min(version, 3))

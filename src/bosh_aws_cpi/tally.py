@@ -1,0 +1,29 @@
+"""Counting what a call costs at AWS, for its summary line."""
+
+from collections import Counter
+
+
+class Tally:
+    """The AWS calls of one CPI call, by name, and how often the SDK repeated them."""
+
+    def __init__(self) -> None:
+        self._calls: Counter[str] = Counter()
+        self._retries = 0
+
+    def called(self, name: str) -> None:
+        """Count a call, "ec2.DescribeInstances"."""
+        self._calls[name] += 1
+
+    def repeated(self, times: int) -> None:
+        """Count what the SDK sent again."""
+        self._retries += times
+
+    def summary(self) -> str:
+        """ ", 3 AWS calls (ec2.RunInstances, 2 x ec2.DescribeInstances), 1 retry"; empty for none."""
+        if not self._calls:
+            return ""
+        names = ", ".join(name if n == 1 else f"{n} x {name}" for name, n in self._calls.items())
+        total = self._calls.total()
+        calls = f", {total} AWS call{'s' * (total != 1)} ({names})"
+        retries = f", {self._retries} SDK retr{'y' if self._retries == 1 else 'ies'}"
+        return calls + (retries if self._retries else "")

@@ -1,0 +1,173 @@
+"""The stand-in for AWS, from the outside: start it, ask it, tell it what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import boto3
+import botocore.session
+from botocore.config import Config
+
+from testbed.world import World
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+REGION = "us-east-1"
+ROOT = Path(__file__).parent.parent
+STARTUP = "listening on "
+PATIENCE = 90.0
+"""Seconds for one request to the server's control interface."""
+
+
+def scrubbed_environment(home: str) -> dict[str, str]:
+    """Return an environment without anything of the machine's AWS configuration."""
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": home,
+        "TMPDIR": home,
+        "PYTHONPATH": str(ROOT),
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+class FakeAws:
+    """moto's server process for one `with` block.
+
+    Attributes:
+        endpoint: Where it listens.
+    """
+
+    def __init__(self) -> None:
+        """Prepare; the process starts with the `with` block."""
+        self.endpoint = ""
+        self._home = ""
+        self._clients: dict[tuple[str, str], Any] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        # Never through a proxy of the machine.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def __enter__(self) -> Self:
+        """Start the process and wait until it serves."""
+        self._home = tempfile.mkdtemp(prefix="testbed-")
+        errors = Path(self._home) / "stderr"
+        with errors.open("wb") as stderr:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "testbed.moto_server"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=scrubbed_environment(self._home),
+                cwd=self._home,
+            )
+        assert self._process.stdout is not None  # noqa: S101 - tells the type checker
+        line = self._process.stdout.readline().decode().strip()
+        if not line.startswith(STARTUP):
+            problem = errors.read_text()
+            self.__exit__(None, None, None)
+            message = f"the server did not start: {line}\n{problem}"
+            raise RuntimeError(message)
+        self.endpoint = line.removeprefix(STARTUP)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the process: it ends with its standard input."""
+        if self._process is not None:
+            self._process.communicate()
+            self._process = None
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        assert self._process is not None  # noqa: S101 - tells the type checker
+        return self._process.pid
+
+    def client(self, service: str, region: str = REGION) -> Any:
+        """Return a boto3 client of the server: one per service, as making them takes long."""
+        key = (service, region)
+        if key not in self._clients:
+            self._clients[key] = self.new_client(service, region)
+        return self._clients[key]
+
+    def new_client(self, service: str, region: str = REGION) -> Any:
+        """Make a boto3 client that nothing of the machine's configuration reaches."""
+        nowhere: dict[str, Any] = {
+            "profile": (None, None, None, None),
+            "config_file": (None, None, os.devnull, None),
+            "credentials_file": (None, None, os.devnull, None),
+        }
+        session: Any = boto3.Session(botocore_session=botocore.session.Session(session_vars=nowhere))
+        return session.client(
+            service,
+            region_name=region,
+            endpoint_url=self.endpoint,
+            aws_access_key_id="AKIATESTBED",
+            aws_secret_access_key="testbed",
+            config=Config(proxies={}, retries={"total_max_attempts": 1}),
+        )
+
+    def reset(self) -> None:
+        """Forget everything: what exists, the calls and the rules."""
+        self._ask("DELETE", "/testbed/rules")
+        self._ask("POST", "/moto-api/reset")
+        self.forget_calls()
+
+    def calls(self) -> list[dict[str, Any]]:
+        """List the calls so far: service, action, parameters and HTTP status."""
+        calls: list[dict[str, Any]] = self._ask("GET", "/testbed/calls")
+        return calls
+
+    def actions(self) -> list[str]:
+        """List the names of the actions so far."""
+        return [call["action"] for call in self.calls()]
+
+    def forget_calls(self) -> None:
+        """Start the list of calls anew."""
+        self._ask("DELETE", "/testbed/calls")
+
+    def rule(self, **rule: Any) -> None:
+        """Set a rule; see `testbed.rules.Rule` for what it may say."""
+        self._ask("POST", "/testbed/rules", [rule])
+
+    def clear_rules(self) -> None:
+        """Drop all rules, and let go of what they hold."""
+        self._ask("DELETE", "/testbed/rules")
+
+    def release(self) -> None:
+        """Let go of the answers that are held."""
+        self._ask("POST", "/testbed/release")
+
+    def wait_until_held(self) -> list[str]:
+        """Wait until an answer is held; returns the actions whose answers are."""
+        held: list[str] = self._ask("GET", "/testbed/held")
+        return held
+
+    def _ask(self, method: str, path: str, document: object = None) -> Any:
+        body = b"" if document is None else json.dumps(document).encode()
+        request = urllib.request.Request(self.endpoint + path, body, method=method)  # noqa: S310
+        try:
+            with self._opener.open(request, timeout=PATIENCE) as response:
+                return json.loads(response.read())
+        except urllib.request.HTTPError as error:
+            with error:
+                message = f"{method} {path}: {error.code} {error.read().decode()}"
+            raise RuntimeError(message) from None
+
+
+def lay(fake_aws: FakeAws) -> World:
+    """Lay a network, an image and the rest that a VM needs."""
+    return World.lay(fake_aws.client("ec2"), fake_aws.client("iam"))

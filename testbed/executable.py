@@ -1,0 +1,226 @@
+"""Runs the executable as its callers do: one process per call."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ACCESS_KEY_ID = "AKIADUMMYCONFIG00001"
+SECRET_ACCESS_KEY = "config-secret-key-7d31"
+MBUS_PASSWORD = "mbus-secret-e0a8"
+SECRETS = (ACCESS_KEY_ID, SECRET_ACCESS_KEY, MBUS_PASSWORD)
+DIRECTOR_UUID = "5c6a4f0e-0000-4000-8000-000000000001"
+PATIENCE = 120.0
+ABSENT = object()
+
+
+def config(
+    endpoint: str,
+    *,
+    registry: Mapping[str, Any] | None = None,
+    agent: Mapping[str, Any] | None = None,
+    **aws: Any,
+) -> dict[str, Any]:
+    """Build the document of a cpi.json.
+
+    Args:
+        endpoint: Of the stand-in for AWS, for all its services.
+        registry: The registry section; without it no registry is configured.
+        agent: The agent section, in place of the default one.
+        **aws: Keys of the aws section, over the defaults; `ABSENT` takes one out.
+    """
+    section = {
+        "ec2_endpoint": endpoint,
+        "elb_endpoint": endpoint,
+        "sts_endpoint": endpoint,
+        "ebs_endpoint": endpoint,
+        "region": "us-east-1",
+        "credentials_source": "static",
+        "access_key_id": ACCESS_KEY_ID,
+        "secret_access_key": SECRET_ACCESS_KEY,
+        "max_retries": 2,
+        "default_key_name": "bosh",
+        "default_security_groups": ["bosh"],
+        **aws,
+    }
+    properties: dict[str, Any] = {
+        "aws": {key: value for key, value in section.items() if value is not ABSENT},
+        "agent": agent
+        if agent is not None
+        else {"mbus": f"nats://nats:{MBUS_PASSWORD}@10.0.1.6:4222", "ntp": ["0.pool.ntp.org"]},
+    }
+    if registry is not None:
+        properties["registry"] = dict(registry)
+    return {"cloud": {"plugin": "aws", "properties": properties}}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call of the executable came to."""
+
+    stdout: bytes
+    stderr: str
+    returncode: int
+    milliseconds: float
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The response; an AssertionError unless stdout is that and nothing else."""
+        with contextlib.suppress(ValueError):
+            parsed = json.loads(self.stdout)
+            if isinstance(parsed, dict):
+                return parsed
+        raise AssertionError(f"stdout is not one JSON object\n{self._streams()}")
+
+    @property
+    def result(self) -> Any:
+        """The response's result."""
+        return self.document["result"]
+
+    @property
+    def error(self) -> Any:
+        """The response's error; null when there was none."""
+        return self.document["error"]
+
+    def ok(self) -> Any:
+        """Return the result of a call that must succeed."""
+        if self.error is not None:
+            message = f"the call answered {self.error}\n{self._streams()}"
+            raise AssertionError(message)
+        return self.result
+
+    def _streams(self) -> str:
+        stdout = self.stdout.decode(errors="replace")
+        return f"exit status {self.returncode}\nstdout: {stdout}\nstderr: {self.stderr}"
+
+
+class Cpi:
+    """The executable with one configuration."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        *,
+        env: Mapping[str, str] | None = None,
+        command: Sequence[str] | None = None,
+    ) -> None:
+        """Write the configuration.
+
+        Args:
+            config: The document of the cpi.json.
+            env: Variables over the minimal environment.
+            command: In place of the console script beside this interpreter.
+        """
+        self.folder = Path(tempfile.mkdtemp(prefix="cpi-"))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self.config_path = self.folder / "cpi.json"
+        self.config_path.write_text(json.dumps(config))
+        self._command = list(command or [str(Path(sys.executable).parent / "cpi")])
+        self._environment = {
+            "PATH": os.defpath,
+            "HOME": str(self.folder),
+            "TMPDIR": str(self.folder),
+            "AWS_EC2_METADATA_DISABLED": "true",
+            **(env or {}),
+        }
+
+    def call(
+        self,
+        method: str,
+        *arguments: Any,
+        api_version: int | None = 2,
+        stemcell: object = ABSENT,
+        context: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Call a method.
+
+        Args:
+            method: Its name.
+            *arguments: Its arguments.
+            api_version: Of the contract; none leaves it out of the request.
+            stemcell: The stemcell's api_version, in the context.
+            context: More of the context.
+        """
+        return self.raw(request(method, arguments, api_version, stemcell, context))
+
+    def raw(self, stdin: bytes) -> Answer:
+        """Give these bytes to the executable."""
+        begin = time.perf_counter()
+        with self._popen() as process:
+            try:
+                stdout, stderr = process.communicate(stdin, timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        elapsed = (time.perf_counter() - begin) * 1000
+        return Answer(stdout, stderr.decode(errors="replace"), process.returncode, elapsed)
+
+    def start(
+        self,
+        method: str,
+        *arguments: Any,
+        api_version: int | None = 2,
+        stemcell: object = ABSENT,
+        context: Mapping[str, Any] | None = None,
+    ) -> subprocess.Popen[bytes]:
+        """Start a call without waiting for it: the request is sent, stdin closed.
+
+        The caller ends it: `finish(process)`.
+        """
+        process = self._popen()
+        assert process.stdin is not None  # noqa: S101 - tells the type checker
+        process.stdin.write(request(method, arguments, api_version, stemcell, context))
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def _popen(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [*self._command, str(self.config_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment,
+            cwd=self.folder,
+        )
+
+
+def finish(process: subprocess.Popen[bytes]) -> Answer:
+    """Wait for a call that was started; its time is not known."""
+    with process:
+        try:
+            stdout, stderr = process.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return Answer(stdout, stderr.decode(errors="replace"), process.returncode, 0.0)
+
+
+def request(
+    method: str,
+    arguments: Sequence[Any],
+    api_version: int | None,
+    stemcell: object,
+    context: Mapping[str, Any] | None,
+) -> bytes:
+    """Write a request."""
+    whole: dict[str, Any] = {"director_uuid": DIRECTOR_UUID, **(context or {})}
+    if stemcell is not ABSENT:
+        whole["vm"] = {"stemcell": {"api_version": stemcell}}
+    document: dict[str, Any] = {"method": method, "arguments": list(arguments), "context": whole}
+    if api_version is not None:
+        document["api_version"] = api_version
+    return json.dumps(document).encode()

@@ -1,0 +1,105 @@
+"""Small HTTP servers on the loopback interface, for one `with` block."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it came in; header names are in lower case."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is answered to a request."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = "application/json"
+
+
+class _Server(ThreadingHTTPServer):
+    """Keeps quiet about clients that went away in the middle of an answer."""
+
+    owner: LoopbackServer
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        del request, client_address
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Hands requests to the server that it belongs to."""
+
+    server: _Server
+
+    def _serve(self) -> None:
+        size = int(self.headers.get("Content-Length") or 0)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.command, self.path, headers, self.rfile.read(size))
+        reply = self.server.owner.take(request)
+        self.send_response(reply.status)
+        self.send_header("Content-Type", reply.content_type)
+        self.send_header("Content-Length", str(len(reply.body)))
+        self.end_headers()
+        self.wfile.write(reply.body)
+
+    do_GET = do_PUT = do_POST = do_DELETE = _serve  # noqa: N815 - the library's names
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing."""
+
+
+class LoopbackServer:
+    """A server that records its requests; subclasses answer them."""
+
+    def __init__(self) -> None:
+        """Take a free port; serving starts with the `with` block."""
+        self.requests: list[Request] = []
+        self._lock = threading.Lock()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.owner = self
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def take(self, request: Request) -> Reply:
+        """Record a request and answer it, one at a time."""
+        with self._lock:
+            self.requests.append(request)
+            return self.reply(request)
+
+    def reply(self, request: Request) -> Reply:
+        """Answer a request."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        """Start serving."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()

@@ -1,0 +1,178 @@
+"""What stands between the clients and moto: a record of calls, and rules.
+
+Everything under `/testbed/` is answered here; `/moto-api/` goes straight to moto.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import threading
+import traceback
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from werkzeug.wrappers import Request, Response
+
+from testbed.rules import Error, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+PATIENCE = 60.0
+"""Seconds after which a held answer goes out, and a wait for one ends, by itself."""
+
+
+def service_of(authorization: str) -> str:
+    """Read the service from a signature's scope; unsigned calls are STS's."""
+    _, found, scope = authorization.partition("Credential=")
+    parts = scope.split(",")[0].split("/")
+    return parts[3] if found and len(parts) > 3 else "sts"
+
+
+class Hold:
+    """Where held answers wait for their release."""
+
+    def __init__(self) -> None:
+        """Start with nothing held."""
+        self._condition = threading.Condition()
+        self._held: list[str] = []
+        self._releases = 0
+
+    def hold(self, action: str) -> None:
+        """Hold the calling thread until the next release."""
+        with self._condition:
+            self._held.append(action)
+            self._condition.notify_all()
+            mine = self._releases
+            self._condition.wait_for(lambda: self._releases > mine, timeout=PATIENCE)
+            self._held.remove(action)
+
+    def release(self) -> None:
+        """Let go of everything that is held now."""
+        with self._condition:
+            self._releases += 1
+            self._condition.notify_all()
+
+    def wait(self) -> list[str]:
+        """Wait until something is held; returns the actions, none after a timeout."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._held, timeout=PATIENCE)
+            return list(self._held)
+
+
+class Middleware:
+    """A WSGI application around moto's."""
+
+    def __init__(self, moto: WSGIApplication) -> None:
+        """Wrap moto's application."""
+        self._moto = moto
+        self._moto_lock = threading.Lock()
+        self._lock = threading.Lock()
+        self._calls: list[dict[str, Any]] = []
+        self._rules: list[Rule] = []
+        self._hold = Hold()
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer one request."""
+        request = Request(environ)
+        if request.path.startswith("/moto-api/"):
+            return self._moto(environ, start_response)
+        if request.path.startswith("/testbed/"):
+            return self._control(request)(environ, start_response)
+        return self._call(request)(environ, start_response)
+
+    def _call(self, request: Request) -> Response:
+        body = request.get_data()
+        parameters = dict(request.args.items())
+        parameters.update(parse_qsl(body.decode(), keep_blank_values=True))
+        service = service_of(request.headers.get("Authorization", ""))
+        action = parameters.get("Action", "")
+        call: dict[str, Any] = {
+            "service": service,
+            "action": action,
+            "parameters": parameters,
+            "status": None,
+        }
+        with self._lock:
+            self._calls.append(call)
+            rules = [rule for rule in self._rules if rule.fires(action, parameters)]
+        error = next((rule.error for rule in rules if rule.error), None)
+        response = failure(error, service) if error else self._forward(request, body, service)
+        for rule in rules:
+            if not rule.error:
+                response.set_data(rule.rewrite(response.get_data(as_text=True)))
+        call["status"] = response.status_code
+        if any(rule.hold for rule in rules):
+            self._hold.hold(action)
+        return response
+
+    def _forward(self, request: Request, body: bytes, service: str) -> Response:
+        """Let moto answer, one call at a time: its models are not made for threads."""
+        environ = {**request.environ, "wsgi.input": io.BytesIO(body)}
+        try:
+            with self._moto_lock:
+                return Response.from_app(self._moto, environ, buffered=True)
+        except Exception as problem:  # noqa: BLE001 - any defect of moto's ends up here
+            traceback.print_exc(file=sys.stderr)
+            return failure(Error("InternalError", f"moto: {problem!r}", 500), service)
+
+    def _control(self, request: Request) -> Response:
+        name = request.path.removeprefix("/testbed/")
+        handlers: dict[tuple[str, str], Callable[[Request], Response]] = {
+            ("GET", "calls"): self._list_calls,
+            ("DELETE", "calls"): self._forget_calls,
+            ("POST", "rules"): self._add_rules,
+            ("DELETE", "rules"): self._clear_rules,
+            ("POST", "release"): self._release,
+            ("GET", "held"): self._wait_until_held,
+        }
+        handler = handlers.get((request.method, name))
+        return handler(request) if handler else Response("unknown", 404)
+
+    def _list_calls(self, request: Request) -> Response:
+        del request
+        with self._lock:
+            return answer(self._calls)
+
+    def _forget_calls(self, request: Request) -> Response:
+        del request
+        with self._lock:
+            self._calls.clear()
+        return answer([])
+
+    def _add_rules(self, request: Request) -> Response:
+        try:
+            rules = [Rule.parse(document) for document in request.get_json(force=True)]
+        except Exception as problem:  # noqa: BLE001 - tells the test what is wrong
+            return answer({"error": repr(problem)}, 400)
+        with self._lock:
+            self._rules.extend(rules)
+        return answer([])
+
+    def _clear_rules(self, request: Request) -> Response:
+        with self._lock:
+            self._rules.clear()
+        return self._release(request)
+
+    def _release(self, request: Request) -> Response:
+        del request
+        self._hold.release()
+        return answer([])
+
+    def _wait_until_held(self, request: Request) -> Response:
+        del request
+        held = self._hold.wait()
+        return answer(held, 200 if held else 504)
+
+
+def answer(document: object, status: int = 200) -> Response:
+    """Answer a document to the test."""
+    return Response(json.dumps(document), status, content_type="application/json")
+
+
+def failure(error: Error, service: str) -> Response:
+    """Answer an error to a client of AWS."""
+    return Response(error.document(service), error.status, content_type="text/xml")

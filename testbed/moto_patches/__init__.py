@@ -1,0 +1,46 @@
+"""The corrections of moto: where it differs from EC2, and what EC2 does.
+
+The program under test is written for EC2 and never bends to moto, so moto is
+bent here, one small function per difference. Every function's docstring says
+what EC2 does and what moto did.
+"""
+
+from testbed.moto_patches import (
+    addresses,
+    disks,
+    identifiers,
+    images,
+    interfaces,
+    launch,
+    requests,
+    tags,
+    termination,
+    volumes,
+)
+from testbed.moto_patches.patching import Patch, install
+
+MODULES = (
+    identifiers,
+    tags,
+    addresses,
+    interfaces,
+    volumes,
+    disks,
+    images,
+    launch,
+    termination,
+    requests,
+)
+"""In the order of installation: a later patch of a method wraps the earlier ones."""
+
+
+def apply() -> list[Patch]:
+    """Correct the moto of this process; to be called once, before it serves.
+
+    Returns:
+        The patches, in the order in which they were installed.
+    """
+    patches = [patch for module in MODULES for patch in module.PATCHES]
+    for patch in patches:
+        install(patch)
+    return patches

@@ -1,0 +1,121 @@
+"""Private addresses: one interface holds one, until it is gone."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models.elastic_network_interfaces import NetworkInterfaceBackend
+from moto.ec2.models.subnets import Subnet
+
+from testbed.moto_patches.patching import Patches, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+PATCHES = Patches()
+
+RESERVED = 3
+"""A subnet's router, DNS and spare address come before the first usable one."""
+
+
+def held(subnet: Any) -> set[str]:
+    """Collect the IPv4 and IPv6 addresses that interfaces of a subnet hold."""
+    holders = [e for e in subnet.ec2_backend.enis.values() if e.subnet.id == subnet.id]
+    addresses = {entry["PrivateIpAddress"] for holder in holders for entry in holder.private_ip_addresses}
+    return addresses.union(*(holder.ipv6_addresses for holder in holders))
+
+
+def usable(subnet: Any) -> Iterator[str]:
+    """Walk through the addresses of a subnet that EC2 gives to interfaces."""
+    return (str(host) for host in itertools.islice(subnet.cidr.hosts(), RESERVED, None))
+
+
+def check_free(subnet: Any, wanted: Iterable[str]) -> None:
+    """Refuse addresses that are held, reserved or outside of the subnet."""
+    taken = held(subnet)
+    for address in wanted:
+        if address in taken:
+            refuse("InvalidIPAddress.InUse", f"Address {address} is in use.")
+        parsed = ipaddress.ip_address(address)
+        if parsed.version == subnet.cidr.version and parsed not in subnet.cidr:
+            refuse(
+                "InvalidParameterValue",
+                f"Address {address} does not fall within the subnet's address range",
+            )
+        if parsed in itertools.islice(subnet.cidr, RESERVED + 1):
+            refuse(
+                "InvalidParameterValue",
+                f"Address {address} is in subnet's reserved address range",
+            )
+
+
+def first_free(subnet: Any) -> str:
+    """Choose an address for an interface that asked for none."""
+    taken = held(subnet)
+    for address in usable(subnet):
+        if address not in taken:
+            return address
+    return refuse(
+        "InsufficientFreeAddressesInSubnet",
+        "The specified subnet does not have enough free addresses to satisfy the request.",
+    )
+
+
+def requested(single: Any, entries: Iterable[Any]) -> list[str]:
+    """List the addresses that a request names, in either of the two ways."""
+    named = [single] if single else []
+    for entry in entries:
+        address = entry.get("PrivateIpAddress") if isinstance(entry, dict) else entry
+        if address and address not in named:
+            named.append(address)
+    return named
+
+
+@PATCHES.around(Subnet, "request_ip")
+def requested_address(original: Callable[..., Any], subnet: Any, ip: str, instance: Any) -> None:
+    """EC2 answers InvalidIPAddress.InUse for a taken address; moto broke (HTTP 500).
+
+    What is taken is read off the interfaces, so moto's own book of addresses,
+    which knew nothing of interfaces made ahead of an instance, is not kept.
+    """
+    del original, instance
+    check_free(subnet, [ip])
+
+
+@PATCHES.around(Subnet, "get_available_subnet_ip")
+def available_address(original: Callable[..., Any], subnet: Any, instance: Any) -> str:
+    """EC2 never gives out an address that an interface holds; moto did."""
+    del original, instance
+    return first_free(subnet)
+
+
+@PATCHES.around(NetworkInterfaceBackend, "create_network_interface")
+def unique_addresses(
+    original: Callable[..., Any],
+    backend: Any,
+    subnet: Any,
+    private_ip_address: Any = None,
+    private_ip_addresses: list[Any] | None = None,
+    group_ids: list[str] | None = None,
+    *positional: Any,
+    **keywords: Any,
+) -> Any:
+    """EC2 lets one interface of a subnet hold an address; moto any number of them.
+
+    An interface that asks for none gets a free one: moto drew lots, and could
+    draw the network's own address or one that was held.
+    """
+    subnet = backend.get_subnet(subnet) if isinstance(subnet, str) else subnet
+    wanted = requested(private_ip_address, private_ip_addresses or [])
+    check_free(subnet, [*wanted, *(keywords.get("ipv6_addresses") or [])])
+    return original(
+        backend,
+        subnet,
+        private_ip_address if wanted else first_free(subnet),
+        private_ip_addresses,
+        group_ids,
+        *positional,
+        **keywords,
+    )

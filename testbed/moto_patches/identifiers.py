@@ -1,0 +1,148 @@
+"""Resource ids: malformed ones are another error than unknown ones."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.amis import AmiBackend
+from moto.ec2.models.elastic_block_store import EBSBackend
+from moto.ec2.models.instances import InstanceBackend
+
+from testbed.moto_patches.patching import Patches, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PATCHES = Patches()
+
+
+def well_formed(prefix: str, identifier: object) -> bool:
+    """Say whether an id is the prefix and 8 or 17 hexadecimal digits."""
+    pattern = rf"{prefix}-(?:[0-9a-f]{{8}}|[0-9a-f]{{17}})"
+    return re.fullmatch(pattern, str(identifier)) is not None
+
+
+def check_instance_ids(identifiers: Iterable[object]) -> None:
+    """Refuse the first malformed instance id."""
+    for identifier in identifiers:
+        if not well_formed("i", identifier):
+            expected = "" if str(identifier).startswith("i-") else ' (expecting "i-...")'
+            refuse("InvalidInstanceID.Malformed", f'Invalid id: "{identifier}"{expected}')
+
+
+def check_value_ids(prefix: str, parameter: str, identifiers: Iterable[object]) -> None:
+    """Refuse the first malformed id of a volume or a snapshot."""
+    for identifier in identifiers:
+        if not well_formed(prefix, identifier):
+            refuse(
+                "InvalidParameterValue",
+                f"Value ({identifier}) for parameter {parameter} is invalid. Expected: '{prefix}-...'.",
+            )
+
+
+@PATCHES.around(InstanceBackend, "get_instance")
+def one_instance(original: Callable[..., Any], backend: Any, instance_id: str) -> Any:
+    """EC2 tells a malformed instance id from an unknown one; moto did not."""
+    check_instance_ids([instance_id])
+    return original(backend, instance_id)
+
+
+@PATCHES.around(InstanceBackend, "get_multi_instances_by_id")
+def many_instances(
+    original: Callable[..., Any],
+    backend: Any,
+    instance_ids: list[str],
+    filters: Any = None,
+) -> Any:
+    """The same for the calls that take several ids, such as TerminateInstances."""
+    check_instance_ids(instance_ids)
+    return original(backend, instance_ids, filters)
+
+
+@PATCHES.around(InstanceBackend, "get_reservations_by_instance_ids")
+def described_instances(
+    original: Callable[..., Any],
+    backend: Any,
+    instance_ids: list[str],
+    filters: Any = None,
+) -> Any:
+    """The same for DescribeInstances; an id given twice is no unknown one there."""
+    check_instance_ids(instance_ids)
+    return original(backend, list(dict.fromkeys(instance_ids)), filters=filters)
+
+
+@PATCHES.around(EBSBackend, "get_volume")
+def one_volume(original: Callable[..., Any], backend: Any, volume_id: str) -> Any:
+    """EC2 calls a malformed volume id an invalid value; moto an unknown volume."""
+    check_value_ids("vol", "volumeId", [volume_id])
+    return original(backend, volume_id)
+
+
+@PATCHES.around(EBSBackend, "delete_volume")
+def deleted_volume(original: Callable[..., Any], backend: Any, volume_id: str) -> Any:
+    """The same for DeleteVolume."""
+    check_value_ids("vol", "volumeId", [volume_id])
+    return original(backend, volume_id)
+
+
+@PATCHES.around(EBSBackend, "describe_volumes")
+def described_volumes(
+    original: Callable[..., Any],
+    backend: Any,
+    volume_ids: list[str] | None = None,
+    filters: Any = None,
+) -> Any:
+    """EC2 names the first unknown id; moto a Python set of all that were asked for."""
+    check_value_ids("vol", "volumes", volume_ids or [])
+    for volume_id in volume_ids or []:
+        if volume_id not in backend.volumes:
+            refuse("InvalidVolume.NotFound", f"The volume '{volume_id}' does not exist.")
+    return original(backend, volume_ids, filters)
+
+
+@PATCHES.around(EBSBackend, "delete_snapshot")
+def deleted_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
+    """EC2 tells a malformed snapshot id from an unknown one, and names both; moto did not."""
+    check_value_ids("snap", "snapshotId", [snapshot_id])
+    if snapshot_id not in backend.snapshots:
+        refuse("InvalidSnapshot.NotFound", f"The snapshot '{snapshot_id}' does not exist.")
+    return original(backend, snapshot_id)
+
+
+@PATCHES.around(AmiBackend, "describe_images")
+def described_images(
+    original: Callable[..., Any],
+    backend: Any,
+    ami_ids: list[str] | None = None,
+    **keywords: Any,
+) -> Any:
+    """EC2 refuses a list of ids with any unknown one in it; moto only if all were.
+
+    An image that was deregistered is no unknown one for a while: it is left out
+    of the answer, by EC2 as by moto.
+    """
+    for ami_id in ami_ids or []:
+        if not well_formed("ami", ami_id):
+            refuse("InvalidAMIID.Malformed", f'Invalid id: "{ami_id}" (expecting "ami-...")')
+        if ami_id not in backend.amis and ami_id not in backend.deleted_amis:
+            refuse("InvalidAMIID.NotFound", f"The image id '[{ami_id}]' does not exist")
+    return original(backend, ami_ids=ami_ids, **keywords)
+
+
+@PATCHES.around(EC2Backend, "do_resources_exist")
+def tagged_resources(original: Callable[..., Any], backend: Any, resource_ids: list[str]) -> Any:
+    """EC2 refuses tags for an instance, interface or image that is unknown.
+
+    moto looked instances and interfaces up and then did not mind their absence,
+    nor that of a deregistered image.
+    """
+    for resource_id in resource_ids:
+        if resource_id.startswith("i-"):
+            backend.get_instance(resource_id)
+        elif resource_id.startswith("eni-"):
+            backend.get_network_interface(resource_id)
+        elif resource_id.startswith("ami-") and resource_id not in backend.amis:
+            refuse("InvalidAMIID.NotFound", f"The image id '[{resource_id}]' does not exist")
+    return original(backend, resource_ids)

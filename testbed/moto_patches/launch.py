@@ -1,0 +1,198 @@
+"""RunInstances: the volumes, the interfaces, and nothing left of a failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models.instances import InstanceBackend
+from moto.ec2.responses.instances import InstanceResponse
+
+from testbed.moto_patches.addresses import check_free, requested
+from testbed.moto_patches.images import devices_of
+from testbed.moto_patches.interfaces import add_prefixes
+from testbed.moto_patches.patching import Patches, parameter, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+UNKNOWN_SIZE = 8
+"""GiB of a root volume whose image has no snapshot."""
+
+
+def laid_over(image_device: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """Merge one device of a request over the image's of the same name."""
+    below = dict(image_device.get("Ebs", {}))
+    if wanted.get("VolumeType", below.get("VolumeType")) != below.get("VolumeType"):
+        # Figures of one type mean nothing to another.
+        below.pop("Iops", None)
+        below.pop("Throughput", None)
+    return {**below, **wanted}
+
+
+@PATCHES.around(InstanceResponse, "_parse_block_device_mapping")
+def launch_devices(original: Callable[..., Any], response: Any) -> list[dict[str, Any]]:
+    """EC2 lays a request's block devices over the image's.
+
+    So the root device needs no size: it has its snapshot's. moto knew nothing of
+    the image, refused devices without size and those with a virtual name (an
+    instance store, which is no volume), and dropped iops and throughput.
+    """
+    del original
+    image = response.ec2_backend.amis.get(parameter(response, "ImageId"))
+    devices = {d["DeviceName"]: d for d in (devices_of(image) if image else [])}
+    for wanted in parameter(response, "BlockDeviceMappings", []):
+        name = wanted["DeviceName"]
+        below = devices.pop(name, {})
+        if "Ebs" in wanted and "NoDevice" not in wanted:
+            devices[name] = {"DeviceName": name, "Ebs": laid_over(below, wanted["Ebs"])}
+    volumes = [device for device in devices.values() if "Ebs" in device]
+    for device in volumes:
+        ebs = device["Ebs"]
+        if image and device["DeviceName"] == image.root_device_name:
+            ebs.setdefault("VolumeSize", None if ebs.get("SnapshotId") else UNKNOWN_SIZE)
+        elif not ebs.get("VolumeSize") and not ebs.get("SnapshotId"):
+            refuse(
+                "MissingParameter",
+                "The request must contain the parameter size or snapshotId",
+            )
+    return volumes
+
+
+def make_volume(backend: Any, instance: Any, device: dict[str, Any]) -> Any:
+    """Make and attach one volume of a launch."""
+    ebs = device["Ebs"]
+    snapshot = backend.snapshots.get(ebs.get("SnapshotId"))
+    size = ebs.get("VolumeSize")
+    if snapshot is not None and size is not None and size < snapshot.volume_size:
+        refuse(
+            "InvalidBlockDeviceMapping",
+            f"Volume of size {size}GB is smaller than snapshot '{snapshot.id}', "
+            f"expect size >= {snapshot.volume_size}GB",
+        )
+    volume = backend.create_volume(
+        size=size,
+        zone_name=instance.availability_zone,
+        snapshot_id=ebs.get("SnapshotId"),
+        encrypted=ebs.get("Encrypted") is True,
+        kms_key_id=ebs.get("KmsKeyId"),
+        volume_type=ebs.get("VolumeType"),
+        iops=ebs.get("Iops"),
+        throughput=ebs.get("Throughput"),
+    )
+    ends_with_instance = ebs.get("DeleteOnTermination", True) is True
+    backend.attach_volume(volume.id, instance.id, device["DeviceName"], ends_with_instance)
+    return volume
+
+
+@PATCHES.around(InstanceBackend, "run_instances")
+def launch_volumes(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+    """EC2 makes a launch's volumes with all their properties; moto dropped the most.
+
+    The default of DeleteOnTermination is true for volumes made by a launch.
+    """
+    devices = keywords.pop("block_device_mappings", None)
+    if devices is None:
+        return original(backend, *positional, **keywords)
+    reservation = original(backend, *positional, block_device_mappings=[], **keywords)
+    tags = keywords.get("tags", {}).get("volume", {})
+    for instance in reservation.instances:
+        for device in devices:
+            make_volume(backend, instance, device).add_tags(tags)
+    return reservation
+
+
+def check_interface(backend: Any, spec: dict[str, Any]) -> None:
+    """Refuse what EC2 refuses about one interface of a launch."""
+    if "NetworkInterfaceId" in spec:
+        interface = backend.get_network_interface(spec["NetworkInterfaceId"])
+        if interface.status != "available":
+            refuse("InvalidNetworkInterface.InUse", f"Interface: [{interface.id}] in use.")
+    elif "SubnetId" in spec:
+        wanted = requested(spec.get("PrivateIpAddress"), spec.get("PrivateIpAddresses", []))
+        wanted += [entry["Ipv6Address"] for entry in spec.get("Ipv6Addresses", [])]
+        check_free(backend.get_subnet(spec["SubnetId"]), wanted)
+
+
+def finish_interface(interface: Any, spec: dict[str, Any], tags: dict[str, str]) -> None:
+    """Give an interface made by a launch what moto left out."""
+    interface.delete_on_termination = spec.get("DeleteOnTermination", True)
+    interface.description = spec.get("Description", "")
+    known = requested(None, interface.private_ip_addresses)
+    for address in requested(None, spec.get("PrivateIpAddresses", [])):
+        if address not in known:
+            entry = {"Primary": False, "PrivateIpAddress": address}
+            interface.private_ip_addresses.append(entry)
+    interface.ipv6_addresses += [e["Ipv6Address"] for e in spec.get("Ipv6Addresses", [])]
+    for version in (4, 6):
+        entries = spec.get(f"Ipv{version}Prefixes", [])
+        add_prefixes(interface, version, [e[f"Ipv{version}Prefix"] for e in entries])
+    interface.add_tags(tags)
+
+
+@PATCHES.around(InstanceBackend, "run_instances")
+def launch_interfaces(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+    """EC2 attaches interfaces made ahead, and makes others just as they are described.
+
+    moto put an instance whose interface was made ahead into a default subnet and
+    zone, attached interfaces that were in use, forgot DeleteOnTermination (by
+    default true for an interface made by a launch), tags, description and further
+    addresses, and showed an instance without its first interface's groups.
+    """
+    specs = {int(spec["DeviceIndex"]): spec for spec in keywords.get("nics") or []}
+    for spec in specs.values():
+        check_interface(backend, spec)
+    if "NetworkInterfaceId" in specs.get(0, {}):
+        first = backend.get_network_interface(specs[0]["NetworkInterfaceId"])
+        keywords["subnet_id"] = first.subnet.id
+    reservation = original(backend, *positional, **keywords)
+    tags = keywords.get("tags", {}).get("network-interface", {})
+    for instance in reservation.instances:
+        for index, interface in instance.nics.items():
+            spec = specs.get(index, {})
+            if "NetworkInterfaceId" not in spec:
+                finish_interface(interface, spec, tags)
+        instance.security_groups = list(instance.nics[0].group_set)
+    return reservation
+
+
+@PATCHES.around(InstanceBackend, "run_instances")
+def launch_known_things(
+    original: Callable[..., Any],
+    backend: Any,
+    image_id: str,
+    *positional: Any,
+    **keywords: Any,
+) -> Any:
+    """EC2 refuses unknown images and keys; moto launched with any name."""
+    if not backend.describe_images(ami_ids=[image_id]):
+        refuse("InvalidAMIID.NotFound", f"The image id '[{image_id}]' does not exist")
+    if keywords.get("key_name"):
+        backend.describe_key_pairs(key_names=[keywords["key_name"]])
+    return original(backend, image_id, *positional, **keywords)
+
+
+def forget_since(made: dict[str, Any], before: set[str]) -> None:
+    """Take out of one of moto's collections what was not in it before."""
+    for identifier in set(made) - before:
+        del made[identifier]
+
+
+@PATCHES.around(InstanceBackend, "run_instances")
+def launch_all_or_nothing(
+    original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any
+) -> Any:
+    """A launch that EC2 refuses leaves nothing; moto left what it had made so far."""
+    collections = (backend.reservations, backend.enis, backend.volumes)
+    before = [set(collection) for collection in collections]
+    try:
+        return original(backend, *positional, **keywords)
+    except Exception:
+        for collection, known in zip(collections, before, strict=True):
+            forget_since(collection, known)
+        for interface in backend.enis.values():
+            instance = interface.instance
+            if instance is not None and backend.get_instance_by_id(instance.id) is None:
+                instance.detach_eni(interface)
+        raise

@@ -1,0 +1,77 @@
+"""How a function takes the place of one of moto's."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from moto.ec2.exceptions import EC2ClientError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Replacement = Any
+"""A function whose first argument is what it replaces."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One correction.
+
+    Attributes:
+        owner: The class or module of moto that is corrected.
+        name: The method, property or function in it.
+        replacement: Called with the original, then with the original's arguments.
+    """
+
+    owner: Any
+    name: str
+    replacement: Replacement
+
+
+class Patches(list[Patch]):
+    """The corrections of one module, in the order in which they are written."""
+
+    def around(self, owner: Any, name: str) -> Callable[[Replacement], Replacement]:
+        """Note the decorated function as the replacement of `owner.name`."""
+
+        def note(replacement: Replacement) -> Replacement:
+            self.append(Patch(owner, name, replacement))
+            return replacement
+
+        return note
+
+
+def install(patch: Patch) -> None:
+    """Put a correction in place; fails when moto no longer has what it corrects."""
+    original = vars(patch.owner)[patch.name]
+    if isinstance(original, property):
+        if original.fget is None:
+            message = f"{patch.name} cannot be read"
+            raise TypeError(message)
+        getter = functools.partial(patch.replacement, original.fget)
+        setattr(patch.owner, patch.name, property(getter))
+        return
+
+    @functools.wraps(original)
+    def corrected(*arguments: Any, **keywords: Any) -> Any:
+        return patch.replacement(original, *arguments, **keywords)
+
+    setattr(patch.owner, patch.name, corrected)
+
+
+def refuse(code: str, message: str) -> NoReturn:
+    """Answer an EC2 client error."""
+    raise EC2ClientError(code, message)
+
+
+def parameter(response: Any, name: str, default: Any = None) -> Any:
+    """Read a parameter of the request that a response object of moto answers."""
+    return response._get_param(name, default)  # noqa: SLF001 - moto has no other way
+
+
+def tag_specifications(response: Any) -> dict[str, dict[str, str]]:
+    """Read the tags of a request, by type of resource."""
+    tags: dict[str, dict[str, str]] = response._parse_tag_specification()  # noqa: SLF001
+    return tags

@@ -1,0 +1,44 @@
+"""Tags: what EC2 refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models.tags import TagBackend
+
+from testbed.moto_patches.patching import Patches, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+KEY_LIMIT = 127
+VALUE_LIMIT = 255
+
+
+@PATCHES.around(TagBackend, "create_tags")
+def checked_tags(
+    original: Callable[..., Any],
+    backend: Any,
+    resource_ids: list[str],
+    tags: dict[str, str | None],
+) -> Any:
+    """EC2 refuses keys that are too long or AWS's own, and long values; moto took all."""
+    for key, value in tags.items():
+        if key.startswith("aws:"):
+            refuse(
+                "InvalidParameterValue",
+                "Tag keys starting with 'aws:' are reserved for internal use",
+            )
+        if len(key) > KEY_LIMIT:
+            refuse(
+                "InvalidParameterValue",
+                f"Tag key exceeds the maximum length of {KEY_LIMIT} characters",
+            )
+        if len(value or "") > VALUE_LIMIT:
+            refuse(
+                "InvalidParameterValue",
+                f"Tag value exceeds the maximum length of {VALUE_LIMIT} characters",
+            )
+    return original(backend, resource_ids, tags)

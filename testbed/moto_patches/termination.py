@@ -1,0 +1,59 @@
+"""TerminateInstances: what ends with an instance, and what does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models.instances import Instance, InstanceState
+
+from testbed.moto_patches.patching import Patches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+
+def release(instance: Any, interface: Any) -> None:
+    """Detach an interface from an ending instance, and delete it if it ends with it."""
+    interface.stop()
+    instance.detach_eni(interface)
+    if interface.delete_on_termination:
+        interface.delete()
+    interface.delete_on_termination = False
+
+
+@PATCHES.around(Instance, "terminate")
+def released_interfaces(original: Callable[..., Any], instance: Any) -> Any:
+    """EC2 deletes interfaces that end with an instance and makes the others available.
+
+    Their elastic and private addresses are free with them. moto left an interface
+    that was made ahead attached to the terminated instance, elastic addresses
+    associated, and broke (InvalidNetworkInterfaceID.NotFound) when an instance was
+    terminated a second time, which EC2 answers with success.
+    """
+    if instance.state == "terminated":
+        return InstanceState("terminated", 48)
+    for interface in list(instance.nics.values()):
+        release(instance, interface)
+    for address in instance.ec2_backend.addresses:
+        if address.instance is instance:
+            # It stays with an interface that was made ahead.
+            address.instance = None
+    instance._subnet_id = None  # noqa: SLF001 - EC2 shows no subnet any more
+    return original(instance)
+
+
+def without_interface(original: Callable[..., Any], instance: Any) -> Any:
+    """A terminated instance has no addresses in EC2; moto broke without an interface."""
+    return original(instance) if instance.nics else None
+
+
+for _name in ("private_ip", "private_ip_address", "public_ip", "public_ip_address"):
+    PATCHES.around(Instance, _name)(without_interface)
+
+
+@PATCHES.around(Instance, "private_dns_name")
+def private_name(original: Callable[..., Any], instance: Any) -> Any:
+    """The same for the name, which EC2 shows as an empty one."""
+    return original(instance) if instance.nics else ""

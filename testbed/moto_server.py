@@ -1,0 +1,65 @@
+"""The stand-in for AWS as a process: `python -m testbed.moto_server`.
+
+Prints one line, `listening on http://127.0.0.1:PORT`, when it is ready. Ends on
+SIGTERM and at the end of its standard input, so that it never outlives what
+started it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import NoReturn
+
+# moto's own images are hundreds, and are made again at every reset; it must be
+# told before it is imported.
+os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
+
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
+from werkzeug.serving import BaseWSGIServer, make_server
+
+from testbed import moto_patches
+from testbed.middleware import Middleware
+
+HOST = "127.0.0.1"
+
+
+def make() -> BaseWSGIServer:
+    """Make the server, on a free port."""
+    application = Middleware(DomainDispatcherApplication(create_backend_app))
+    return make_server(HOST, 0, application, threaded=True, request_handler=MotoRequestHandler)
+
+
+def end(*_: object) -> NoReturn:
+    """End the process on a signal."""
+    sys.exit(0)
+
+
+def end_with_parent(server: BaseWSGIServer) -> None:
+    """Shut the server down when standard input ends."""
+    # Not through sys.stdin: its lock, held here, would break the interpreter's end on a signal.
+    while os.read(0, 1024):
+        pass
+    server.shutdown()
+
+
+def main() -> None:
+    """Serve until told to end."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    signal.signal(signal.SIGTERM, end)
+    moto_patches.apply()
+    server = make()
+    threading.Thread(target=end_with_parent, args=(server,), daemon=True).start()
+    print(f"listening on http://{HOST}:{server.server_port}", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""What is there before the program's first call: networks, groups, an image."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+ZONE = "us-east-1a"
+OTHER_ZONE = "us-east-1b"
+KEY_NAME = "bosh"
+INSTANCE_PROFILE = "bosh-vm"
+ROOT_SIZE = 5
+"""GiB of the image's snapshot: no default of moto's or of the program's."""
+
+
+@dataclass
+class World:
+    """Ids and names of what was laid.
+
+    Attributes:
+        ec2: A client for looking at it and changing it.
+        subnet_ids: Of 10.0.1.0/24 and 10.0.2.0/24, in `ZONE`, and of 10.0.3.0/24,
+            in `OTHER_ZONE`.
+        groups: Security group ids by name.
+        image_id: An AMI that serves as a light stemcell.
+    """
+
+    ec2: Any
+    vpc_id: str
+    subnet_ids: tuple[str, str, str]
+    route_table_id: str
+    groups: dict[str, str]
+    image_id: str
+    root_device: str
+    key_name: str = KEY_NAME
+    instance_profile: str = INSTANCE_PROFILE
+    zone: str = ZONE
+    other_zone: str = OTHER_ZONE
+    laid: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def lay(cls, ec2: Any, iam: Any) -> Self:
+        """Make everything, in an empty region."""
+        vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+        table = ec2.create_route_table(VpcId=vpc_id)["RouteTable"]
+        subnets = [(1, ZONE), (2, ZONE), (3, OTHER_ZONE)]
+        first, second, third = (_subnet(ec2, vpc_id, *subnet) for subnet in subnets)
+        ec2.create_key_pair(KeyName=KEY_NAME)
+        iam.create_instance_profile(InstanceProfileName=INSTANCE_PROFILE)
+        world = cls(
+            ec2=ec2,
+            vpc_id=vpc_id,
+            subnet_ids=(first, second, third),
+            route_table_id=table["RouteTableId"],
+            groups={name: _group(ec2, vpc_id, name) for name in ("bosh", "web")},
+            image_id=_image(ec2),
+            root_device="/dev/xvda",
+        )
+        world.laid = world._existing()
+        return world
+
+    @property
+    def subnet_id(self) -> str:
+        """The subnet that most tests use."""
+        return self.subnet_ids[0]
+
+    def state(self) -> dict[str, list[str]]:
+        """List what exists beyond what was laid, of the kinds that a CPI makes.
+
+        Returns:
+            Sorted ids under `instances` (terminated ones are gone), `volumes`,
+            `interfaces`, `snapshots` and `images`.
+        """
+        return {kind: sorted(set(ids) - set(self.laid[kind])) for kind, ids in self._existing().items()}
+
+    @property
+    def empty(self) -> dict[str, list[str]]:
+        """The state of a world in which nothing is left."""
+        return {kind: [] for kind in self.laid}
+
+    def instance(self, instance_id: str) -> dict[str, Any]:
+        """Describe one instance."""
+        answer = self.ec2.describe_instances(InstanceIds=[instance_id])
+        instance: dict[str, Any] = answer["Reservations"][0]["Instances"][0]
+        return instance
+
+    def _existing(self) -> dict[str, list[str]]:
+        ec2 = self.ec2
+        reservations = ec2.describe_instances()["Reservations"]
+        instances = [i for r in reservations for i in r["Instances"]]
+        interfaces = ec2.describe_network_interfaces()["NetworkInterfaces"]
+        snapshots = ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]
+        images = ec2.describe_images(Owners=["self"])["Images"]
+        return {
+            "instances": [i["InstanceId"] for i in instances if i["State"]["Name"] != "terminated"],
+            "volumes": [v["VolumeId"] for v in ec2.describe_volumes()["Volumes"]],
+            "interfaces": [i["NetworkInterfaceId"] for i in interfaces],
+            "snapshots": [s["SnapshotId"] for s in snapshots],
+            "images": [i["ImageId"] for i in images],
+        }
+
+
+def _subnet(ec2: Any, vpc_id: str, number: int, zone: str) -> str:
+    answer = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.0.{number}.0/24", AvailabilityZone=zone)
+    subnet_id: str = answer["Subnet"]["SubnetId"]
+    return subnet_id
+
+
+def _group(ec2: Any, vpc_id: str, name: str) -> str:
+    answer = ec2.create_security_group(GroupName=name, Description=name, VpcId=vpc_id)
+    group_id: str = answer["GroupId"]
+    return group_id
+
+
+def _image(ec2: Any) -> str:
+    """Register an image as a stemcell is: a root volume, and an instance store."""
+    volume = ec2.create_volume(AvailabilityZone=ZONE, Size=ROOT_SIZE, VolumeType="gp2")
+    snapshot = ec2.create_snapshot(VolumeId=volume["VolumeId"])
+    ec2.delete_volume(VolumeId=volume["VolumeId"])
+    answer = ec2.register_image(
+        Name="BOSH-light-stemcell",
+        Architecture="x86_64",
+        VirtualizationType="hvm",
+        RootDeviceName="/dev/xvda",
+        EnaSupport=True,
+        SriovNetSupport="simple",
+        BlockDeviceMappings=[
+            {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot["SnapshotId"]}},
+            {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"},
+        ],
+    )
+    image_id: str = answer["ImageId"]
+    return image_id

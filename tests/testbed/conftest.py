@@ -1,0 +1,74 @@
+"""One server for all tests of the test bed; every test begins with an empty one."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from testbed.cloud import FakeAws, lay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from testbed.world import World
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[FakeAws]:
+    """Run the server."""
+    with FakeAws() as fake_aws:
+        yield fake_aws
+
+
+@pytest.fixture
+def fake_aws(server: FakeAws) -> FakeAws:
+    """Return the server, with nothing in it."""
+    server.reset()
+    return server
+
+
+@pytest.fixture
+def world(fake_aws: FakeAws) -> World:
+    """Return a laid world, with no calls counted yet."""
+    laid = lay(fake_aws)
+    fake_aws.forget_calls()
+    return laid
+
+
+@pytest.fixture
+def ec2(world: World) -> Any:
+    """Return a client for the laid world."""
+    return world.ec2
+
+
+@pytest.fixture
+def run(world: World) -> Callable[..., dict[str, Any]]:
+    """Return a function that launches one instance and describes it."""
+
+    def launch(**parameters: Any) -> dict[str, Any]:
+        if "NetworkInterfaces" not in parameters:
+            parameters.setdefault("SubnetId", world.subnet_id)
+        parameters.setdefault("ImageId", world.image_id)
+        answer = world.ec2.run_instances(MinCount=1, MaxCount=1, InstanceType="m5.large", **parameters)
+        return world.instance(answer["Instances"][0]["InstanceId"])
+
+    return launch
+
+
+@pytest.fixture
+def refused() -> Callable[[str, str], AbstractContextManager[None]]:
+    """Return a context manager that expects an error code and part of its message."""
+
+    @contextmanager
+    def expect(code: str, message: str = "") -> Iterator[None]:
+        with pytest.raises(ClientError) as caught:
+            yield
+        error = caught.value.response["Error"]
+        assert error["Code"] == code
+        assert message in error["Message"]
+
+    return expect

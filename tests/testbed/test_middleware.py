@@ -1,0 +1,126 @@
+"""The record of calls, and rules."""
+
+import threading
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from testbed.cloud import FakeAws
+
+
+def test_calls(fake_aws: FakeAws, ec2: Any) -> None:
+    """Calls are recorded with their parameters and the status of their answer."""
+    ec2.describe_vpcs(Filters=[{"Name": "cidr", "Values": ["10.0.0.0/16"]}])
+    with pytest.raises(ClientError):
+        ec2.describe_volumes(VolumeIds=["vol-x"])
+    first, second = fake_aws.calls()
+    assert (first["service"], first["action"], first["status"]) == ("ec2", "DescribeVpcs", 200)
+    assert first["parameters"]["Filter.1.Value.1"] == "10.0.0.0/16"
+    assert second["status"] == 400
+    assert fake_aws.actions() == ["DescribeVpcs", "DescribeVolumes"]
+    fake_aws.forget_calls()
+    assert fake_aws.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("service", "action", "call"),
+    [
+        ("ec2", "DescribeVpcs", "describe_vpcs"),
+        ("elb", "DescribeLoadBalancers", "describe_load_balancers"),
+        ("elbv2", "DescribeTargetGroups", "describe_target_groups"),
+        ("sts", "GetCallerIdentity", "get_caller_identity"),
+    ],
+)
+def test_error(fake_aws: FakeAws, service: str, action: str, call: str) -> None:
+    """An error is written as the service writes it."""
+    client = fake_aws.client(service)
+    fake_aws.rule(action=action, error={"code": "Busy", "message": "a < b", "status": 503})
+    with pytest.raises(ClientError) as caught:
+        getattr(client, call)()
+    response: Any = caught.value.response
+    assert response["Error"]["Code"] == "Busy"
+    assert response["Error"]["Message"] == "a < b"
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == 503
+    assert response["ResponseMetadata"]["RequestId"]
+    fake_aws.clear_rules()
+    getattr(client, call)()
+
+
+def statuses(fake_aws: FakeAws, ec2: Any, count: int) -> list[int]:
+    """Make some calls and list the statuses of their answers."""
+    fake_aws.forget_calls()
+    for _ in range(count):
+        try:
+            ec2.describe_vpcs()
+        except ClientError:
+            continue
+    return [call["status"] for call in fake_aws.calls()]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"nth": 2}, [200, 400, 200, 200]),
+        ({"nth": 2, "times": 2}, [200, 400, 400, 200]),
+        ({"times": 1}, [400, 200, 200, 200]),
+        ({}, [400, 400, 400, 400]),
+        ({"where": {"VpcId.1": "vpc-1"}}, [200, 200, 200, 200]),
+    ],
+)
+def test_which_calls(fake_aws: FakeAws, ec2: Any, rule: dict[str, Any], expected: list[int]) -> None:
+    """A rule fires at the calls that it is for."""
+    fake_aws.rule(action="DescribeVpcs", error={"code": "X", "message": "Y"}, **rule)
+    assert statuses(fake_aws, ec2, 4) == expected
+
+
+def test_error_is_not_forwarded(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
+    """A call that is answered with an error has no effect."""
+    fake_aws.rule(action="CreateVolume", nth=1, error={"code": "X", "message": "Y"})
+    with pytest.raises(ClientError):
+        ec2.create_volume(AvailabilityZone=world.zone, Size=1)
+    assert world.state() == world.empty
+
+
+def test_replace(fake_aws: FakeAws, ec2: Any, run: Any, world: Any) -> None:
+    """The body of an answer is rewritten, as often as the rule says."""
+    instance = run()
+    fake_aws.rule(
+        action="DescribeInstances",
+        replace=[["<code>16</code>", "<code>0</code>"], ["<name>running</name>", "<name>pending</name>"]],
+        times=2,
+    )
+    states = [world.instance(instance["InstanceId"])["State"]["Name"] for _ in range(3)]
+    assert states == ["pending", "pending", "running"]
+    assert ec2.describe_instances()["Reservations"]
+
+
+def test_hold(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
+    """A held answer waits for its release; the call has had its effect."""
+    fake_aws.rule(action="CreateVolume", hold=True)
+    made: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: made.append(ec2.create_volume(AvailabilityZone=world.zone, Size=1))
+    )
+    thread.start()
+    assert fake_aws.wait_until_held() == ["CreateVolume"]
+    assert len(world.state()["volumes"]) == 1
+    assert made == []
+    fake_aws.release()
+    thread.join(timeout=30)
+    assert made[0]["Size"] == 1
+    ec2.create_volume(AvailabilityZone=world.zone, Size=1)
+
+
+def test_bad_rule(fake_aws: FakeAws) -> None:
+    """A rule with an unknown key is refused."""
+    with pytest.raises(RuntimeError, match="400"):
+        fake_aws.rule(action="DescribeVpcs", holds=True)
+
+
+def test_unknown_action(fake_aws: FakeAws, ec2: Any) -> None:
+    """What moto does not know is answered as an error of the service."""
+    with pytest.raises(ClientError) as caught:
+        ec2.describe_volume_status()
+    assert "moto" in str(caught.value)
+    assert fake_aws.calls()[-1]["status"] == 500

@@ -1,0 +1,156 @@
+"""Volumes are attached once, modified as EBS does it, and found out when unknown."""
+
+from typing import Any
+
+import pytest
+
+UNKNOWN_VOLUME = "vol-0123456789abcdef0"
+UNKNOWN_INSTANCE = "i-0123456789abcdef0"
+
+
+@pytest.fixture
+def volume(ec2: Any, world: Any) -> str:
+    """Make a volume."""
+    answer = ec2.create_volume(AvailabilityZone=world.zone, Size=10, VolumeType="gp3")
+    volume_id: str = answer["VolumeId"]
+    return volume_id
+
+
+@pytest.fixture
+def vm(run: Any) -> str:
+    """Launch an instance."""
+    instance_id: str = run()["InstanceId"]
+    return instance_id
+
+
+def attach(ec2: Any, volume: str, vm: str, device: str = "/dev/sdf") -> None:
+    """Attach a volume."""
+    ec2.attach_volume(VolumeId=volume, InstanceId=vm, Device=device)
+
+
+def test_attached_twice(ec2: Any, volume: str, vm: str, run: Any, refused: Any) -> None:
+    """A volume in use is neither attached again, nor deleted."""
+    attach(ec2, volume, vm)
+    with refused("VolumeInUse", volume):
+        attach(ec2, volume, run()["InstanceId"])
+    with refused("VolumeInUse", volume):
+        ec2.delete_volume(VolumeId=volume)
+
+
+def test_other_zone(ec2: Any, world: Any, vm: str, refused: Any) -> None:
+    """A volume of another zone is not attached."""
+    other = ec2.create_volume(AvailabilityZone=world.other_zone, Size=1)["VolumeId"]
+    with refused("InvalidVolume.ZoneMismatch"):
+        attach(ec2, other, vm)
+
+
+def test_device_name_in_use(ec2: Any, world: Any, volume: str, vm: str, refused: Any) -> None:
+    """A device name in use is refused."""
+    attach(ec2, volume, vm)
+    other = ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    message = "Invalid value '/dev/sdf' for unixDevice. Attachment point /dev/sdf is already in use"
+    with refused("InvalidParameterValue", message):
+        attach(ec2, other, vm)
+
+
+def test_terminated_instance(ec2: Any, volume: str, vm: str, refused: Any) -> None:
+    """Nothing is attached to a terminated instance."""
+    ec2.terminate_instances(InstanceIds=[vm])
+    with refused("IncorrectState"):
+        attach(ec2, volume, vm)
+
+
+def test_detach_available(ec2: Any, volume: str, vm: str, refused: Any) -> None:
+    """An available volume is not detached."""
+    with refused("IncorrectState", "'available'"):
+        ec2.detach_volume(VolumeId=volume, InstanceId=vm)
+
+
+def test_detach_from_another(ec2: Any, world: Any, volume: str, vm: str, run: Any, refused: Any) -> None:
+    """A volume is detached from its own instance only."""
+    attach(ec2, volume, vm)
+    other = run()["InstanceId"]
+    attach(ec2, ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"], other)
+    with refused("InvalidAttachment.NotFound"):
+        ec2.detach_volume(VolumeId=volume, InstanceId=other)
+    ec2.detach_volume(VolumeId=volume)
+    states = [v["State"] for v in ec2.describe_volumes(VolumeIds=[volume])["Volumes"]]
+    assert states == ["available"]
+    assert "/dev/sdf" in {m["DeviceName"] for m in world.instance(other)["BlockDeviceMappings"]}
+
+
+def test_unknown_volume(ec2: Any, vm: str, refused: Any) -> None:
+    """Every call calls an unknown volume unknown."""
+    for call in (ec2.delete_volume, ec2.detach_volume):
+        with refused("InvalidVolume.NotFound", UNKNOWN_VOLUME):
+            call(VolumeId=UNKNOWN_VOLUME)
+    with refused("InvalidVolume.NotFound"):
+        attach(ec2, UNKNOWN_VOLUME, vm)
+    with refused("InvalidVolume.NotFound", f"The volume '{UNKNOWN_VOLUME}' does not exist."):
+        ec2.describe_volumes(VolumeIds=[UNKNOWN_VOLUME])
+
+
+def test_malformed_ids(ec2: Any, refused: Any) -> None:
+    """Malformed ids are told from unknown ones."""
+    message = "Value (vol-x) for parameter volumes is invalid. Expected: 'vol-...'."
+    with refused("InvalidParameterValue", message):
+        ec2.describe_volumes(VolumeIds=["vol-x"])
+    with refused("InvalidParameterValue", "volumeId"):
+        ec2.delete_volume(VolumeId="vol-x")
+    with refused("InvalidInstanceID.Malformed", "i-x"):
+        ec2.describe_instances(InstanceIds=["i-x"])
+    with refused("InvalidInstanceID.Malformed", "i-x"):
+        ec2.terminate_instances(InstanceIds=["i-x"])
+    with refused("InvalidInstanceID.NotFound", UNKNOWN_INSTANCE):
+        ec2.describe_instances(InstanceIds=[UNKNOWN_INSTANCE])
+
+
+def test_performance_of_types(ec2: Any, volume: str) -> None:
+    """A volume has its type's figures."""
+    found = ec2.describe_volumes(VolumeIds=[volume])["Volumes"][0]
+    assert (found["Iops"], found["Throughput"]) == (3000, 125)
+
+
+def test_modification(ec2: Any, volume: str, refused: Any) -> None:
+    """A modification shows both sides, the last one only; a volume never shrinks."""
+    with refused("InvalidVolumeModification.NotFound"):
+        ec2.describe_volumes_modifications(VolumeIds=[volume])
+    ec2.modify_volume(VolumeId=volume, Size=20)
+    ec2.modify_volume(VolumeId=volume, Iops=4000)
+    (last,) = ec2.describe_volumes_modifications(VolumeIds=[volume])["VolumesModifications"]
+    assert (last["OriginalSize"], last["TargetSize"]) == (20, 20)
+    assert (last["OriginalIops"], last["TargetIops"]) == (3000, 4000)
+    with refused("InvalidParameterValue", "smaller"):
+        ec2.modify_volume(VolumeId=volume, Size=10)
+
+
+def test_tags_at_creation(ec2: Any, world: Any) -> None:
+    """CreateVolume, CreateSnapshot and CreateNetworkInterface tag what they make."""
+    tags = [{"Key": "a", "Value": "b"}]
+    made = ec2.create_volume(
+        AvailabilityZone=world.zone,
+        Size=1,
+        TagSpecifications=[{"ResourceType": "volume", "Tags": tags}],
+    )
+    eni = ec2.create_network_interface(
+        SubnetId=world.subnet_id,
+        TagSpecifications=[{"ResourceType": "network-interface", "Tags": tags}],
+    )["NetworkInterface"]["NetworkInterfaceId"]
+    assert ec2.describe_volumes(VolumeIds=[made["VolumeId"]])["Volumes"][0]["Tags"] == tags
+    found = ec2.describe_network_interfaces(NetworkInterfaceIds=[eni])["NetworkInterfaces"][0]
+    assert found["TagSet"] == tags
+
+
+def test_snapshot_keeps_the_key(ec2: Any, world: Any) -> None:
+    """An encrypted volume's key is its snapshot's, and that of a volume made of it."""
+    key = "arn:aws:kms:us-east-1:123456789012:key/k"
+    volume = ec2.create_volume(AvailabilityZone=world.zone, Size=1, Encrypted=True, KmsKeyId=key)
+    snapshot = ec2.create_snapshot(VolumeId=volume["VolumeId"])
+    copy = ec2.create_volume(AvailabilityZone=world.zone, SnapshotId=snapshot["SnapshotId"])
+    assert (copy["Encrypted"], copy["KmsKeyId"]) == (True, key)
+
+
+def test_unknown_zone(ec2: Any, refused: Any) -> None:
+    """No volume is made in an unknown zone."""
+    with refused("InvalidZone.NotFound"):
+        ec2.create_volume(AvailabilityZone="us-east-1z", Size=1)

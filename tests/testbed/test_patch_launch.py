@@ -1,0 +1,236 @@
+"""RunInstances makes what it is told to, or nothing."""
+
+from typing import Any
+
+import pytest
+
+from testbed.cloud import FakeAws
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
+TAGS = [{"Key": "deployment", "Value": "cf"}]
+
+
+def volumes_of(ec2: Any, instance: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Describe an instance's volumes by device name."""
+    ids = {m["DeviceName"]: m["Ebs"]["VolumeId"] for m in instance["BlockDeviceMappings"]}
+    found = {v["VolumeId"]: v for v in ec2.describe_volumes()["Volumes"]}
+    return {device: found[volume_id] for device, volume_id in ids.items()}
+
+
+def test_root_without_size(ec2: Any, run: Any) -> None:
+    """The root device has its snapshot's size, when the request names none."""
+    root = {"DeviceName": "/dev/xvda", "Ebs": {"VolumeType": "gp3", "DeleteOnTermination": True}}
+    volume = volumes_of(ec2, run(BlockDeviceMappings=[root]))["/dev/xvda"]
+    assert (volume["Size"], volume["VolumeType"]) == (5, "gp3")
+    assert volume["SnapshotId"].startswith("snap-")
+
+
+def test_image_without_snapshot(ec2: Any, run: Any) -> None:
+    """A root device without any size is one of 8 GiB."""
+    image = ec2.register_image(
+        Name="bare", RootDeviceName="/dev/sda1", BlockDeviceMappings=[{"DeviceName": "/dev/sda1", "Ebs": {}}]
+    )["ImageId"]
+    assert volumes_of(ec2, run(ImageId=image))["/dev/sda1"]["Size"] == 8
+
+
+def test_other_device_without_size(run: Any, world: Any, refused: Any) -> None:
+    """Another device needs a size; nothing is left of the launch."""
+    with refused("MissingParameter"):
+        run(BlockDeviceMappings=[{"DeviceName": "/dev/sdb", "Ebs": {"VolumeType": "gp3"}}])
+    assert world.state() == world.empty
+
+
+def test_root_smaller_than_snapshot(run: Any, world: Any, refused: Any) -> None:
+    """A root smaller than its snapshot is refused; nothing is left of the launch."""
+    with refused("InvalidBlockDeviceMapping", "expect size >= 5GB"):
+        run(BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 1}}])
+    assert world.state() == world.empty
+    assert not world.ec2.describe_instances()["Reservations"]
+
+
+def test_volume_properties(ec2: Any, run: Any) -> None:
+    """Iops, throughput, encryption, key and tags of a launch's volumes are kept."""
+    ebs = {
+        "VolumeSize": 10,
+        "VolumeType": "gp3",
+        "Iops": 4000,
+        "Throughput": 250,
+        "Encrypted": True,
+        "KmsKeyId": KEY,
+        "DeleteOnTermination": True,
+    }
+    instance = run(
+        BlockDeviceMappings=[{"DeviceName": "/dev/sdb", "Ebs": ebs}],
+        TagSpecifications=[{"ResourceType": "volume", "Tags": TAGS}],
+    )
+    volumes = volumes_of(ec2, instance)
+    kept = {key: volumes["/dev/sdb"][key] for key in ("VolumeType", "Iops", "Throughput", "KmsKeyId")}
+    assert kept == {"VolumeType": "gp3", "Iops": 4000, "Throughput": 250, "KmsKeyId": KEY}
+    assert volumes["/dev/sdb"]["Encrypted"] is True
+    assert [volume["Tags"] for volume in volumes.values()] == [TAGS, TAGS]
+
+
+def test_instance_store(ec2: Any, run: Any) -> None:
+    """A device with a virtual name is no volume, and no error."""
+    instance = run(BlockDeviceMappings=[{"DeviceName": "/dev/sdc", "VirtualName": "ephemeral1"}])
+    assert list(volumes_of(ec2, instance)) == ["/dev/xvda"]
+
+
+def test_interface_made_by_launch(ec2: Any, world: Any, run: Any) -> None:
+    """An interface described in the launch is made just so."""
+    spec = {
+        "DeviceIndex": 0,
+        "SubnetId": world.subnet_ids[2],
+        "Groups": [world.groups["web"]],
+        "PrivateIpAddress": "10.0.3.9",
+        "AssociatePublicIpAddress": True,
+        "DeleteOnTermination": False,
+    }
+    instance = run(
+        NetworkInterfaces=[spec],
+        TagSpecifications=[{"ResourceType": "network-interface", "Tags": TAGS}],
+    )
+    (interface,) = instance["NetworkInterfaces"]
+    assert interface["PrivateIpAddress"] == instance["PrivateIpAddress"] == "10.0.3.9"
+    assert interface["SubnetId"] == instance["SubnetId"] == world.subnet_ids[2]
+    assert interface["Groups"] == instance["SecurityGroups"]
+    assert interface["Groups"] == [{"GroupId": world.groups["web"], "GroupName": "web"}]
+    assert interface["Attachment"]["DeleteOnTermination"] is False
+    assert instance["PublicIpAddress"]
+    assert instance["Placement"]["AvailabilityZone"] == world.other_zone
+    found = ec2.describe_network_interfaces(NetworkInterfaceIds=[interface["NetworkInterfaceId"]])
+    assert found["NetworkInterfaces"][0]["TagSet"] == TAGS
+
+
+def test_no_public_address(world: Any, run: Any, ec2: Any) -> None:
+    """An explicit false wins over a subnet that hands out public addresses."""
+    ec2.modify_subnet_attribute(SubnetId=world.subnet_id, MapPublicIpOnLaunch={"Value": True})
+    spec = {"DeviceIndex": 0, "SubnetId": world.subnet_id, "AssociatePublicIpAddress": False}
+    assert "PublicIpAddress" not in run(NetworkInterfaces=[spec])
+
+
+def premade(ec2: Any, subnet_id: str, group: str, **more: Any) -> dict[str, Any]:
+    """Make an interface ahead."""
+    interface: dict[str, Any] = ec2.create_network_interface(SubnetId=subnet_id, Groups=[group], **more)[
+        "NetworkInterface"
+    ]
+    return interface
+
+
+def test_interfaces_made_ahead(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """Interfaces made ahead are attached as they are, and are in use then."""
+    first = premade(ec2, world.subnet_ids[2], world.groups["web"], PrivateIpAddress="10.0.3.7")
+    second = premade(ec2, world.subnet_ids[2], world.groups["bosh"])
+    specs = [
+        {"DeviceIndex": 0, "NetworkInterfaceId": first["NetworkInterfaceId"]},
+        {"DeviceIndex": 1, "NetworkInterfaceId": second["NetworkInterfaceId"]},
+    ]
+    instance = run(NetworkInterfaces=specs)
+    shown = {i["Attachment"]["DeviceIndex"]: i for i in instance["NetworkInterfaces"]}
+    assert shown[0]["MacAddress"] == first["MacAddress"]
+    assert [shown[i]["Groups"][0]["GroupName"] for i in (0, 1)] == ["web", "bosh"]
+    assert len(shown[1]["Groups"]) == 1
+    assert shown[0]["Attachment"]["DeleteOnTermination"] is False
+    assert instance["SubnetId"] == world.subnet_ids[2]
+    assert instance["Placement"]["AvailabilityZone"] == world.other_zone
+    assert instance["PrivateIpAddress"] == "10.0.3.7"
+    with refused("InvalidNetworkInterface.InUse", first["NetworkInterfaceId"]):
+        run(NetworkInterfaces=specs[:1])
+    with refused("InvalidParameterValue", "currently in use"):
+        ec2.delete_network_interface(NetworkInterfaceId=first["NetworkInterfaceId"])
+
+
+def test_failed_launch_frees_interfaces(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """An interface made ahead is available again after a launch that failed."""
+    eni = premade(ec2, world.subnet_id, world.groups["bosh"])["NetworkInterfaceId"]
+    with refused("InvalidBlockDeviceMapping"):
+        run(
+            NetworkInterfaces=[{"DeviceIndex": 0, "NetworkInterfaceId": eni}],
+            BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 1}}],
+        )
+    found = ec2.describe_network_interfaces(NetworkInterfaceIds=[eni])["NetworkInterfaces"][0]
+    assert found["Status"] == "available"
+    assert run(NetworkInterfaces=[{"DeviceIndex": 0, "NetworkInterfaceId": eni}])
+
+
+def test_delete_on_termination_of_attachment(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """ModifyNetworkInterfaceAttribute changes an attachment."""
+    eni = premade(ec2, world.subnet_id, world.groups["bosh"])["NetworkInterfaceId"]
+    instance = run(NetworkInterfaces=[{"DeviceIndex": 0, "NetworkInterfaceId": eni}])
+    attachment = instance["NetworkInterfaces"][0]["Attachment"]["AttachmentId"]
+    ec2.modify_network_interface_attribute(
+        NetworkInterfaceId=eni, Attachment={"AttachmentId": attachment, "DeleteOnTermination": True}
+    )
+    again = world.instance(instance["InstanceId"])
+    assert again["NetworkInterfaces"][0]["Attachment"]["DeleteOnTermination"] is True
+    with refused("InvalidAttachmentID.NotFound"):
+        ec2.modify_network_interface_attribute(
+            NetworkInterfaceId=eni, Attachment={"AttachmentId": "eni-attach-1", "DeleteOnTermination": True}
+        )
+
+
+def test_contradictions(world: Any, run: Any, refused: Any) -> None:
+    """Parameters that exclude each other are refused."""
+    spec = {"DeviceIndex": 0, "SubnetId": world.subnet_id}
+    with refused("InvalidParameterCombination", "security groups"):
+        run(NetworkInterfaces=[spec], SecurityGroupIds=[world.groups["bosh"]])
+    several = [spec | {"AssociatePublicIpAddress": True}, spec | {"DeviceIndex": 1}]
+    with refused("InvalidParameterCombination", "associatePublicIPAddress"):
+        run(NetworkInterfaces=several)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code"),
+    [
+        ({"ImageId": "ami-0123456789abcdef0"}, "InvalidAMIID.NotFound"),
+        ({"KeyName": "unknown"}, "InvalidKeyPair.NotFound"),
+        ({"IamInstanceProfile": {"Name": "unknown"}}, "InvalidParameterValue"),
+        ({"SecurityGroupIds": ["sg-0123456789abcdef0"]}, "InvalidGroup.NotFound"),
+        ({"UserData": "x" * 16_385}, "InvalidParameterValue"),
+    ],
+)
+def test_unknown_things(run: Any, world: Any, refused: Any, parameters: dict[str, Any], code: str) -> None:
+    """What is unknown or too large is refused, and nothing is left."""
+    with refused(code):
+        run(**parameters)
+    assert world.state() == world.empty
+
+
+def test_known_things(run: Any, world: Any) -> None:
+    """Key, profile, placement and market of a launch are shown."""
+    instance = run(
+        KeyName=world.key_name,
+        IamInstanceProfile={"Name": world.instance_profile},
+        Placement={"GroupName": "near", "Tenancy": "dedicated"},
+        InstanceMarketOptions={"MarketType": "spot"},
+    )
+    assert instance["KeyName"] == "bosh"
+    assert instance["IamInstanceProfile"]["Arn"].endswith("/bosh-vm")
+    placement = instance["Placement"]
+    assert (placement["GroupName"], placement["Tenancy"]) == ("near", "dedicated")
+    assert instance["InstanceLifecycle"] == "spot"
+
+
+def test_client_token(ec2: Any, world: Any, refused: Any) -> None:
+    """A repeated client token makes nothing new; with other parameters it is refused."""
+    first, again = (
+        ec2.create_network_interface(SubnetId=world.subnet_id, ClientToken="t")["NetworkInterface"]
+        for _ in range(2)
+    )
+    assert first["NetworkInterfaceId"] == again["NetworkInterfaceId"]
+    with refused("IdempotentParameterMismatch"):
+        ec2.create_network_interface(SubnetId=world.subnet_ids[1], ClientToken="t")
+
+
+def test_wrapped_user_data(fake_aws: FakeAws, world: Any) -> None:
+    """Base64 with line breaks is user data too."""
+    ec2 = fake_aws.new_client("ec2")
+    parameters = {"ImageId": world.image_id, "SubnetId": world.subnet_id, "MinCount": 1, "MaxCount": 1}
+
+    def wrap(params: dict[str, Any], **_: Any) -> None:
+        params["body"]["UserData"] = "eyJhIj\nogMX0="
+
+    ec2.meta.events.register("before-call.ec2.RunInstances", wrap)
+    instance = ec2.run_instances(**parameters)["Instances"][0]["InstanceId"]
+    found = ec2.describe_instance_attribute(InstanceId=instance, Attribute="userData")
+    assert "".join(found["UserData"]["Value"].split()) == "eyJhIjogMX0="

@@ -1,0 +1,73 @@
+"""What ends with an instance, and what does not."""
+
+from typing import Any
+
+
+def test_volumes(ec2: Any, world: Any, run: Any) -> None:
+    """A persistent disk becomes available; the launch's own volumes are deleted."""
+    ephemeral = {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 1, "DeleteOnTermination": True}}
+    kept = {"DeviceName": "/dev/sdc", "Ebs": {"VolumeSize": 1, "DeleteOnTermination": False}}
+    instance = run(BlockDeviceMappings=[ephemeral, kept])
+    disk = ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    ec2.attach_volume(VolumeId=disk, InstanceId=instance["InstanceId"], Device="/dev/sdf")
+    survivor = next(
+        m["Ebs"]["VolumeId"] for m in instance["BlockDeviceMappings"] if m["DeviceName"] == "/dev/sdc"
+    )
+    ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+    assert world.state()["volumes"] == sorted([disk, survivor])
+    assert {v["State"] for v in ec2.describe_volumes()["Volumes"]} == {"available"}
+    assert world.instance(instance["InstanceId"])["BlockDeviceMappings"] == []
+
+
+def test_interfaces(ec2: Any, world: Any, run: Any) -> None:
+    """An interface made ahead becomes available; the launch's own is deleted."""
+    eni = ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
+    specs = [
+        {"DeviceIndex": 0, "NetworkInterfaceId": eni},
+        {"DeviceIndex": 1, "SubnetId": world.subnet_id},
+    ]
+    instance_id = run(NetworkInterfaces=specs)["InstanceId"]
+    ec2.terminate_instances(InstanceIds=[instance_id])
+    assert world.state()["interfaces"] == [eni]
+    found = ec2.describe_network_interfaces(NetworkInterfaceIds=[eni])["NetworkInterfaces"][0]
+    assert found["Status"] == "available"
+    assert "Attachment" not in found
+    instance = world.instance(instance_id)
+    assert instance["State"]["Name"] == "terminated"
+    assert instance["NetworkInterfaces"] == []
+    assert "SubnetId" not in instance
+
+
+def test_twice(ec2: Any, world: Any, run: Any) -> None:
+    """An instance may be terminated again."""
+    instance_id = run()["InstanceId"]
+    for _ in range(2):
+        ec2.terminate_instances(InstanceIds=[instance_id])
+    assert world.state() == world.empty
+
+
+def test_elastic_address(ec2: Any, run: Any) -> None:
+    """An elastic address is free after the instance's end, and shows whom it served."""
+    allocation = ec2.allocate_address(Domain="vpc")["AllocationId"]
+    instance = run()
+    eni = instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=eni)
+    address = ec2.describe_addresses()["Addresses"][0]
+    assert address["InstanceId"] == instance["InstanceId"]
+    ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+    address = ec2.describe_addresses()["Addresses"][0]
+    assert "AssociationId" not in address
+    assert not address.get("NetworkInterfaceId")
+
+
+def test_moved_elastic_address(ec2: Any, run: Any, world: Any, refused: Any) -> None:
+    """A reassociated address leaves its old interface."""
+    allocation = ec2.allocate_address(Domain="vpc")["AllocationId"]
+    first, second = run(), run()
+    enis = [i["NetworkInterfaces"][0]["NetworkInterfaceId"] for i in (first, second)]
+    ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[0])
+    with refused("Resource.AlreadyAssociated"):
+        ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[1], AllowReassociation=False)
+    ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[1], AllowReassociation=True)
+    assert "PublicIpAddress" not in world.instance(first["InstanceId"])
+    assert world.instance(second["InstanceId"])["PublicIpAddress"]
