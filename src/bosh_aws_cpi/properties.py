@@ -6,7 +6,7 @@ A known property that is not there yet is refused by name, never silently left o
 
 from difflib import get_close_matches
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -171,16 +171,25 @@ class DiskProperties(_Encryptable):
 class StemcellProperties(_Encryptable):
     """create_stemcell's ``cloud_properties``, with ``aws.stemcell`` merged over them."""
 
-    KNOWN_TO_STEMCELLS: ClassVar = frozenset(
-        {"container_format", "disk_format", "hypervisor", "infrastructure", "os_type", "os_distro"}
-        | {"disk", "architecture", "virtualization_type", "root_device_name", "kernel_id", "boot_mode"}
-        | {"auto_disk_config"}
-    )
-
     ami: dict[str, str] = {}
     name: Text | None = None
     version: Text | None = None
     tags: Any = None
+
+    # Every stemcell carries these; they matter to heavy ones and to other clouds.
+    architecture: Any = None
+    auto_disk_config: Any = None
+    boot_mode: Any = None
+    container_format: Any = None
+    disk: Any = None
+    disk_format: Any = None
+    hypervisor: Any = None
+    infrastructure: Any = None
+    kernel_id: Any = None
+    os_distro: Any = None
+    os_type: Any = None
+    root_device_name: Any = None
+    virtualization_type: Any = None
 
     @classmethod
     def parse(cls, values: Json) -> Self:
@@ -190,11 +199,6 @@ class StemcellProperties(_Encryptable):
             CloudError: One has the wrong type.
         """
         return _parsed(cls, values, "cloud_properties")
-
-    def unknown(self, path: str) -> list[str]:
-        """Each unknown key; those that every stemcell carries are known."""
-        carried = {f"{path}.{key}" for key in self.KNOWN_TO_STEMCELLS}
-        return [hint for hint in super().unknown(path) if hint.partition(" ")[0] not in carried]
 
 
 class NetworkCloudProperties(_Properties):

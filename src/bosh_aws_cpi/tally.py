@@ -19,7 +19,7 @@ class Tally:
         self._retries += times
 
     def summary(self) -> str:
-        """ ", 3 AWS calls (ec2.RunInstances, 2 x ec2.DescribeInstances), 1 retry"; empty for none."""
+        """The count as the end of a sentence: ", 2 AWS calls (2 x ec2.DescribeInstances)", or nothing."""
         if not self._calls:
             return ""
         names = ", ".join(name if n == 1 else f"{n} x {name}" for name, n in self._calls.items())

@@ -60,11 +60,12 @@ def test_unusable(ec2: Any, world: Any, refused: Any, address: str, message: str
         interface(ec2, world, address)
 
 
-def test_chosen_by_ec2(ec2: Any, world: Any) -> None:
-    """Interfaces that name no address get free ones."""
+def test_chosen_by_ec2(ec2: Any, world: Any, run: Any) -> None:
+    """Interfaces and instances that name no address get free ones."""
     interface(ec2, world, "10.0.1.4")
     chosen = [
         ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["PrivateIpAddress"]
         for _ in range(2)
     ]
     assert chosen == ["10.0.1.5", "10.0.1.6"]
+    assert run()["PrivateIpAddress"] == "10.0.1.7"

@@ -97,6 +97,10 @@ def test_malformed_ids(ec2: Any, refused: Any) -> None:
         ec2.describe_volumes(VolumeIds=["vol-x"])
     with refused("InvalidParameterValue", "volumeId"):
         ec2.delete_volume(VolumeId="vol-x")
+    with refused("InvalidParameterValue", "volumeId"):
+        attach(ec2, "vol-x", UNKNOWN_INSTANCE)
+    with refused("InvalidInstanceID.Malformed", "i-x"):
+        ec2.modify_instance_attribute(InstanceId="i-x", SourceDestCheck={"Value": False})
     with refused("InvalidInstanceID.Malformed", "i-x"):
         ec2.describe_instances(InstanceIds=["i-x"])
     with refused("InvalidInstanceID.Malformed", "i-x"):

@@ -211,15 +211,16 @@ def test_known_things(run: Any, world: Any) -> None:
     assert instance["InstanceLifecycle"] == "spot"
 
 
-def test_client_token(ec2: Any, world: Any, refused: Any) -> None:
+def test_client_token(ec2: Any, world: Any, run: Any, refused: Any) -> None:
     """A repeated client token makes nothing new; with other parameters it is refused."""
-    first, again = (
-        ec2.create_network_interface(SubnetId=world.subnet_id, ClientToken="t")["NetworkInterface"]
-        for _ in range(2)
-    )
-    assert first["NetworkInterfaceId"] == again["NetworkInterfaceId"]
+    interface = {"SubnetId": world.subnet_id, "ClientToken": "t"}
+    for _ in range(2):
+        ec2.create_network_interface(**interface)
+        ec2.create_volume(AvailabilityZone=world.zone, Size=1, ClientToken="t")
+    assert len(world.state()["interfaces"]) == len(world.state()["volumes"]) == 1
+    assert run(ClientToken="t")["InstanceId"] == run(ClientToken="t")["InstanceId"]
     with refused("IdempotentParameterMismatch"):
-        ec2.create_network_interface(SubnetId=world.subnet_ids[1], ClientToken="t")
+        ec2.create_network_interface(**interface, PrivateIpAddress="10.0.1.9")
 
 
 def test_wrapped_user_data(fake_aws: FakeAws, world: Any) -> None:

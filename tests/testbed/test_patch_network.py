@@ -15,6 +15,13 @@ def test_prefixes(ec2: Any, world: Any) -> None:
     assert found["Ipv6Prefixes"] == [{"Ipv6Prefix": "2600::/80"}]
 
 
+def test_unknown_group(ec2: Any, world: Any, refused: Any) -> None:
+    """No interface is made in an unknown security group."""
+    with refused("InvalidGroup.NotFound"):
+        ec2.create_network_interface(SubnetId=world.subnet_id, Groups=["sg-0123456789abcdef0"])
+    assert world.state() == world.empty
+
+
 def test_source_dest_check(ec2: Any, world: Any, run: Any, refused: Any) -> None:
     """The check of an instance is its one interface's; with several it is refused."""
     one = run()["InstanceId"]

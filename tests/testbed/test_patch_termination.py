@@ -36,6 +36,9 @@ def test_interfaces(ec2: Any, world: Any, run: Any) -> None:
     assert instance["State"]["Name"] == "terminated"
     assert instance["NetworkInterfaces"] == []
     assert "SubnetId" not in instance
+    assert instance["PrivateDnsName"] == ""
+    address = {"Name": "private-ip-address", "Values": ["10.0.1.4"]}
+    assert ec2.describe_instances(Filters=[address])["Reservations"] == []
 
 
 def test_twice(ec2: Any, world: Any, run: Any) -> None:

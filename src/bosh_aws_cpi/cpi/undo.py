@@ -21,6 +21,7 @@ class Undo:
 
     def __init__(self) -> None:
         self._stack = ExitStack()
+        self._is_armed = False
 
     def __enter__(self) -> Self:
         return self
@@ -35,18 +36,18 @@ class Undo:
         with interrupts.shielded():
             made = make()
             self._stack.callback(self._attempt, remove, made)
+            self._is_armed = True
         return made
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            interrupts.close()
-            self._stack.pop_all()
-            return
         interrupts.close()
-        logger.warning("Undoing after %s", f"{kind.__name__}: {error}")
-        self._stack.close()
+        if kind is None:
+            self._stack.pop_all()
+        elif self._is_armed:
+            logger.warning("Removing what was made, after %s: %s", kind.__name__, error)
+            self._stack.close()
 
     @staticmethod
     def _attempt(remove: Callable[[Made], object], made: Made) -> None:
