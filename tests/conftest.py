@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def no_machine_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def no_machine_configuration(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Hide the machine's own AWS configuration, proxies and CA bundles from every test."""
     for name in (
         *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION"),

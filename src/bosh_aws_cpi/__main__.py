@@ -36,7 +36,7 @@ class _AwsHost:
             message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
             raise Unknown(message)
         document = config_file.read(self._arguments[0])
-        log.redact.learn(document)
+        log.redact.learn([document, _secrets_of_environment()])
         settings = config.parse(document, call.context, os.environ)
         log.set_level(settings.log_level)
         self._cloud = Cloud(settings, call.contract)
@@ -56,6 +56,11 @@ class _AwsHost:
 
     def summary(self) -> str:
         return self._cloud.tally.summary() if self._cloud else ""
+
+
+def _secrets_of_environment() -> dict[str, str]:
+    names = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
+    return {f"secret {name}": os.environ[name] for name in names if name in os.environ}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""One server for all tests of the test bed; every test begins with an empty one."""
+"""What the tests of the test bed share, beyond the server and the world that all tests share."""
 
 from __future__ import annotations
 
@@ -8,35 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from testbed.cloud import FakeAws, lay
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from testbed.world import World
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[FakeAws]:
-    """Run the server."""
-    with FakeAws() as fake_aws:
-        yield fake_aws
-
-
-@pytest.fixture
-def fake_aws(server: FakeAws) -> FakeAws:
-    """Return the server, with nothing in it."""
-    server.reset()
-    return server
-
-
-@pytest.fixture
-def world(fake_aws: FakeAws) -> World:
-    """Return a laid world, with no calls counted yet."""
-    laid = lay(fake_aws)
-    fake_aws.forget_calls()
-    return laid
 
 
 @pytest.fixture

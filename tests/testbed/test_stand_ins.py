@@ -76,10 +76,13 @@ def test_metadata_needs_a_token() -> None:
         assert [request.method for request in server.requests] == ["GET", "PUT", "GET"]
 
 
-def test_metadata_credentials() -> None:
+def test_metadata_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Botocore gets the role's credentials there."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Imds() as server:
-        fetcher = InstanceMetadataFetcher(base_url=server.url, config={})
+        fetcher = InstanceMetadataFetcher(
+            base_url=server.url, timeout=30, num_attempts=2, env=server.environment, config={}
+        )
         credentials: Any = InstanceMetadataProvider(fetcher).load()
     assert credentials.access_key == imds.ACCESS_KEY_ID
     assert credentials.token == imds.SESSION_TOKEN

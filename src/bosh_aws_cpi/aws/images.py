@@ -87,6 +87,25 @@ def discard(client: "EC2Client", ami_id: str) -> None:
         _delete_snapshot(client, snapshot_id)
 
 
+def discard_copy(client: "EC2Client", ami_id: str) -> None:
+    """Remove a copy of an AMI that was not finished, with its snapshots.
+
+    While the copy is pending, EC2 does not show its snapshots with the AMI; their
+    description names it.
+
+    Raises:
+        CloudError: That is not certain.
+    """
+    pages = client.get_paginator("describe_snapshots").paginate(
+        OwnerIds=["self"],
+        Filters=[{"Name": "description", "Values": [f"Copied for DestinationAmi {ami_id} *"]}],
+    )
+    unfinished = [snapshot["SnapshotId"] for page in pages for snapshot in page["Snapshots"]]
+    discard(client, ami_id)
+    for snapshot_id in unfinished:
+        _delete_snapshot(client, snapshot_id)
+
+
 def _wait_until_gone(client: "EC2Client", ami_id: str) -> None:
     def probe() -> None:
         entry = _describe(client, ami_id)

@@ -8,14 +8,15 @@ in step.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
-
-import tenacity
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.errors import THROTTLED, code_of, has_code
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
+
+if TYPE_CHECKING:
+    import tenacity
 
 Result = TypeVar("Result")
 
@@ -101,7 +102,9 @@ def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[
     return _retrying(policy, what, lambda error: has_code(error, codes))(call)
 
 
-def _retrying(policy: Policy, what: str, is_passing: Callable[[BaseException], bool]) -> tenacity.Retrying:
+def _retrying(policy: Policy, what: str, is_passing: Callable[[BaseException], bool]) -> "tenacity.Retrying":
+    import tenacity  # noqa: PLC0415 - verbs that never wait share modules with those that do
+
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(is_passing),
         wait=tenacity.wait_exponential_jitter(
@@ -118,7 +121,7 @@ def _is_not_yet(error: BaseException) -> bool:
     return isinstance(error, NotYet) or has_code(error, THROTTLED)
 
 
-def _log_pause(what: str, state: tenacity.RetryCallState) -> None:
+def _log_pause(what: str, state: "tenacity.RetryCallState") -> None:
     error = state.outcome.exception() if state.outcome else None
     logger.debug("Waiting for %s: %s", what, code_of(error) or error)
 

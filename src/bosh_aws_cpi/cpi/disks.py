@@ -3,7 +3,6 @@
 from bosh_aws_cpi.aws import tags, timing, volumes
 from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, has_code, naming_disk
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.vms import TO_BE_DELETED
 from bosh_aws_cpi.errors import DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json
@@ -33,7 +32,7 @@ def delete_disk(cloud: Cloud, disk_cid: str) -> None:
         volumes.wait_until_deleted(cloud.ec2, disk_cid)
         return
     try:
-        tags.create(cloud.ec2, [disk_cid], TO_BE_DELETED, timing.AT_ONCE)
+        tags.create(cloud.ec2, [disk_cid], tag_plan.TO_BE_DELETED, timing.AT_ONCE)
     except cloud.ec2.exceptions.ClientError as error:
         if not has_code(error, NOT_FOUND_YET):
             raise

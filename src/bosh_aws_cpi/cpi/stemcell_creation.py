@@ -64,7 +64,7 @@ def _encrypted_copy(
         **tag_plan.specifications(wanted_tags, "image", "snapshot"),
     }
     with Undo() as undo:
-        copy = undo.make(lambda: images.copy(ec2, arguments), lambda made: images.discard(ec2, made))
+        copy = undo.make(lambda: images.copy(ec2, arguments), lambda made: images.discard_copy(ec2, made))
         images.wait_until_available(ec2, copy)
     return copy
 

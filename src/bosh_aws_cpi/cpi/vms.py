@@ -6,8 +6,6 @@ from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.model import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
-TO_BE_DELETED = {"Name": "to be deleted"}
-
 
 def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     """Terminate the VM and wait until EC2 has ended it (contract: delete_vm).
@@ -27,7 +25,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
         registry.delete(vm_cid)
         raise
     if cloud.config.aws.fast_path_delete:
-        tags.create(cloud.ec2, [vm_cid], TO_BE_DELETED)
+        tags.create(cloud.ec2, [vm_cid], tag_plan.TO_BE_DELETED)
     else:
         instances.wait_until_terminated(cloud.ec2, vm_cid)
     registry.delete(vm_cid)

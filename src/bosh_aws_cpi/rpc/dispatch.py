@@ -113,8 +113,7 @@ def _unforeseen(error: BaseException) -> Unknown:
 
 def _ended_by(signal: Interrupted) -> CloudError:
     return CloudError(
-        f"The call was ended by {signal.signal_name} before it was done. What it had made is removed, "
-        "except for what its log names as left behind."
+        f"The call was ended by {signal.signal_name} before it was done; its log says what was removed again"
     )
 
 
