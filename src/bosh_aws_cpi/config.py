@@ -6,10 +6,10 @@ Pure: the file is read in `config_file`, and nothing here talks to AWS.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, InvalidCall, Unknown
-from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.config_values import invalid, is_true, string, strings, sub_object, wrong_type
+from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
 from bosh_aws_cpi.log import LEVELS
 from bosh_aws_cpi.model import Encryption, Json
 
@@ -96,12 +96,12 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
         InvalidCall: The ``aws`` section does not validate; the message names the keys.
     """
     properties = cloud_properties(document)
-    merged = {**_section(properties, "aws"), **context}
-    debug = _section(_section(properties, "debug"), "cpi", "debug:cpi")
+    merged = {**sub_object(properties, "aws"), **context}
+    debug = sub_object(sub_object(properties, "debug"), "cpi", "debug:cpi")
     return CpiConfig(
         aws=_aws(merged, environ),
-        agent=_section(properties, "agent"),
-        registry=_registry(_section(properties, "registry")),
+        agent=sub_object(properties, "agent"),
+        registry=_registry(sub_object(properties, "registry")),
         supported_api_version=_supported_api_version(debug),
         log_level=_log_level(debug),
         stemcell=_stemcell_version(merged),
@@ -139,28 +139,28 @@ def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     _check_required(merged, environ)
     source = _credentials_source(merged)
     for key in _STRINGS:
-        _string(merged, key)
+        string(merged, key)
     max_retries = merged["max_retries"]
     if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
-        raise _wrong_type("aws:max_retries", "a whole number, 0 or more", max_retries)
+        raise wrong_type("aws:max_retries", "a whole number, 0 or more", max_retries)
     return AwsConfig(
         max_retries=max_retries,
         region=_region(merged, environ) or "",
         endpoints=_endpoints(merged),
-        dualstack=_is_true(merged.get("dualstack")),
+        dualstack=is_true(merged.get("dualstack")),
         credentials_source=source,
-        access_key_id=_string(merged, "access_key_id"),
-        secret_access_key=_string(merged, "secret_access_key"),
-        session_token=_string(merged, "session_token"),
-        role_arn=_string(merged, "role_arn"),
-        default_key_name=_string(merged, "default_key_name"),
-        default_iam_instance_profile=_string(merged, "default_iam_instance_profile"),
-        default_security_groups=_strings(merged, "default_security_groups"),
-        encryption=Encryption(_is_true(merged.get("encrypted")), _string(merged, "kms_key_arn")),
-        metadata_options=_section(merged, "metadata_options", "aws:metadata_options"),
-        stemcell=_section(merged, "stemcell", "aws:stemcell"),
-        fast_path_delete=_is_true(merged.get("fast_path_delete")),
-        enable_describe_instance_types=_is_true(merged.get("enable_describe_instance_types", True)),
+        access_key_id=string(merged, "access_key_id"),
+        secret_access_key=string(merged, "secret_access_key"),
+        session_token=string(merged, "session_token"),
+        role_arn=string(merged, "role_arn"),
+        default_key_name=string(merged, "default_key_name"),
+        default_iam_instance_profile=string(merged, "default_iam_instance_profile"),
+        default_security_groups=strings(merged, "default_security_groups"),
+        encryption=Encryption(is_true(merged.get("encrypted")), string(merged, "kms_key_arn")),
+        metadata_options=sub_object(merged, "metadata_options", "aws:metadata_options"),
+        stemcell=sub_object(merged, "stemcell", "aws:stemcell"),
+        fast_path_delete=is_true(merged.get("fast_path_delete")),
+        enable_describe_instance_types=is_true(merged.get("enable_describe_instance_types", True)),
     )
 
 
@@ -177,7 +177,7 @@ def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
 
 def _credentials_source(merged: Json) -> CredentialsSource:
     source = merged.get("credentials_source") or "static"
-    keys = [_string(merged, key) for key in ("access_key_id", "secret_access_key")]
+    keys = [string(merged, key) for key in ("access_key_id", "secret_access_key")]
     if source == "static":
         if not all(keys):
             message = "Must use access_key_id and secret_access_key with static credentials_source"
@@ -194,9 +194,9 @@ def _credentials_source(merged: Json) -> CredentialsSource:
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
     """The region, for signing too: with both endpoints and no region, from what else says it."""
-    region = _string(merged, "region")
-    ec2_endpoint = _string(merged, "ec2_endpoint")
-    if region or not (ec2_endpoint and _string(merged, "elb_endpoint")):
+    region = string(merged, "region")
+    ec2_endpoint = string(merged, "ec2_endpoint")
+    if region or not (ec2_endpoint and string(merged, "elb_endpoint")):
         return region
     host = _EC2_HOST.match(ec2_endpoint)
     return environ.get("AWS_REGION") or (host.group(1) if host else None)
@@ -210,7 +210,7 @@ def _endpoints(merged: Json) -> dict[str, str]:
         "sts": "sts_endpoint",
         "ebs": "ebs_endpoint",
     }
-    given = {service: _string(merged, key) for service, key in keys.items()}
+    given = {service: string(merged, key) for service, key in keys.items()}
     return {service: with_scheme(url, "https") for service, url in given.items() if url}
 
 
@@ -220,13 +220,13 @@ def with_scheme(endpoint: str, scheme: str) -> str:
 
 
 def _registry(section: Json) -> RegistryConfig | None:
-    endpoint = _string(section, "endpoint", "registry")
+    endpoint = string(section, "endpoint", "registry")
     if not endpoint:
         return None
     return RegistryConfig(
         endpoint=endpoint,
-        user=_string(section, "user", "registry"),
-        password=_string(section, "password", "registry"),
+        user=string(section, "user", "registry"),
+        password=string(section, "password", "registry"),
     )
 
 
@@ -235,14 +235,14 @@ def _supported_api_version(debug: Json) -> int:
     if version is None:
         return MAX_API_VERSION
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise _wrong_type("debug:cpi:api_version", "1, 2 or 3", version)
+        raise wrong_type("debug:cpi:api_version", "1, 2 or 3", version)
     return min(version, MAX_API_VERSION)
 
 
 def _log_level(debug: Json) -> str:
     level = debug.get("log_level") or "info"
     if not isinstance(level, str) or level not in LEVELS:
-        raise _wrong_type("debug:cpi:log_level", f"one of {', '.join(LEVELS)}", level)
+        raise wrong_type("debug:cpi:log_level", f"one of {', '.join(LEVELS)}", level)
     return level
 
 
@@ -250,43 +250,3 @@ def _stemcell_version(merged: Json) -> object:
     vm = merged.get("vm")
     stemcell = vm.get("stemcell") if isinstance(vm, dict) else None
     return stemcell.get("api_version", 1) if isinstance(stemcell, dict) else 1
-
-
-def _section(parent: Json, key: str, path: str | None = None) -> Json:
-    section = parent.get(key)
-    if section is None:
-        return {}
-    if not isinstance(section, dict):
-        raise _wrong_type(path or key, "an object", section)
-    return section
-
-
-def _string(section: Json, key: str, path: str = "aws") -> str | None:
-    """A string, or None for one that is absent, null or empty."""
-    value = section.get(key)
-    if value is not None and not isinstance(value, str):
-        raise _wrong_type(f"{path}:{key}", "a string", value)
-    return value or None
-
-
-def _strings(section: Json, key: str) -> list[str]:
-    value = section.get(key)
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise _wrong_type(f"aws:{key}", "a list of strings", value)
-    return value
-
-
-def _is_true(value: object) -> bool:
-    """Truth as the Ruby CPI has it: only null and false are false."""
-    return value is not None and value is not False
-
-
-def _wrong_type(path: str, expected: str, value: Any) -> InvalidCall:  # noqa: ANN401 - JSON is what it is
-    return invalid(f"configuration parameter {path} must be {expected}, got {type_name(value)}")
-
-
-def invalid(message: str) -> InvalidCall:
-    """An argument error in the words that callers know."""
-    return InvalidCall(f"Arguments are not correct, details: '{message}'")

@@ -1,0 +1,60 @@
+"""Typed values out of the configuration; one that has the wrong type is named."""
+
+from bosh_aws_cpi.errors import InvalidCall
+from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.model import Json
+
+
+def sub_object(parent: Json, key: str, path: str | None = None) -> Json:
+    """The object below a key; an absent or null one is empty.
+
+    Raises:
+        InvalidCall: It is no object.
+    """
+    value = parent.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise wrong_type(path or key, "an object", value)
+    return value
+
+
+def string(parent: Json, key: str, path: str = "aws") -> str | None:
+    """A string, or None for one that is absent, null or empty.
+
+    Raises:
+        InvalidCall: It is no string.
+    """
+    value = parent.get(key)
+    if value is not None and not isinstance(value, str):
+        raise wrong_type(f"{path}:{key}", "a string", value)
+    return value or None
+
+
+def strings(parent: Json, key: str, path: str = "aws") -> list[str]:
+    """A list of strings; an absent or null one is empty.
+
+    Raises:
+        InvalidCall: It is something else.
+    """
+    value = parent.get(key)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise wrong_type(f"{path}:{key}", "a list of strings", value)
+    return value
+
+
+def is_true(value: object) -> bool:
+    """Truth as the Ruby CPI has it: only null and false are false."""
+    return value is not None and value is not False
+
+
+def wrong_type(path: str, expected: str, value: object) -> InvalidCall:
+    """The error for a value that is not what it should be; the value itself may be a secret."""
+    return invalid(f"configuration parameter {path} must be {expected}, got {type_name(value)}")
+
+
+def invalid(message: str) -> InvalidCall:
+    """An argument error in the words that callers know."""
+    return InvalidCall(f"Arguments are not correct, details: '{message}'")

@@ -1,0 +1,117 @@
+"""What all cloud properties share: their types, how they are read, and how errors are told."""
+
+from difflib import get_close_matches
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Encryption, Json
+
+
+def _truth(value: object) -> bool:
+    """Only null and false are false, as in Ruby: manifests rely on it."""
+    if isinstance(value, str):
+        logger.warning("A boolean property is given as a string, which counts as true")
+    return value is not None and value is not False
+
+
+def _as_string(value: object) -> object:
+    """A number where a string belongs, as YAML makes of an unquoted one."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Truth = Annotated[bool, BeforeValidator(_truth)]
+Text = Annotated[str, BeforeValidator(_as_string)]
+Mib = Annotated[int, Field(strict=True, gt=0)]
+Count = Annotated[int, Field(strict=True, gt=0)]
+
+_NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
+"""For these, null is a value: no encryption, no key, whatever the defaults say."""
+
+
+class Properties(BaseModel):
+    """A hash of properties; one that is null is as good as absent."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
+        if not isinstance(values, dict):
+            return values
+        return {key: value for key, value in values.items() if value is not None or key in _NULL_COUNTS}
+
+    def unknown(self, path: str) -> list[str]:
+        """Each unknown key with its path and the nearest known name."""
+        found = [_hint(f"{path}.{key}", key, type(self)) for key in self.model_extra or {}]
+        for name in type(self).model_fields:
+            inner = getattr(self, name)
+            if isinstance(inner, Properties):
+                found += inner.unknown(f"{path}.{name}")
+        return found
+
+
+class Encryptable(Properties):
+    """Properties of something that EBS can encrypt."""
+
+    encrypted: Truth = False
+    kms_key_arn: str | None = None
+
+    def encryption(self, default: Encryption) -> Encryption:
+        """What the properties say, else the defaults; a property that is there counts, also when false."""
+        given = self.model_fields_set
+        return Encryption(
+            self.encrypted if "encrypted" in given else default.encrypted,
+            self.kms_key_arn if "kms_key_arn" in given else default.kms_key_arn,
+        )
+
+
+def refuse(asked: list[str]) -> None:
+    """Refuse what is asked for and not there yet.
+
+    Raises:
+        NotSupported: Anything is asked for.
+    """
+    if asked:
+        message = f"Not supported yet by this CPI: {', '.join(asked)}. Nothing was created"
+        raise NotSupported(message)
+
+
+_Parsed = TypeVar("_Parsed", bound=Properties)
+
+
+def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
+    """Read properties; unknown ones are logged.
+
+    Args:
+        model: What they are.
+        values: As the manifest gives them.
+        path: Where they stand, for messages.
+
+    Raises:
+        CloudError: One has the wrong type.
+    """
+    try:
+        properties = model.model_validate(values)
+    except ValidationError as error:
+        raise CloudError(_explained(error, path)) from None
+    if unknown := properties.unknown(path):
+        logger.warning("Unknown properties are ignored: %s", ", ".join(unknown))
+    return properties
+
+
+def _explained(error: ValidationError, path: str) -> str:
+    """Where it is wrong and what belongs there; the value itself may be a secret."""
+    problems = [
+        f"{'.'.join([path, *map(str, entry['loc'])])}: {entry['msg']}, got {type_name(entry['input'])}"
+        for entry in error.errors(include_url=False, include_context=False)
+    ]
+    return f"Invalid properties: {'; '.join(problems)}"
+
+
+def _hint(path: str, key: str, model: type[Properties]) -> str:
+    near = get_close_matches(key, list(model.model_fields), n=1)
+    return f"{path} (did you mean {near[0]}?)" if near else path
