@@ -74,7 +74,7 @@ def main() -> int:
     output = _claim_stdout()
     log.start()
     host = _AwsHost(sys.argv[1:])
-    response = dispatch.answer(_read_all(), host, lambda: time.perf_counter() - began)
+    response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
     return _deliver(output, response)
 
 

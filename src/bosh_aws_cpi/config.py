@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bosh_aws_cpi.config_values import invalid, is_true, string, strings, sub_object, wrong_type
+from bosh_aws_cpi.config_values import invalid, is_true, string, strings, sub_object, url, wrong_type
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
 from bosh_aws_cpi.log import LEVELS
 from bosh_aws_cpi.model import Encryption, Json
@@ -61,9 +61,12 @@ class AwsConfig:
 
 @dataclass(frozen=True)
 class RegistryConfig:
-    """Where the registry is. The URL may hold a password of its own, which is not used for it."""
+    """Where the registry is."""
 
     endpoint: str = field(repr=False)
+    """As it was configured: the agent gets it so, often with a user and password of its own."""
+    base_url: str = field(repr=False)
+    """The same with a scheme."""
     user: str | None
     password: str | None = field(repr=False)
 
@@ -210,21 +213,18 @@ def _endpoints(merged: Json) -> dict[str, str]:
         "sts": "sts_endpoint",
         "ebs": "ebs_endpoint",
     }
-    given = {service: string(merged, key) for service, key in keys.items()}
-    return {service: with_scheme(url, "https") for service, url in given.items() if url}
-
-
-def with_scheme(endpoint: str, scheme: str) -> str:
-    """An endpoint as a URL: the scheme is put before one that has none."""
-    return endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+    given = {service: url(merged, key, "aws", "https") for service, key in keys.items()}
+    return {service: endpoint for service, endpoint in given.items() if endpoint}
 
 
 def _registry(section: Json) -> RegistryConfig | None:
     endpoint = string(section, "endpoint", "registry")
-    if not endpoint:
+    base_url = url(section, "endpoint", "registry", "http")
+    if not (endpoint and base_url):
         return None
     return RegistryConfig(
         endpoint=endpoint,
+        base_url=base_url,
         user=string(section, "user", "registry"),
         password=string(section, "password", "registry"),
     )

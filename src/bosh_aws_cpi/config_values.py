@@ -1,8 +1,13 @@
 """Typed values out of the configuration; one that has the wrong type is named."""
 
+import re
+from urllib.parse import urlsplit
+
 from bosh_aws_cpi.errors import InvalidCall
 from bosh_aws_cpi.jsontext import type_name
 from bosh_aws_cpi.model import Json
+
+_HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 
 
 def sub_object(parent: Json, key: str, path: str | None = None) -> Json:
@@ -43,6 +48,26 @@ def strings(parent: Json, key: str, path: str = "aws") -> list[str]:
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise wrong_type(f"{path}:{key}", "a list of strings", value)
     return value
+
+
+def url(parent: Json, key: str, path: str, scheme: str) -> str | None:
+    """An endpoint as a URL: the scheme is put before one that has none; None when there is none.
+
+    Raises:
+        InvalidCall: It is no string, or has no host, or a port that is none.
+    """
+    endpoint = string(parent, key, path)
+    if endpoint is None:
+        return None
+    full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
+    try:
+        parts = urlsplit(full)
+        is_url = _HOST.fullmatch(parts.hostname or "") is not None and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise invalid(f"configuration parameter {path}:{key} must be a host, host:port or URL")
+    return full
 
 
 def is_true(value: object) -> bool:

@@ -24,7 +24,7 @@ class _Signals:
 
     def __init__(self) -> None:
         self.received: str | None = None
-        self.closed = False  # one signal was acted upon, or the call is past its point of no return
+        self.closed = True  # before the call, after a first signal, past the point of no return
         self.shields = 0
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
@@ -42,9 +42,19 @@ _signals = _Signals()
 
 
 def install() -> None:
-    """Turn SIGTERM and SIGINT into `Interrupted`, raised in the main thread."""
+    """Catch SIGTERM and SIGINT from now on; they wait until there is somebody to tell."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _signals.on_signal)
+
+
+def start() -> None:
+    """Turn the first signal into `Interrupted` from now on, raised in the main thread.
+
+    Raises:
+        Interrupted: A signal came already.
+    """
+    _signals.closed = False
+    _signals.raise_if_due()
 
 
 def check() -> None:

@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 import requests
 
 from bosh_aws_cpi import jsontext
-from bosh_aws_cpi.config import RegistryConfig, with_scheme
+from bosh_aws_cpi.config import RegistryConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json
@@ -27,7 +27,7 @@ class HttpRegistry:
     is_there = True
 
     def __init__(self, config: RegistryConfig) -> None:
-        self._base = _without_userinfo(with_scheme(config.endpoint, "http"))
+        self._base = _without_userinfo(config.base_url)
         self._session = requests.Session()
         # Given as bytes, since HTTP's own Latin-1 has not every password's characters.
         user, password = (config.user or "").encode(), (config.password or "").encode()

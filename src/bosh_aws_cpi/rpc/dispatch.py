@@ -36,11 +36,11 @@ class Host(Protocol[Session_co]):
         """What the call cost, for the log's last line."""
 
 
-def answer(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
+def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
     """Answer one request.
 
     Args:
-        raw: What came on stdin.
+        read: Reads the whole request.
         host: The cloud behind the protocol.
         elapsed: Seconds since the call began.
 
@@ -48,16 +48,17 @@ def answer(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
         Exactly one JSON document, in ASCII.
     """
     try:
-        response = _answer(raw, host, elapsed)
+        interrupts.start()
+        response = _answer(read, host, elapsed)
         interrupts.close()
-    except Interrupted as signal:  # it came while another error was being answered
+    except Interrupted as signal:  # before the request was read, or while another error was answered
         return _error_response(_ended_by(signal), "")
     return response
 
 
-def _answer(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
+def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
     try:
-        return _response(_run(raw, host, elapsed))
+        return _response(_run(read(), host, elapsed))
     except _Failed as failure:
         return _error_response(failure.error, failure.log)
     except BoshError as error:
