@@ -1,0 +1,190 @@
+"""A simulated AWS to call the CPI on by hand: `python -m testbed.console`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from testbed.demo_stage import Stage, main_status, staged
+from testbed.demo_state import state
+from testbed.demo_text import BOLD, DIM, YELLOW, masked, paint, readable
+from testbed.executable import Answer, Cpi, config
+from testbed.registry import PASSWORD, USER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROMPT = "cpi> "
+CONTRACT = STEMCELL = 3
+"""What a line that is no whole request speaks."""
+
+HELP = f"""\
+VERB [ARGUMENT ...]    call a verb; arguments are JSON, with blanks between them: has_vm "i-0123"
+{{"method": ...}}        send a whole request, as it is
+state                  say what was made and is still there
+help                   say this
+quit                   end, and with it the simulated AWS; so does the end of the input
+
+What is no whole request is sent with api_version {CONTRACT} and a stemcell of api_version {STEMCELL}."""
+
+
+class BadLine(Exception):
+    """A line that makes no sense; the message says why."""
+
+
+class Console:
+    """Answers lines.
+
+    Attributes:
+        cpi: The executable, with its configuration.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        """Write a configuration for what is on the stage."""
+        registry = {"endpoint": stage.registry.endpoint, "user": USER, "password": PASSWORD}
+        self.cpi = Cpi(config(stage.fake_aws.endpoint, registry=registry))
+        self._stage = stage
+
+    def introduction(self) -> str:
+        """Say what is there, and how to use it."""
+        world = self._stage.world
+        request = {"method": "info", "arguments": [], "context": {"director_uuid": "me"}, "api_version": 3}
+        executable, path = Path(sys.executable).parent / "cpi", self.cpi.config_path
+        network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
+        properties = {"instance_type": "m5.large", "availability_zone": world.zone}
+        create_vm = ["agent-1", f"{world.image_id} light", properties, {"default": network}]
+        laid = {
+            "AWS": self._stage.fake_aws.endpoint,
+            "registry": f"{self._stage.registry.url} (user {USER})",
+            "VPC": world.vpc_id,
+            "subnets": f"{' '.join(world.subnet_ids[:2])} in {world.zone}, "
+            f"{world.subnet_ids[2]} in {world.other_zone}",
+            "groups": ", ".join(f"{name} {group_id}" for name, group_id in world.groups.items()),
+            "image": world.image_id,
+            "key pair": world.key_name,
+            "profile": world.instance_profile,
+            "cpi.json": str(path),
+        }
+        return "\n".join(
+            [
+                paint("A simulated AWS (moto), until this ends:", BOLD),
+                *(f"  {name:9} {value}" for name, value in laid.items()),
+                paint("To call the CPI from another terminal:", BOLD),
+                f"  echo {shlex.quote(json.dumps(request))} | {shlex.join([str(executable), str(path)])}",
+                paint("To call it here (help tells more):", BOLD),
+                "  info",
+                f"  create_vm {' '.join(map(json.dumps, create_vm))}",
+                "",
+            ]
+        )
+
+    def answer(self, line: str) -> str:
+        """Do what a line says.
+
+        Raises:
+            BadLine: It makes no sense.
+        """
+        if line == "help":
+            return HELP
+        if line == "state":
+            return masked(readable(state(self._stage)))
+        if line.startswith("{"):
+            return self._sent(line)
+        verb, arguments = parsed(line)
+        try:
+            return shown(self.cpi.call(verb, *arguments, api_version=CONTRACT, stemcell=STEMCELL))
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise BadLine(f"the CPI could not be run: {error}") from None
+
+    def _sent(self, request: str) -> str:
+        """Send a whole request."""
+        try:
+            json.loads(request)
+        except (ValueError, RecursionError) as error:
+            raise BadLine(f"this request is no JSON: {error}") from None
+        return shown(self.cpi.raw(request.encode()))
+
+
+def parsed(line: str) -> tuple[str, list[Any]]:
+    """Read a verb and the JSON values after it.
+
+    Raises:
+        BadLine: It is something else.
+    """
+    found = re.match(r"[a-z_]+(?=\s|$)", line)
+    if not found:
+        raise BadLine("a line begins with a verb, or is a whole request; help tells more")
+    arguments = []
+    place = found.end()
+    while rest := line[place:].lstrip():
+        place = len(line) - len(rest)
+        try:
+            value, place = json.JSONDecoder().raw_decode(line, place)
+        except (ValueError, RecursionError) as error:
+            raise BadLine(
+                f"an argument is no JSON, from here on: {rest} ({error}). Strings need double quotes"
+            ) from None
+        arguments.append(value)
+    return found[0], arguments
+
+
+def shown(answer: Answer) -> str:
+    """Write what a call came to: its stderr, then its response."""
+    stdout = answer.stdout.decode(errors="replace")
+    try:
+        stdout = readable(json.loads(stdout))
+    except ValueError:
+        stdout = f"(no JSON, exit status {answer.returncode}) {stdout}"
+    stderr = [paint(f"stderr: {line}", DIM) for line in answer.stderr.splitlines()]
+    return masked("\n".join([*stderr, stdout]))
+
+
+def lines() -> Iterator[str]:
+    """Read lines until the end of the input; a terminal gets a prompt, and a history where there is one."""
+    if not sys.stdin.isatty():
+        yield from sys.stdin
+        return
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401, PLC0415 - input() uses it once it is imported
+    while True:
+        try:
+            yield input(PROMPT)
+        except EOFError:
+            print()
+            return
+
+
+def main() -> int:
+    """Answer lines until there are no more."""
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    sys.stdin.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    argparse.ArgumentParser(
+        prog="python -m testbed.console",
+        description=__doc__,
+        epilog=f"lines:\n{HELP}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args()
+    with staged() as stage:
+        console = Console(stage)
+        print(console.introduction())
+        for text in lines():
+            line = text.strip()
+            if line in {"quit", "exit"}:
+                break
+            try:
+                if line:
+                    print(console.answer(line))
+            except BadLine as problem:
+                print(paint(f"Bad line: {problem}.", YELLOW))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main_status(main))

@@ -1,0 +1,92 @@
+"""Runs the demo and the console as processes, and sees what they leave behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Self
+
+from testbed.cloud import ROOT
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+PATIENCE = 100.0
+
+
+class Program:
+    """A module of the test bed as a process in a session of its own, for one `with` block."""
+
+    def __init__(self, module: str, *arguments: str, stdin: int = subprocess.PIPE) -> None:
+        """Start `python -m MODULE`.
+
+        Args:
+            module: Which.
+            *arguments: Its arguments.
+            stdin: As for Popen.
+        """
+        self._folder = tempfile.TemporaryDirectory(prefix="program-")
+        home = self._folder.name
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={"PATH": os.defpath, "HOME": home, "TMPDIR": home},
+            cwd=ROOT,
+            text=True,
+            start_new_session=True,
+        )
+
+    @property
+    def stdout(self) -> IO[str]:
+        """Its standard output, to be read while it runs."""
+        assert self.process.stdout is not None  # noqa: S101 - tells the type checker
+        return self.process.stdout
+
+    def read_until(self, beginning: str) -> list[str]:
+        """Read lines up to the first with this beginning, that one too; else to the end."""
+        lines = []
+        for line in self.stdout:
+            lines.append(line.rstrip("\n"))
+            if line.startswith(beginning):
+                break
+        return lines
+
+    def finish(self, stdin: str | None = None) -> tuple[str, str, int]:
+        """Wait for its end; the rest of stdout and stderr, and the exit status."""
+        stdout, stderr = self.process.communicate(stdin, timeout=PATIENCE)
+        return stdout, stderr, self.process.returncode
+
+    def signal(self, number: int) -> None:
+        """Signal it and all it started, as a terminal does."""
+        os.killpg(self.process.pid, number)
+
+    def left(self) -> list[str]:
+        """List what is left of it after its end: files, and whether there are processes."""
+        left = [path.name for path in Path(self._folder.name).iterdir()]
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, 0)
+            left.append("a process")
+        return left
+
+    def __enter__(self) -> Self:
+        """Do nothing: it has been started."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End what is left of it."""
+        with suppress(ProcessLookupError):
+            self.signal(signal.SIGKILL)
+        self.process.communicate()
+        self._folder.cleanup()

@@ -1,0 +1,116 @@
+"""The console: answers lines, says what is wrong with bad ones, and ends leaving nothing."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+
+from testbed.console import BadLine, parsed
+from testbed.demo_process import Program
+from testbed.demo_text import SECRETS
+
+INTRODUCED = "  create_vm "
+LINES = r"""info
+create_disk 1024 {"type": "gp2"}
+
+no_such_verb "x"
+has_vm i-123
+{"method": "ping", "arguments": [], "context": {"director_uuid": "me"}}
+{"method"
+state
+help
+"""
+
+
+def documents(text: str) -> list[Any]:
+    """Read all JSON documents that begin at the beginning of a line."""
+    decoder = json.JSONDecoder()
+    starts = [match.start() for match in re.finditer(r"^\{(?!\"method)", text, re.MULTILINE)]
+    return [decoder.raw_decode(text, start)[0] for start in starts]
+
+
+def test_piped_lines() -> None:
+    """Through a pipe it answers each line, bad ones with a message, and ends with its input."""
+    with Program("testbed.console") as console:
+        introduction = "\n".join(console.read_until(INTRODUCED))
+        invocation = re.search(r"^  (echo .*)$", introduction, re.MULTILINE)
+        assert invocation
+        called = subprocess.run(["/bin/sh", "-c", invocation[1]], capture_output=True, check=True)
+        text, stderr, status = console.finish(LINES)
+        assert (stderr, status, console.left()) == ("", 0, [])
+    info, disk, unknown, ping, state = documents(text)
+    assert json.loads(called.stdout) == info
+    assert info["result"]["stemcell_formats"] == ["aws-raw", "aws-light"]
+    assert state[f"{disk['result']} is"].startswith("available, 1 GiB gp2 in us-east-1")
+    assert unknown["error"]["message"] == "Method is not known, got: 'no_such_verb'"
+    assert ping["result"] == "pong"
+    assert re.search(r"^stderr: .*Finished info in", text, re.MULTILINE)
+    assert re.findall(r"^Bad line: (.{30})", text, re.MULTILINE) == [
+        "an argument is no JSON, from h",
+        "this request is no JSON: Expec",
+    ]
+    assert "\nVERB [ARGUMENT ...]" in text
+    assert "\033" not in introduction + text
+    assert [secret for secret in SECRETS if secret in introduction + text] == []
+
+
+def test_introduction_and_terminal() -> None:
+    """In a terminal it prompts, and `quit` ends it; what it names can be used as it is printed."""
+    ours, its = os.openpty()
+    with Program("testbed.console", stdin=its) as console:
+        os.close(its)
+        lines = console.read_until(INTRODUCED)
+        os.write(ours, f"{lines[-1].strip()}\nquit\n".encode())
+        text, stderr, status = console.finish()
+        os.close(ours)
+        assert (stderr, status, console.left()) == ("", 0, [])
+    assert text.count("cpi> ") == 2
+    vm_cid, networks = documents(text)[0]["result"]
+    assert vm_cid.startswith("i-")
+    assert networks["default"]["ip"] == "10.0.1.10"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals(number: int) -> None:
+    """Ctrl-C and SIGTERM end it and all it started."""
+    with Program("testbed.console") as console:
+        console.read_until(INTRODUCED)
+        console.signal(number)
+        _, stderr, status = console.finish()
+        assert (stderr, status) == ("\nInterrupted. All that was started has ended.\n", 128 + number)
+        assert console.left() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments"),
+    [
+        ("info", []),
+        ('has_vm "i-1"', ["i-1"]),
+        ('create_disk  1024 {"type": "gp3"} null', [1024, {"type": "gp3"}, None]),
+        ('x ["a b"]true', [["a b"], True]),
+    ],
+)
+def test_line(line: str, arguments: list[Any]) -> None:
+    """A line is a verb and JSON values."""
+    assert parsed(line) == (line.split(maxsplit=1)[0], arguments)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("???", "begins with a verb"),
+        ("[]", "begins with a verb"),
+        ('info"x"', "begins with a verb"),
+        ("has_vm 'i-1'", "no JSON, from here on: 'i-1' .*double quotes"),
+        ('has_vm "i-1" {', "no JSON, from here on: {"),
+        ("x " + "[" * 100_000, "no JSON"),
+    ],
+)
+def test_bad_line(line: str, message: str) -> None:
+    """A line that is something else is refused with what is wrong."""
+    with pytest.raises(BadLine, match=message):
+        parsed(line)
