@@ -191,6 +191,8 @@ def _credentials_source(merged: Json) -> CredentialsSource:
             message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
             raise invalid(message)
         return "env_or_profile"
+    if not isinstance(source, str):
+        raise wrong_type("aws:credentials_source", "static or env_or_profile", source)
     message = f"Unknown credentials_source {source}"
     raise invalid(message)
 

@@ -42,7 +42,7 @@ def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> obj
     try:
         document = yaml.load(raw, Loader=JsonLoader)  # noqa: S506 - a SafeLoader
         return jsontext.decode(jsontext.encode(document).encode())
-    except (yaml.YAMLError, RecursionError, TypeError, ValueError) as error:
+    except (yaml.YAMLError, RecursionError, AttributeError, LookupError, TypeError, ValueError) as error:
         where = getattr(error, "problem_mark", None)
         place = f", line {where.line + 1} column {where.column + 1}" if where else ""
         message = (

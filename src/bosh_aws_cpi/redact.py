@@ -18,7 +18,10 @@ _SECRET_NAME = re.compile(
 )
 _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.IGNORECASE | re.DOTALL)
+"""A value that is a URL as a whole: its password may hold any character, a slash or blank too."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
+_AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
 _NAMED = re.compile(
     r"""(["']?\b(?:password|secret_access_key|secret|session_token|private_key)\b["']?\s*(?::|=>|=)\s*)"""
     r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""",
@@ -46,6 +49,7 @@ class Redactor:
         if self._pattern is not None:
             text = self._pattern.sub(MASK, text)
         text = _PEM.sub(MASK, text)
+        text = _AWS_KEY.sub(rf"\1{MASK}", text)
         text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
         return _NAMED.sub(rf'\1"{MASK}"', text)
 
@@ -61,6 +65,8 @@ def _secrets(value: object, *, secret: bool = False) -> Iterator[str]:
         if secret or "-----BEGIN " in value:
             yield value
         yield from (match.group(2) for match in _URL_PASSWORD.finditer(value))
+        if whole := _URL.fullmatch(value):
+            yield whole.group(1)
 
 
 def _is_secret_name(name: str) -> bool:

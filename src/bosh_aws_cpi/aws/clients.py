@@ -15,10 +15,12 @@ from botocore.credentials import (
     Credentials,
     DeferredRefreshableCredentials,
 )
+from botocore.loaders import Loader
 from botocore.session import Session
 
 from bosh_aws_cpi.aws import wiretap
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tally import Tally
 
 if TYPE_CHECKING:
@@ -31,6 +33,15 @@ CONNECT_TIMEOUT = 10
 METADATA_ATTEMPTS = 10
 """How often the instance profile's credentials are asked for before giving up."""
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
+
+# Where the SDK would look for keys in files: ~/.aws, ~/.boto, /etc/boto.cfg and programs that they name.
+_FILE_PROVIDERS = (
+    "shared-credentials-file",
+    "custom-process",
+    "config-file",
+    "ec2-credentials-file",
+    "boto-config",
+)
 
 
 class Clients:
@@ -67,6 +78,8 @@ class Clients:
         wiretap.install(session, self._tally)
         if config.access_key_id and config.secret_access_key:
             session.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
+        elif (found := session.get_credentials()) is not None:
+            _kept_secret(found.get_frozen_credentials()._asdict())
         return session
 
     def _with_role(self) -> Session:
@@ -87,7 +100,9 @@ class Clients:
         )
         session = _session(self._config)
         wiretap.install(session, self._tally)
-        assumed = DeferredRefreshableCredentials(fetcher.fetch_credentials, "assume-role")
+        assumed = DeferredRefreshableCredentials(
+            lambda: _kept_secret(fetcher.fetch_credentials()), "assume-role"
+        )
         session.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
         return session
 
@@ -110,6 +125,12 @@ class Clients:
         """A given endpoint is what it is: the SDK refuses one together with dual stack."""
         given = self._config.endpoints.get(service) or os.environ.get("AWS_ENDPOINT_URL")
         return self._config.dualstack and not (given or os.environ.get(f"AWS_ENDPOINT_URL_{service.upper()}"))
+
+
+def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
+    """Keys that no configuration holds: the log must not show them either."""
+    redact.learn({"credentials": [credentials[name] for name in ("access_key", "secret_key", "token")]})
+    return credentials
 
 
 class _Fixed(CredentialProvider):
@@ -136,6 +157,12 @@ def _session(config: "AwsConfig") -> Session:
         "ec2_metadata_v1_disabled": True,
     }.items():
         session.set_config_variable(name, value)
+    # The SDK's own data, and not what ~/.aws/models may hold in its place.
+    builtin = Loader(extra_search_paths=[Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
+    session.register_component("data_loader", builtin)
+    chain = session.get_component("credential_provider")
+    for method in _FILE_PROVIDERS:
+        chain.remove(method)
     return session
 
 

@@ -1,5 +1,6 @@
 """What AWS's error codes mean to us: sets of codes, predicates, and the way to a typed error."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -9,7 +10,9 @@ from botocore.exceptions import (
     ClientError,
     NoCredentialsError,
     PartialCredentialsError,
+    SSLError,
 )
+from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMNotFound
 
@@ -132,6 +135,10 @@ def translate(error: Exception) -> BoshError | None:
             "No AWS credentials found: credentials_source env_or_profile looks in the environment "
             f"(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. {described(error)}"
         )
+    if isinstance(error, ResponseParserError):  # its own message quotes the whole answer
+        return CloudError("AWS could not be called: its answer can't be read. Is there a proxy in between?")
+    if isinstance(error, SSLError) and (bundle := os.environ.get("BOSH_CA_CERT_FILE")):
+        return CloudError(f"AWS could not be called with BOSH_CA_CERT_FILE '{bundle}': {described(error)}")
     if isinstance(error, BotoCoreError):
         return CloudError(f"AWS could not be called: {described(error)}")
     return None

@@ -42,7 +42,7 @@ class HttpRegistry:
         what = f"Cannot update settings for '{vm_cid}'"
         body = jsontext.encode(settings).encode()
         answer = self._send("PUT", vm_cid, what, data=body, headers={"Content-Type": "application/json"})
-        if not answer.ok:
+        if answer.status_code not in range(200, 300):
             raise _refused(what, answer)
 
     def delete(self, vm_cid: str) -> None:
@@ -100,7 +100,7 @@ class HttpRegistry:
     def _send(self, verb: str, vm_cid: str, what: str, **body: Any) -> requests.Response:  # noqa: ANN401
         url = f"{self._base}/instances/{quote(vm_cid, safe='')}/settings"
         try:
-            answer = self._session.request(verb, url, timeout=TIMEOUT, **body)
+            answer = self._session.request(verb, url, timeout=TIMEOUT, allow_redirects=False, **body)
         except requests.RequestException as error:
             message = f"{what}: {_reason(error)}"
             raise CloudError(message) from None

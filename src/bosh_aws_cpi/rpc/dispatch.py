@@ -82,8 +82,9 @@ class _Failed(Exception):
 def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # noqa: ANN401 - JSON
     document = request.decode(raw)
     redact.learn(document)
+    context = document.get("context")
+    set_request_id(context.get("request_id") if isinstance(context, dict) else None)
     call = request.check(document)
-    set_request_id(call.context.get("request_id"))
     session = host.open(call)
     target = METHODS[call.method]
     if target is None:

@@ -1,0 +1,114 @@
+"""Stand-ins between a client and a server: a relay that sees headers, and an HTTP proxy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit, urlunsplit
+
+from testbed.loopback import LoopbackServer, Reply, Request, _Handler
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost"})
+PATIENCE = 60.0
+_PER_CONNECTION = frozenset({"connection", "proxy-connection", "proxy-authorization", "keep-alive"})
+
+
+@dataclass(frozen=True)
+class AwsCall:
+    """A request to AWS, with what its headers say about who makes it.
+
+    Attributes:
+        action: Such as `DescribeInstances`.
+        access_key_id: The key that signed it; empty when it is not signed.
+        region: The region that it is signed for.
+        token: The session token that came along; none without one.
+        parameters: All parameters, by name.
+    """
+
+    action: str
+    access_key_id: str
+    region: str
+    token: str | None
+    parameters: dict[str, str]
+
+    @classmethod
+    def read(cls, request: Request) -> AwsCall:
+        """Read a request in AWS's query protocol."""
+        parameters = {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
+        _, _, scope = request.headers.get("authorization", "").partition("Credential=")
+        key, _, region, *_ = [*scope.split(",")[0].split("/"), "", "", ""]
+        token = request.headers.get("x-amz-security-token")
+        return cls(parameters["Action"], key, region, token, parameters)
+
+
+class Relay(LoopbackServer):
+    """Passes each request on to one server, and records it with its headers."""
+
+    def __init__(self, upstream: str) -> None:
+        """Stand in front of this server."""
+        super().__init__()
+        self._upstream = urlsplit(upstream)
+
+    @property
+    def calls(self) -> list[AwsCall]:
+        """The requests so far, read as calls of AWS."""
+        return [AwsCall.read(request) for request in self.requests]
+
+    def reply(self, request: Request) -> Reply:
+        """Answer what the server answers."""
+        return pass_on(request, self._upstream, request.path)
+
+
+class Proxy(LoopbackServer):
+    """An HTTP proxy from which nothing leaves the loopback interface.
+
+    A request for a loopback address goes there. One for any other host goes to one
+    server, whatever the host is called. Tunnels (CONNECT) are refused with a 502.
+    """
+
+    def __init__(self, upstream: str = "") -> None:
+        """Let this server stand for every host; without one they are all out of reach."""
+        super().__init__()
+        self._server.RequestHandlerClass = _TunnelHandler
+        self._upstream = urlsplit(upstream)
+
+    @property
+    def tunnels(self) -> list[str]:
+        """The hosts and ports that tunnels were asked for."""
+        return [request.path for request in self.requests if request.method == "CONNECT"]
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts and ports of the requests that were no tunnels."""
+        return [urlsplit(request.path).netloc for request in self.requests if request.method != "CONNECT"]
+
+    def reply(self, request: Request) -> Reply:
+        """Answer what the asked server answers."""
+        target = urlsplit(request.path)
+        server = target if target.hostname in LOOPBACK else self._upstream
+        if request.method == "CONNECT" or not server.hostname:
+            return Reply(502, b"out of reach", "text/plain")
+        return pass_on(request, server, urlunsplit(("", "", target.path, target.query, "")))
+
+
+class _TunnelHandler(_Handler):
+    """Takes the request for a tunnel too."""
+
+    def do_CONNECT(self) -> None:  # noqa: N802 - the library's name
+        self._serve()
+
+
+def pass_on(request: Request, server: SplitResult, path: str) -> Reply:
+    """Send a request to a server; returns its answer."""
+    headers = {name: value for name, value in request.headers.items() if name not in _PER_CONNECTION}
+    connection = HTTPConnection("127.0.0.1", server.port or 80, timeout=PATIENCE)
+    try:
+        connection.request(request.method, path, request.body, headers)
+        answer = connection.getresponse()
+        return Reply(answer.status, answer.read(), answer.headers.get("Content-Type", "text/plain"))
+    finally:
+        connection.close()

@@ -1,0 +1,154 @@
+"""What the aws section says is what the calls of EC2 say, unless the context or a resource says otherwise."""
+
+from typing import Any
+
+import pytest
+
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi, config
+from testbed.proxy import Relay
+from testbed.world import World
+
+NOWHERE = "http://127.0.0.1:1"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
+MISSING_DISK = "vol-00000000000000001"
+
+
+def parameters(fake_aws: FakeAws, action: str) -> dict[str, str]:
+    """Return the parameters of the one call of this action."""
+    (call,) = [call for call in fake_aws.calls() if call["action"] == action]
+    found: dict[str, str] = call["parameters"]
+    return found
+
+
+def create_vm(cpi: Cpi, world: World, context: dict[str, Any] | None = None, **properties: Any) -> str:
+    """Create a VM; returns its id."""
+    networks = {"default": {"type": "dynamic", "cloud_properties": {"subnet": world.subnet_id}}}
+    properties = {"instance_type": "m5.large", "availability_zone": world.zone, **properties}
+    arguments = ["agent-1", world.image_id, properties, networks, [], {}]
+    vm_cid: str = cpi.call("create_vm", *arguments, stemcell=2, context=context).ok()[0]
+    return vm_cid
+
+
+def test_vm_defaults(world: World, fake_aws: FakeAws) -> None:
+    """A VM has the configured key, profile, groups, encryption and metadata options under its own."""
+    options = {"http_tokens": "required", "http_put_response_hop_limit": 2}
+    defaults: dict[str, Any] = {
+        "default_key_name": world.key_name,
+        "default_iam_instance_profile": world.instance_profile,
+        "default_security_groups": ["web"],
+        "encrypted": True,
+        "kms_key_arn": KEY,
+        "metadata_options": options,
+    }
+    cpi = Cpi(config(fake_aws.endpoint, **defaults))
+    create_vm(cpi, world, metadata_options={"http_put_response_hop_limit": 1})
+    sent = parameters(fake_aws, "RunInstances")
+    assert sent["KeyName"] == world.key_name
+    assert sent["IamInstanceProfile.Name"] == world.instance_profile
+    assert sent["NetworkInterface.1.SecurityGroupId.1"] == world.groups["web"]
+    assert (sent["MetadataOptions.HttpTokens"], sent["MetadataOptions.HttpPutResponseHopLimit"]) == (
+        "required",
+        "1",
+    )
+    ephemeral = f"BlockDeviceMapping.{1 if sent['BlockDeviceMapping.1.DeviceName'] == '/dev/sdb' else 2}.Ebs."
+    assert (sent[ephemeral + "Encrypted"], sent[ephemeral + "KmsKeyId"]) == ("true", KEY)
+
+
+def test_context_replaces_whole_keys(world: World, fake_aws: FakeAws) -> None:
+    """The context replaces a key of the file as a whole, endpoints and lists too; its null takes it away."""
+    document = config(
+        NOWHERE,
+        region="eu-west-1",
+        default_key_name="other",
+        default_iam_instance_profile="other",
+        default_security_groups=["other", "web"],
+        metadata_options={"http_tokens": "required", "http_endpoint": "enabled"},
+    )
+    context = {
+        "region": "us-east-1",
+        "ec2_endpoint": fake_aws.endpoint,
+        "default_key_name": None,
+        "default_iam_instance_profile": world.instance_profile,
+        "default_security_groups": ["bosh"],
+        "metadata_options": {"http_endpoint": "disabled"},
+    }
+    create_vm(Cpi(document), world, context)
+    sent = parameters(fake_aws, "RunInstances")
+    assert "KeyName" not in sent
+    assert sent["IamInstanceProfile.Name"] == world.instance_profile
+    groups = [value for name, value in sent.items() if "SecurityGroupId." in name]
+    assert groups == [world.groups["bosh"]]
+    options = {name: value for name, value in sent.items() if name.startswith("MetadataOptions.")}
+    assert options == {"MetadataOptions.HttpEndpoint": "disabled"}
+
+
+def test_context_replaces_credentials(fake_aws: FakeAws) -> None:
+    """One file serves several accounts and regions: the context's keys, token and region sign the calls."""
+    with Relay(fake_aws.endpoint) as relay:
+        cpi = Cpi(config(relay.url, session_token="token-of-the-file"))
+        context = {
+            "region": "eu-west-1",
+            "access_key_id": "AKIACONTEXT",
+            "secret_access_key": "context-secret",
+            "session_token": "token-of-the-context",
+        }
+        assert cpi.call("has_disk", MISSING_DISK, context=context).ok() is False
+        assert cpi.call("has_disk", MISSING_DISK, context={**context, "session_token": None}).ok() is False
+        seen = [(call.access_key_id, call.region, call.token) for call in relay.calls]
+    assert seen == [
+        ("AKIACONTEXT", "eu-west-1", "token-of-the-context"),
+        ("AKIACONTEXT", "eu-west-1", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("aws", "properties", "expected"),
+    [
+        ({"encrypted": True, "kms_key_arn": KEY}, {}, ("true", KEY)),
+        ({"encrypted": True, "kms_key_arn": KEY}, {"encrypted": False}, ("false", None)),
+    ],
+)
+def test_disk_encryption(
+    fake_aws: FakeAws, aws: dict[str, Any], properties: dict[str, Any], expected: tuple[str, str | None]
+) -> None:
+    """A disk is encrypted as configured; its own property wins, also when it is false."""
+    Cpi(config(fake_aws.endpoint, **aws)).call("create_disk", 1024, properties).ok()
+    sent = parameters(fake_aws, "CreateVolume")
+    assert (sent.get("Encrypted", "false"), sent.get("KmsKeyId")) == expected
+
+
+def test_stemcell(world: World, fake_aws: FakeAws) -> None:
+    """aws.stemcell is merged over the stemcell's properties, key by key."""
+    properties = {"ami": {"us-east-1": "ami-00000000000000001"}, "encrypted": True}
+    merged = {"ami": {"us-east-1": world.image_id}, "encrypted": False}
+    cpi = Cpi(config(fake_aws.endpoint, encrypted=True, stemcell=merged))
+    assert cpi.call("create_stemcell", "/image", properties).ok() == f"{world.image_id} light"
+    assert "CopyImage" not in fake_aws.actions()
+
+
+def test_fast_path_delete(world: World, fake_aws: FakeAws) -> None:
+    """With fast_path_delete deletions are tagged and not waited for."""
+    run = world.ec2.run_instances(ImageId=world.image_id, MinCount=1, MaxCount=1, SubnetId=world.subnet_id)
+    volume = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)
+    fake_aws.forget_calls()
+    cpi = Cpi(config(fake_aws.endpoint, fast_path_delete=True))
+    cpi.call("delete_vm", run["Instances"][0]["InstanceId"], stemcell=2).ok()
+    tagged = parameters(fake_aws, "CreateTags")
+    assert (tagged["Tag.1.Key"], tagged["Tag.1.Value"]) == ("Name", "to be deleted")
+    assert fake_aws.actions() == ["TerminateInstances", "CreateTags"]
+    fake_aws.forget_calls()
+    cpi.call("delete_disk", volume["VolumeId"]).ok()
+    assert fake_aws.actions() == ["DeleteVolume", "CreateTags"]
+
+
+def test_built_in_instance_types(world: World, fake_aws: FakeAws) -> None:
+    """With enable_describe_instance_types false the built-in table serves, and EC2 is not asked."""
+    run = world.ec2.run_instances(
+        ImageId=world.image_id, InstanceType="m5.large", MinCount=1, MaxCount=1, SubnetId=world.subnet_id
+    )
+    volume = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    cpi = Cpi(config(fake_aws.endpoint, enable_describe_instance_types=False))
+    path = cpi.call("attach_disk", run["Instances"][0]["InstanceId"], volume, stemcell=2).ok()
+    assert path.startswith("/dev/disk/by-id/nvme-")
+    assert "DescribeInstanceTypes" not in fake_aws.actions()

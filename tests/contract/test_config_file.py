@@ -1,0 +1,182 @@
+"""The configuration file: JSON or YAML, and what is wrong with it when it can't be read."""
+
+import base64
+import codecs
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi
+from testbed.world import World
+
+SECRET = "file-secret-2c19"
+PEM = "-----BEGIN CERTIFICATE-----\nMIIfile\n-----END CERTIFICATE-----\n"
+
+BLOCK = """\
+# A comment, and a document marker
+---
+cloud:
+  plugin: aws
+  properties:
+    aws: {max_retries: 2, region: us-east-1, access_key_id: "AKIA1", secret_access_key: 'x-y-z'}
+    debug:
+      cpi: {api_version: 2}
+"""
+ANCHORS = """\
+common: &common
+  max_retries: 8
+  region: nowhere
+keys: &keys {access_key_id: AKIA1, secret_access_key: x-y-z}
+version: &version 2
+cloud:
+  properties:
+    aws:
+      <<: [*common, *keys]
+      region: us-east-1
+    debug: {cpi: {api_version: *version}}
+"""
+DATES = """\
+cloud:
+  properties:
+    aws:
+      max_retries: 2
+      region: us-east-1
+      access_key_id: 2024-05-06
+      secret_access_key: 2024-05-06 07:08:09
+      default_key_name: 2024-05-06T07:08:09Z
+    agent: {2024-05-06: 2024-05-06}
+    debug: {cpi: {api_version: 2}}
+"""
+TRAILING_COMMAS = """\
+{"cloud": {"properties": {
+  "aws": {"max_retries": 2, "region": "us-east-1", "access_key_id": "AKIA1", "secret_access_key": "x-y-z",},
+  "debug": {"cpi": {"api_version": 2},},
+}}}
+"""
+
+
+def given(content: str | bytes) -> Cpi:
+    """Return the executable with this configuration file."""
+    cpi = Cpi({})
+    cpi.config_path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return cpi
+
+
+def refused(answer: Answer, *words: str) -> None:
+    """Check that the file was refused in these words, and not quoted."""
+    assert answer.error["type"] == "Unknown"
+    for word in words:
+        assert word in answer.error["message"]
+    assert answer.returncode == 0
+    assert SECRET not in answer.stdout.decode() + answer.stderr
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(BLOCK, id="block style"),
+        pytest.param(ANCHORS, id="anchors and merge keys"),
+        pytest.param(DATES, id="dates"),
+        pytest.param(TRAILING_COMMAS, id="trailing commas"),
+        pytest.param(BLOCK.replace("\n", "\r\n"), id="line ends of Windows"),
+        pytest.param(codecs.BOM_UTF8 + BLOCK.encode(), id="byte order mark"),
+    ],
+)
+def test_yaml(content: str | bytes) -> None:
+    """YAML of all sorts is read; what it says of the version shows in info."""
+    assert given(content).call("info").ok()["api_version"] == 2
+
+
+def test_yaml_values_reach_the_vm(world: World, fake_aws: FakeAws) -> None:
+    """A date stays the text that was written, and a literal block keeps its line ends."""
+    certificate = PEM.replace("\n", "\n          ").rstrip()
+    content = f"""\
+cloud:
+  properties:
+    aws: &aws
+      max_retries: 2
+      region: us-east-1
+      ec2_endpoint: {fake_aws.endpoint}
+      access_key_id: AKIA1
+      secret_access_key: x-y-z
+      default_security_groups: [bosh]
+    agent:
+      built: 2024-05-06
+      at: 2024-05-06 07:08:09
+      ntp: &ntp [0.pool.ntp.org]
+      more: {{ntp: *ntp, nothing: ~, truth: yes, port: 4222, ratio: 1.5}}
+      blobstore:
+        certificate: |
+          {certificate}
+"""
+    networks = {"default": {"type": "dynamic", "cloud_properties": {"subnet": world.subnet_id}}}
+    properties = {"instance_type": "m5.large", "availability_zone": world.zone}
+    arguments = ["agent-1", world.image_id, properties, networks, [], {}]
+    given(content).call("create_vm", *arguments, stemcell=2).ok()
+    (call,) = [call for call in fake_aws.calls() if call["action"] == "RunInstances"]
+    settings = json.loads(base64.b64decode(call["parameters"]["UserData"]))
+    assert (settings["built"], settings["at"]) == ("2024-05-06", "2024-05-06 07:08:09")
+    ntp = ["0.pool.ntp.org"]
+    assert settings["more"] == {"ntp": ntp, "nothing": None, "truth": True, "port": 4222, "ratio": 1.5}
+    assert settings["blobstore"] == {"certificate": PEM}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(f'{{"cloud": "{SECRET}', id="JSON that ends early"),
+        pytest.param(f'{{"a": "{SECRET}"}} {{"b": "{SECRET}"}}', id="two JSON documents"),
+        pytest.param(f'a: "{SECRET}', id="open quote"),
+        pytest.param(f"a: {SECRET}\n\tb: {SECRET}", id="tab"),
+        pytest.param(f"a: *{SECRET}", id="unknown alias"),
+        pytest.param(f"a: {SECRET}\n---\nb: {SECRET}", id="two YAML documents"),
+        pytest.param(f"a: !!python/object/apply:os.system ['echo {SECRET}']", id="Python object"),
+        pytest.param(f"a: !{SECRET} b", id="unknown tag"),
+        pytest.param(f"a: !!bool {SECRET}", id="no boolean"),
+        pytest.param(f"a: !!timestamp {SECRET}", id="no timestamp"),
+        pytest.param(f"a: !!int ''\nb: {SECRET}", id="no number"),
+        pytest.param(f"a: !!binary {base64.b64encode(SECRET.encode()).decode()}", id="bytes"),
+        pytest.param(f"? [{SECRET}]\n: b", id="key that is no string"),
+        pytest.param(f"a: .nan\nb: {SECRET}", id="not a number"),
+        pytest.param(f"a: &a [*a]\nb: {SECRET}", id="document within itself"),
+        pytest.param(b"a: \xff\xfe " + SECRET.encode(), id="not UTF-8"),
+        pytest.param("[" * 5000 + SECRET, id="too deep"),
+    ],
+)
+def test_broken_file(content: str | bytes) -> None:
+    """A file that is neither JSON nor YAML is refused by its path, and never quoted."""
+    cpi = given(content)
+    refused(cpi.call("info"), str(cpi.config_path), "neither JSON", "nor YAML")
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder"])
+def test_unreadable_file(kind: str, tmp_path: Path) -> None:
+    """A file that can't be read is refused by its path, with the reason."""
+    cpi = Cpi({})
+    cpi.config_path = tmp_path / "other.json"
+    if kind == "folder":
+        cpi.config_path.mkdir()
+    reason = {"missing": "No such file or directory", "folder": "Is a directory"}[kind]
+    refused(cpi.call("has_vm", "i-1"), str(cpi.config_path), reason)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [None, SECRET, [], {}, {"cloud": None}, {"cloud": {"properties": [SECRET]}}],
+    ids=repr,
+)
+def test_no_cloud_properties(document: Any) -> None:
+    """A file without cloud.properties is refused."""
+    answer = given(json.dumps(document)).call("ping")
+    refused(answer)
+    assert answer.error["message"] == "Could not find cloud properties in the configuration"
+
+
+def test_number_of_paths() -> None:
+    """The executable takes exactly one path, and says so when there are more."""
+    cpi = Cpi({}, command=[str(Path(sys.executable).parent / "cpi"), "extra"])
+    refused(cpi.call("ping"), "Usage: cpi CONFIG_PATH")

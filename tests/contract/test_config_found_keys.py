@@ -1,0 +1,85 @@
+"""Keys that nobody configured are secrets too: the environment's, the instance's, a role's.
+
+Every one of them holds the word SEEDED: where that word is to be seen, a secret is.
+"""
+
+import json
+from typing import Any
+
+import pytest
+
+from testbed.cloud import FakeAws
+from testbed.executable import ABSENT, Answer, Cpi, config
+from testbed.imds import CREDENTIALS, ROLE, Imds
+
+DISK = "vol-00000000000000001"
+FOUND = {"AccessKeyId": "ASIASEEDED0000000009", "SecretAccessKey": "s/SEEDED+", "SessionToken": "t/SEEDED="}
+
+
+def cpi_of(fake_aws: FakeAws, env: dict[str, str] | None = None, **aws: Any) -> Cpi:
+    """Return the executable, logging all it does."""
+    document = config(fake_aws.endpoint, max_retries=0, **aws)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+    return Cpi(document, env=env)
+
+
+def from_source(fake_aws: FakeAws, env: dict[str, str]) -> Cpi:
+    """Return the executable with keys from elsewhere."""
+    keys = {"access_key_id": ABSENT, "secret_access_key": ABSENT}
+    return cpi_of(fake_aws, env, credentials_source="env_or_profile", **keys)
+
+
+def refuse(fake_aws: FakeAws) -> None:
+    """Let EC2 refuse a call in words that hold the keys."""
+    message = f"not with {FOUND} and {json.dumps(FOUND)} and {' '.join(FOUND.values())}"
+    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
+    fake_aws.rule(action="DescribeVolumes", error=error)
+
+
+def hidden(answer: Answer) -> None:
+    """Check for a typed error that holds no key, in its log neither."""
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+    assert "DEBUG: " in answer.stderr
+    assert "SEEDED" not in answer.stdout.decode() + answer.stderr
+
+
+def assume(fake_aws: FakeAws, *more: tuple[str, str]) -> Answer:
+    """Make a call with a role whose keys are known."""
+    known = [(f"<{name}>[^<]*</{name}>", f"<{name}>{value}</{name}>") for name, value in FOUND.items()]
+    fake_aws.rule(action="AssumeRole", replace=[*known, *more])
+    return cpi_of(fake_aws, role_arn="arn:aws:iam::123456789012:role/cpi").call("has_disk", DISK)
+
+
+def test_role(fake_aws: FakeAws) -> None:
+    """The keys of an assumed role are taken out of what EC2 says."""
+    refuse(fake_aws)
+    hidden(assume(fake_aws))
+    assert fake_aws.actions() == ["AssumeRole", "DescribeVolumes"]
+
+
+def test_broken_answer_of_sts(fake_aws: FakeAws) -> None:
+    """An answer of STS that can't be read is not shown."""
+    hidden(assume(fake_aws, ("</AssumeRoleResponse>.*", "")))
+    assert fake_aws.actions() == ["AssumeRole"]
+
+
+def test_environment(fake_aws: FakeAws) -> None:
+    """The environment's keys are taken out of what EC2 says."""
+    refuse(fake_aws)
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+    hidden(from_source(fake_aws, dict(zip(names, FOUND.values(), strict=True))).call("has_disk", DISK))
+    assert fake_aws.actions() == ["DescribeVolumes"]
+
+
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_instance(fake_aws: FakeAws, *, is_broken: bool) -> None:
+    """The instance profile's keys are taken out of what EC2 says; metadata that is broken is not shown."""
+    refuse(fake_aws)
+    with Imds() as server:
+        keys = {**FOUND, "Token": FOUND["SessionToken"]}
+        whole = json.dumps({**json.loads(server.documents[CREDENTIALS + ROLE]), **keys})
+        server.documents[CREDENTIALS + ROLE] = whole[:-1] if is_broken else whole
+        answer = from_source(fake_aws, server.environment).call("has_disk", DISK)
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+    assert "SEEDED" not in answer.stdout.decode() + answer.stderr
+    assert fake_aws.actions() == ([] if is_broken else ["DescribeVolumes"])

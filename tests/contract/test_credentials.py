@@ -1,0 +1,227 @@
+"""Whose keys sign the calls of AWS: static ones, the environment's, the instance's, or a role's."""
+
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from testbed import imds
+from testbed.cloud import FakeAws
+from testbed.executable import ABSENT, ACCESS_KEY_ID, Answer, Cpi, config
+from testbed.imds import Imds
+from testbed.loopback import Reply, Request
+from testbed.proxy import AwsCall, Relay
+
+DISK = "vol-00000000000000001"
+ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
+TOKEN_PATH = "/latest/api/token"
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "AKIAENVIRONMENT",
+    "AWS_SECRET_ACCESS_KEY": "environment-secret",
+    "AWS_SESSION_TOKEN": "environment-token",
+}
+PROFILE = """
+aws_access_key_id = AKIAPOISON
+aws_secret_access_key = poison-secret
+aws_session_token = poison-token
+region = eu-central-1
+endpoint_url = http://127.0.0.1:1/poison
+services = poison
+"""
+SERVICES = "[services poison]\nec2 =\n  endpoint_url = http://127.0.0.1:1/poison\n"
+POISON = f"[default]{PROFILE}[profile poison]{PROFILE}[poison]{PROFILE}{SERVICES}"
+BOTO = "[Credentials]\naws_access_key_id = AKIAPOISON\naws_secret_access_key = poison-secret\n"
+
+
+@pytest.fixture
+def relay(fake_aws: FakeAws) -> Iterator[Relay]:
+    """Stand in front of AWS, and see who signs."""
+    with Relay(fake_aws.endpoint) as server:
+        yield server
+
+
+def cpi_of(relay: Relay, env: dict[str, str] | None = None, **aws: Any) -> Cpi:
+    """Return the executable, with a HOME full of configuration that is none of its business."""
+    cpi = Cpi(config(relay.url, max_retries=0, **aws), env=env)
+    folder = cpi.folder / ".aws"
+    folder.mkdir()
+    (folder / "config").write_text(POISON)
+    (folder / "credentials").write_text(POISON)
+    return cpi
+
+
+def from_source(relay: Relay, env: dict[str, str], **aws: Any) -> Cpi:
+    """Return the executable with credentials_source env_or_profile."""
+    keys = {"access_key_id": ABSENT, "secret_access_key": ABSENT}
+    return cpi_of(relay, env, credentials_source="env_or_profile", **keys, **aws)
+
+
+def signed(relay: Relay) -> list[tuple[str, str, str | None]]:
+    """Return action, key and token of each call."""
+    return [(call.action, call.access_key_id, call.token) for call in relay.calls]
+
+
+def failed(answer: Answer, *words: str) -> None:
+    """Check for a typed error in these words, without a secret."""
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+    for word in words:
+        assert word in answer.error["message"]
+    assert "-secret" not in answer.stdout.decode() + answer.stderr
+
+
+@pytest.mark.parametrize("token", [ABSENT, "static-token"])
+def test_static(relay: Relay, token: Any) -> None:
+    """Static keys sign, with their session token if there is one, whatever the environment holds."""
+    cpi = cpi_of(relay, {**ENVIRONMENT, "AWS_PROFILE": "poison"}, session_token=token)
+    assert cpi.call("has_disk", DISK).ok() is False
+    assert signed(relay) == [("DescribeVolumes", ACCESS_KEY_ID, None if token is ABSENT else token)]
+    assert relay.calls[0].region == "us-east-1"
+
+
+def test_environment(relay: Relay) -> None:
+    """env_or_profile takes the environment's keys; profiles and files in HOME are not read."""
+    files = {"AWS_PROFILE": "poison", "AWS_DEFAULT_PROFILE": "poison"}
+    cpi = from_source(relay, {**ENVIRONMENT, **files})
+    assert cpi.call("has_disk", DISK).ok() is False
+    assert signed(relay) == [("DescribeVolumes", "AKIAENVIRONMENT", "environment-token")]
+
+
+def test_instance_profile(relay: Relay) -> None:
+    """Without the environment's keys the instance profile's are taken, by IMDSv2, and no file's."""
+    with Imds() as server:
+        cpi = from_source(relay, {**server.environment, "AWS_PROFILE": "poison"})
+        assert cpi.call("has_disk", DISK).ok() is False
+        asked = [(request.method, request.path) for request in server.requests]
+        tokens = [request.headers.get("x-aws-ec2-metadata-token") for request in server.requests[1:]]
+    assert signed(relay) == [("DescribeVolumes", imds.ACCESS_KEY_ID, imds.SESSION_TOKEN)]
+    role = imds.CREDENTIALS + imds.ROLE
+    assert asked == [("PUT", TOKEN_PATH), ("GET", imds.CREDENTIALS), ("GET", role)]
+    assert tokens == [imds.TOKEN, imds.TOKEN]
+
+
+class Tokenless(Imds):
+    """Metadata of version 1 alone: knows no tokens, and answers without."""
+
+    def reply(self, request: Request) -> Reply:
+        """Answer without asking for a token."""
+        document = self.documents.get(request.path)
+        return Reply(404) if document is None else Reply(200, document.encode(), "text/plain")
+
+
+def test_no_version_1(relay: Relay) -> None:
+    """Where there is no token there are no credentials: version 1 is not asked."""
+    with Tokenless() as server:
+        failed(from_source(relay, server.environment).call("has_disk", DISK))
+        assert {(request.method, request.path) for request in server.requests} == {("PUT", TOKEN_PATH)}
+    assert relay.requests == []
+
+
+class Flaky(Imds):
+    """Fails some times at each path before it answers."""
+
+    def __init__(self, failures: int) -> None:
+        """Fail that many times at each path."""
+        super().__init__()
+        self.failures = failures
+        self.asked: dict[str, int] = {}
+
+    def reply(self, request: Request) -> Reply:
+        """Fail, or answer."""
+        self.asked[request.path] = self.asked.get(request.path, 0) + 1
+        return Reply(500) if self.asked[request.path] <= self.failures else super().reply(request)
+
+
+@pytest.mark.parametrize("failures", [9, 10])
+def test_metadata_is_asked_ten_times(relay: Relay, failures: int) -> None:
+    """Instance metadata is asked ten times before it counts as not there."""
+    with Flaky(failures) as server:
+        answer = from_source(relay, server.environment).call("has_disk", DISK)
+        assert server.asked[TOKEN_PATH] == 10
+    if failures < 10:
+        assert answer.ok() is False
+        assert set(server.asked.values()) == {10}
+        assert [call.access_key_id for call in relay.calls] == [imds.ACCESS_KEY_ID]
+    else:
+        failed(answer)
+        assert relay.requests == []
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {},
+        {"AWS_ACCESS_KEY_ID": "AKIAENVIRONMENT"},
+        {"AWS_SHARED_CREDENTIALS_FILE": "poison", "AWS_CONFIG_FILE": "poison", "AWS_PROFILE": "poison"},
+    ],
+)
+def test_no_credentials(relay: Relay, env: dict[str, str], tmp_path: Path) -> None:
+    """Where there are no keys, or half of them, the call fails and says so; no file stands in."""
+    poison = tmp_path / "poison"
+    poison.write_text(POISON)
+    env = {name: str(poison) if name.endswith("_FILE") else value for name, value in env.items()}
+    answer = from_source(relay, env).call("has_disk", DISK)
+    failed(answer, "No AWS credentials found", "env_or_profile")
+    assert relay.requests == []
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        pytest.param(".boto", BOTO, id="keys of an older SDK"),
+        pytest.param(".aws/models/endpoints.json", "poison", id="models of services"),
+    ],
+)
+def test_no_other_files(relay: Relay, path: str, content: str) -> None:
+    """What else the SDK's family keeps in HOME is not read either."""
+    cpi = from_source(relay, {})
+    file = cpi.folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+    failed(cpi.call("has_disk", DISK), "No AWS credentials found")
+    assert relay.requests == []
+
+
+def assumed(calls: list[AwsCall], key: str, token: str | None) -> None:
+    """Check that a role was assumed with one key, and that its own key made the other call."""
+    sts, ec2 = calls
+    assert (sts.action, sts.access_key_id, sts.token, sts.region) == ("AssumeRole", key, token, "us-east-1")
+    assert sts.parameters["RoleArn"] == ROLE_ARN
+    found = re.fullmatch(r"rsn-(.+)", sts.parameters["RoleSessionName"])
+    assert found is not None
+    assert str(uuid.UUID(found[1])) == found[1]
+    assert ec2.action == "DescribeVolumes"
+    assert ec2.access_key_id.startswith("ASIA")
+    assert ec2.access_key_id != key
+    assert ec2.token
+
+
+def test_role_over_static(relay: Relay) -> None:
+    """Static keys assume the role at sts_endpoint, and the role's keys sign the rest."""
+    cpi = cpi_of(relay, ENVIRONMENT, role_arn=ROLE_ARN, session_token="static-token")
+    assert cpi.call("has_disk", DISK).ok() is False
+    assumed(relay.calls, ACCESS_KEY_ID, "static-token")
+
+
+def test_role_over_instance_profile(relay: Relay) -> None:
+    """The instance profile's keys assume the role, one that the context names too."""
+    with Imds() as server:
+        cpi = from_source(relay, server.environment)
+        assert cpi.call("has_disk", DISK, context={"role_arn": ROLE_ARN}).ok() is False
+    assumed(relay.calls, imds.ACCESS_KEY_ID, imds.SESSION_TOKEN)
+
+
+def test_role_refused(relay: Relay, fake_aws: FakeAws) -> None:
+    """A role that may not be assumed fails the call with what STS said; EC2 is not asked."""
+    fake_aws.rule(action="AssumeRole", error={"code": "AccessDenied", "message": "not you", "status": 403})
+    failed(cpi_of(relay, role_arn=ROLE_ARN).call("has_disk", DISK), "AccessDenied", "not you")
+    assert [call.action for call in relay.calls] == ["AssumeRole"]
+
+
+def test_role_without_credentials(relay: Relay) -> None:
+    """A role can't be assumed with no keys at all."""
+    answer = from_source(relay, {}, role_arn=ROLE_ARN).call("has_disk", DISK)
+    failed(answer, "No AWS credentials found", ROLE_ARN)
+    assert relay.requests == []

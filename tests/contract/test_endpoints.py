@@ -1,0 +1,217 @@
+"""Where the calls of AWS go: endpoints, regions, proxies and certificates; and how often."""
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
+
+import pytest
+
+from bosh_aws_cpi.aws.clients import bypass_proxies_for_metadata
+from testbed import imds
+from testbed.cloud import FakeAws
+from testbed.executable import ABSENT, Answer, Cpi, config
+from testbed.imds import Imds
+from testbed.proxy import Proxy
+from testbed.registry import PASSWORD, USER, Registry
+from testbed.tls import Authority, TlsRelay
+
+DISK = "vol-00000000000000001"
+NOWHERE = "http://127.0.0.1:1"
+BY_REGION: dict[str, Any] = {
+    "ec2_endpoint": ABSENT,
+    "elb_endpoint": ABSENT,
+    "sts_endpoint": ABSENT,
+    "ebs_endpoint": ABSENT,
+}
+ROLE: dict[str, Any] = {"role_arn": "arn:aws:iam::123456789012:role/cpi"}
+
+
+@pytest.fixture
+def proxy(fake_aws: FakeAws) -> Iterator[Proxy]:
+    """Serve as an HTTP proxy behind which every host is the stand-in for AWS."""
+    with Proxy(fake_aws.endpoint) as server:
+        yield server
+
+
+def failed(answer: Answer, *words: str) -> None:
+    """Check for a typed error in these words."""
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+    for word in words:
+        assert word in answer.error["message"]
+
+
+@pytest.mark.parametrize("case", ["trusted", "other authority", "no such file"])
+def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> None:
+    """An endpoint without a scheme is asked by HTTPS, and only when BOSH_CA_CERT_FILE vouches for it."""
+    authority, other = Authority(tmp_path, "one"), Authority(tmp_path, "other")
+    file = {
+        "trusted": authority.path,
+        "other authority": other.path,
+        "no such file": tmp_path / "missing.pem",
+    }[case]
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        env = {"BOSH_CA_CERT_FILE": str(file)}
+        document = config(
+            NOWHERE, ec2_endpoint=front.address, sts_endpoint=front.address, max_retries=0, **ROLE
+        )
+        answer = Cpi(document, env=env).call("has_disk", DISK)
+        actions = [call.action for call in front.calls]
+    if case == "trusted":
+        assert answer.ok() is False
+        assert actions == ["AssumeRole", "DescribeVolumes"]
+        return
+    assert actions == []
+    words = {"no such file": f"BOSH_CA_CERT_FILE names a file that is not there: '{file}'"}
+    failed(answer, words.get(case, "SSL validation failed"))
+
+
+def test_region_from_host_name(proxy: Proxy) -> None:
+    """With both endpoints and no region the host's name says the region to sign for, AWS_REGION first."""
+    host = "ec2.eu-west-3.example.test"
+    document = config(NOWHERE, region=ABSENT, ec2_endpoint=f"http://{host}", elb_endpoint="elb.example.test")
+    environment = {"HTTP_PROXY": proxy.url, "AWS_DEFAULT_REGION": "sa-east-1"}
+    regions = []
+    for more in ({}, {"AWS_REGION": "ap-south-2"}):
+        proxy.requests.clear()
+        assert Cpi(document, env={**environment, **more}).call("has_disk", DISK).ok() is False
+        (request,) = proxy.requests
+        regions.append(request.headers["authorization"].split("/")[2])
+        assert proxy.hosts == [host]
+    assert regions == ["eu-west-3", "ap-south-2"]
+
+
+@pytest.mark.parametrize("endpoint", [NOWHERE, "vpce-1.ec2.eu-west-1.example.test:443"])
+def test_no_region(endpoint: str) -> None:
+    """Endpoints that say no region need one: AWS_REGION is enough, another variable is not."""
+    aws: dict[str, Any] = {"region": ABSENT, "ec2_endpoint": endpoint, "elb_endpoint": endpoint}
+    answer = Cpi(config(NOWHERE, **aws), env={"AWS_DEFAULT_REGION": "us-east-1"}).call("info")
+    assert answer.error["message"].endswith("> aws:region, or aws:ec2_endpoint and aws:elb_endpoint'")
+    Cpi(config(NOWHERE, **aws), env={"AWS_REGION": "us-east-1"}).call("info").ok()
+
+
+@pytest.mark.parametrize(
+    ("variable", "aws", "tunnel"),
+    [
+        ("HTTPS_PROXY", {}, "ec2.eu-central-1.amazonaws.com:443"),
+        ("https_proxy", {"dualstack": True}, "ec2.eu-central-1.api.aws:443"),
+        ("https_proxy", ROLE, "sts.eu-central-1.amazonaws.com:443"),
+        ("HTTPS_PROXY", {"ec2_endpoint": "vpce-1.ec2.example.test:8443"}, "vpce-1.ec2.example.test:8443"),
+    ],
+)
+def test_host(proxy: Proxy, variable: str, aws: dict[str, Any], tunnel: str) -> None:
+    """Without endpoints the region says which host is asked, dual-stack ones too; through the proxy."""
+    document = config(NOWHERE, max_retries=0, **{**BY_REGION, "region": "eu-central-1", **aws})
+    password = "proxy-secret-41aa"
+    url = proxy.url.replace("://", f"://operator:{password}@")
+    answer = Cpi(document, env={variable: url}).call("has_disk", DISK)
+    failed(answer, "Failed to connect to proxy")
+    assert proxy.tunnels == [tunnel]
+    assert len(proxy.requests) == 1
+    assert password not in answer.stdout.decode() + answer.stderr
+
+
+def test_endpoint_of_the_environment(fake_aws: FakeAws) -> None:
+    """The SDK's own variables say the endpoints that the configuration leaves out, dualstack or not."""
+    env = {"AWS_ENDPOINT_URL_EC2": fake_aws.endpoint, "AWS_ENDPOINT_URL": NOWHERE}
+    env |= {"AWS_ENDPOINT_URL_STS": fake_aws.endpoint}
+    document = config(NOWHERE, dualstack=True, max_retries=0, **{**BY_REGION, **ROLE})
+    assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
+    assert fake_aws.actions() == ["AssumeRole", "DescribeVolumes"]
+
+
+def test_configured_endpoint_wins(fake_aws: FakeAws) -> None:
+    """An endpoint of the configuration is asked as it is, whatever dualstack and the environment say."""
+    env = {"AWS_ENDPOINT_URL_EC2": NOWHERE, "AWS_ENDPOINT_URL": NOWHERE}
+    document = config(fake_aws.endpoint, dualstack=True, max_retries=0)
+    assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
+    assert fake_aws.actions() == ["DescribeVolumes"]
+
+
+@pytest.mark.parametrize("variables", [("HTTP_PROXY", "NO_PROXY"), ("http_proxy", "no_proxy")])
+def test_http_proxy(fake_aws: FakeAws, proxy: Proxy, variables: tuple[str, str]) -> None:
+    """AWS and registry are asked through HTTP_PROXY, unless NO_PROXY excepts their hosts."""
+    with_proxy, without = variables
+    with Registry() as registry:
+        document = config(fake_aws.endpoint, registry=_section(registry))
+        env = {with_proxy: proxy.url}
+        failed_vm = Cpi(document, env=env).call("delete_vm", "i-00000000000000001")
+        assert failed_vm.error["type"] == "Bosh::Clouds::VMNotFound"
+        hosts = [urlsplit(fake_aws.endpoint).netloc, urlsplit(registry.url).netloc]
+        assert proxy.hosts == hosts
+        assert len(registry.requests) == 1
+        env |= {without: "example.test, 127.0.0.1"}
+        Cpi(document, env=env).call("delete_vm", "i-00000000000000001")
+        assert len(registry.requests) == 2
+    assert proxy.hosts == hosts
+
+
+def _section(registry: Registry) -> dict[str, str]:
+    return {"endpoint": registry.url, "user": USER, "password": PASSWORD}
+
+
+def test_metadata_never_through_a_proxy(fake_aws: FakeAws, proxy: Proxy) -> None:
+    """Instance metadata is asked directly while AWS is asked through the proxy."""
+    keys: dict[str, Any] = {"access_key_id": ABSENT, "secret_access_key": ABSENT}
+    keys["credentials_source"] = "env_or_profile"
+    endpoint = fake_aws.endpoint.replace("127.0.0.1", "localhost")
+    with Imds("i-00000000000000007") as server:
+        env = {**server.environment, "HTTP_PROXY": proxy.url, "http_proxy": proxy.url}
+        cpi = Cpi(config(endpoint, **keys), env=env)
+        assert cpi.call("has_disk", DISK).ok() is False
+        assert len(server.requests) == 3
+        assert proxy.hosts == [urlsplit(endpoint).netloc]
+        assert imds.ACCESS_KEY_ID in proxy.requests[0].headers["authorization"]
+        assert cpi.call("current_vm_id").ok() == "i-00000000000000007"
+        assert len(server.requests) == 5
+    assert len(proxy.requests) == 1
+
+
+@pytest.mark.parametrize("variable", ["NO_PROXY", "no_proxy"])
+def test_metadata_addresses(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    """The link-local addresses of instance metadata join what is excepted from the proxy already."""
+    monkeypatch.setattr(os, "environ", {"http_proxy": NOWHERE, variable: "example.test"})
+    bypass_proxies_for_metadata()
+    for host in ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "example.test"):
+        assert proxy_bypass(host)
+    assert not proxy_bypass("169.254.169.25")
+
+
+@pytest.mark.parametrize(
+    ("max_retries", "code", "status"),
+    [
+        (0, "ServiceUnavailable", 503),
+        (2, "ServiceUnavailable", 503),
+        (2, "RequestLimitExceeded", 503),
+        (2, "UnauthorizedOperation", 403),
+    ],
+)
+def test_max_retries(fake_aws: FakeAws, max_retries: int, code: str, status: int) -> None:
+    """max_retries says how often service and throttling errors are retried; others are not at all."""
+    fake_aws.rule(action="DescribeVolumes", error={"code": code, "message": "once more", "status": status})
+    answer = Cpi(config(fake_aws.endpoint, max_retries=max_retries)).call("has_disk", DISK)
+    failed(answer, "DescribeVolumes", code, "once more")
+    attempts = 1 if status == 403 else max_retries + 1
+    assert fake_aws.actions() == ["DescribeVolumes"] * attempts
+    retries = {0: "", 1: ", 1 SDK retry", 2: ", 2 SDK retries"}[attempts - 1]
+    assert f"1 AWS call (ec2.DescribeVolumes){retries}\n" in answer.stderr
+
+
+def test_retry_helps(fake_aws: FakeAws) -> None:
+    """A call that succeeds when it is repeated is a success."""
+    error = {"code": "Unavailable", "message": "later", "status": 503}
+    fake_aws.rule(action="DescribeVolumes", times=1, error=error)
+    assert Cpi(config(fake_aws.endpoint, max_retries=1)).call("has_disk", DISK).ok() is False
+    assert fake_aws.actions() == ["DescribeVolumes"] * 2
+
+
+def test_nobody_answers() -> None:
+    """An endpoint where nobody listens is a typed error that names it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{free.getsockname()[1]}"
+        answer = Cpi(config(endpoint, max_retries=0)).call("has_disk", DISK)
+    failed(answer, "AWS could not be called", endpoint)

@@ -1,0 +1,213 @@
+"""Secrets are seen nowhere: not in the log, not in a response, whatever a call does and however it fails.
+
+Every secret here holds the word SEEDED, whatever characters it has around it: where that
+word is to be seen, a secret is.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from bosh_aws_cpi.rpc.methods import METHODS
+from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi, config, finish
+from testbed.registry import USER, Registry
+from testbed.world import World
+
+VM, DISK = "i-00000000000000001", "vol-00000000000000001"
+PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIISEEDED+/=\nSEEDEDtoo\n-----END RSA PRIVATE KEY-----\n"
+CERTIFICATE = PRIVATE_KEY.replace("RSA PRIVATE KEY", "CERTIFICATE")
+KEYS: dict[str, Any] = {
+    "access_key_id": "AKIASEEDED0000000001",
+    "secret_access_key": "k/ey+SEEDED=\"quoted'\\ü",
+    "session_token": "to/ken+SEEDED==%41&<tag>",
+}
+REGISTRY_PASSWORD = 're"g\\SEEDED/@:#? ü%'
+MBUS_PASSWORD = 'mb"us\\SEEDED@:#ü%'
+BLOBSTORE_PASSWORD = 'bl"ob\\SEEDED\n ü'
+VM_PASSWORD = "$6$SEEDED$/.x"
+SECRETS = (*KEYS.values(), REGISTRY_PASSWORD, MBUS_PASSWORD, BLOBSTORE_PASSWORD, CERTIFICATE)
+"""Those of the configuration, which every call knows."""
+AGENT: dict[str, Any] = {
+    "mbus": f"nats://nats:{MBUS_PASSWORD}@10.0.1.6:4222",
+    "blobstore": {
+        "provider": "dav",
+        "options": {
+            "password": BLOBSTORE_PASSWORD,
+            "tls": {"cert": {"ca": CERTIFICATE}},
+            "secret_access_key": "x-SEEDED-x",
+        },
+    },
+}
+ENV: dict[str, Any] = {
+    "bosh": {
+        "password": VM_PASSWORD,
+        "mbus": {"cert": {"ca": CERTIFICATE, "certificate": CERTIFICATE, "private_key": PRIVATE_KEY}},
+        "tags": {"owner": "tag-SEEDED"},
+    },
+    "plain": "env-SEEDED",
+}
+
+
+def clean(answer: Answer) -> Answer:
+    """Check that a call's log, which must be there, and its response hold no secret."""
+    assert answer.document.keys() == {"result", "error", "log"}
+    assert "INFO: Finished" in answer.stderr or "ERROR: " in answer.stderr
+    assert "SEEDED" not in answer.stderr
+    assert "SEEDED" not in answer.stdout.decode()
+    return answer
+
+
+def spellings(secret: str) -> list[str]:
+    """Return a secret as it is, in JSON with and without escapes, in Python and in a URL."""
+    in_json = [json.dumps(secret), json.dumps(secret, ensure_ascii=False)]
+    return [secret, *in_json, repr(secret), quote(secret, safe="")]
+
+
+def echo(*secrets: str) -> dict[str, Any]:
+    """Make an error of AWS whose message holds these secrets, in every spelling."""
+    message = " and ".join(text for secret in secrets for text in spellings(secret))
+    return {"code": "UnauthorizedOperation", "message": f"No: {message}", "status": 403}
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """Serve as the registry."""
+    with Registry(USER, REGISTRY_PASSWORD) as server:
+        yield server
+
+
+@pytest.fixture
+def seeded(fake_aws: FakeAws, registry: Registry) -> Cpi:
+    """Return the executable with secrets everywhere, logging all it does."""
+    url = registry.url.replace("://", f"://{USER}:{quote(REGISTRY_PASSWORD, safe='')}@")
+    section = {"endpoint": url, "user": USER, "password": REGISTRY_PASSWORD}
+    document = config(fake_aws.endpoint, agent=AGENT, registry=section, max_retries=0, **KEYS)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+    return Cpi(document)
+
+
+def arguments_of_vm(world: World) -> list[Any]:
+    """Return create_vm's arguments."""
+    networks = {"default": {"type": "dynamic", "cloud_properties": {"subnet": world.subnet_id}}}
+    properties = {"instance_type": "m5.large", "availability_zone": world.zone}
+    return ["agent-1", world.image_id, properties, networks, [], ENV]
+
+
+def test_every_method_succeeding(world: World, seeded: Cpi) -> None:
+    """No method shows a secret when all goes well."""
+    called = set()
+
+    def call(method: str, *arguments: Any, **more: Any) -> Any:
+        called.add(method)
+        return clean(seeded.call(method, *arguments, **more)).ok()
+
+    properties = {"ami": {"us-east-1": world.image_id}}
+    stemcell = call("create_stemcell", "/image", properties, {"tags": {"a": "b"}}, api_version=3)
+    vm_cid = call("create_vm", *arguments_of_vm(world))[0]
+    call("create_vm", *arguments_of_vm(world), stemcell=2)
+    disk_cid = call("create_disk", 1024, {"tags": {"owner": "x"}}, vm_cid)
+    for method in ("attach_disk", "detach_disk"):
+        call(method, vm_cid, disk_cid)
+    call("set_vm_metadata", vm_cid, {"name": "bosh/0"})
+    call("set_disk_metadata", disk_cid, {"name": "bosh/0"})
+    for method in ("has_vm", "get_disks", "reboot_vm", "delete_vm"):
+        call(method, vm_cid)
+    for method in ("has_disk", "delete_disk"):
+        call(method, disk_cid)
+    call("delete_stemcell", stemcell)
+    call("calculate_vm_cloud_properties", {"cpu": 1, "ram": 1024, "ephemeral_disk_size": 1024})
+    for method in ("info", "ping"):
+        call(method)
+    for method in sorted(set(METHODS) - called):
+        assert clean(seeded.call(method, VM, {})).error is not None
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "action", "code"),
+    [
+        ("delete_vm", [VM], "TerminateInstances", "InvalidInstanceID.NotFound"),
+        ("create_disk", [1024, {}], "CreateVolume", "VolumeLimitExceeded"),
+        ("set_disk_metadata", [DISK, {"a": "b"}], "CreateTags", "TagLimitExceeded"),
+    ],
+)
+def test_aws_echoes(
+    fake_aws: FakeAws, seeded: Cpi, method: str, arguments: Any, action: str, code: str
+) -> None:
+    """What AWS says of an error is passed on without the secrets in it."""
+    fake_aws.rule(action=action, error={**echo(*SECRETS), "code": code})
+    answer = clean(seeded.call(method, *arguments))
+    assert f"{action} answered 403 {code}: No: <redacted> and " in answer.stderr
+
+
+def test_aws_echoes_on_create_vm(world: World, fake_aws: FakeAws, seeded: Cpi) -> None:
+    """The secrets of a VM are taken out of an error that its launch ends with, whole settings too."""
+    error = echo(*SECRETS, VM_PASSWORD, PRIVATE_KEY)
+    settings = {**AGENT, "env": {"bosh": {**ENV["bosh"], "tags": {}}}}
+    error["message"] += f" {json.dumps(settings)} {settings} {AGENT['mbus']}"
+    fake_aws.rule(action="RunInstances", error=error)
+    answer = clean(seeded.call("create_vm", *arguments_of_vm(world), stemcell=2))
+    assert answer.error["message"].startswith(
+        "RunInstances failed with UnauthorizedOperation: No: <redacted>"
+    )
+    assert answer.error["message"].endswith(
+        "@10.0.1.6:4222 (request id 00000000-0000-4000-8000-000000000000)"
+    )
+
+
+def test_password_in_a_url(fake_aws: FakeAws) -> None:
+    """The message bus's password stands in its URL as it is, whatever its characters are."""
+    password = "a/SEEDED b@SEEDED:c?SEEDED#d"
+    agent = {"mbus": f"nats://nats:{password}@10.0.1.6:4222"}
+    fake_aws.rule(action="DescribeVolumes", error=echo(password, agent["mbus"]))
+    answer = clean(Cpi(config(fake_aws.endpoint, agent=agent)).call("has_disk", DISK))
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+
+
+def test_registry_fails(fake_aws: FakeAws, registry: Registry, seeded: Cpi) -> None:
+    """What a registry answers that fails is not shown, nor is its address's password."""
+    body = " ".join(text for secret in SECRETS for text in spellings(secret))
+    registry.answer(500, body)
+    message = clean(seeded.call("detach_disk", VM, DISK)).error["message"]
+    assert message == f"Cannot read settings for '{VM}', got HTTP 500"
+    assert fake_aws.actions() == ["DetachVolume"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["agent", "ami-1", {"instance_type": {"x": "SEEDED"}, "availability_zone": ["SEEDED"]}, {}, [], {}],
+        ["agent", "ami-1", {"instance_type": "a", "availability_zone": "a"}, {"a": "SEEDED"}, [], {}],
+        ["agent", "ami-1", {"instance_type": "a", "availability_zone": "a"}, {}, [], "SEEDED"],
+        ["agent", "ami-1", {"instance_type": "a", "availability_zone": "a", "tags": "SEEDED"}, {}, [], {}],
+        ["agent", "ami-1", {}, {}, [], {"bosh": {"tags": ["SEEDED"]}}],
+        [["SEEDED"], {"SEEDED": 1}, "SEEDED", "SEEDED", "SEEDED", ["SEEDED"]],
+    ],
+)
+def test_wrong_types(seeded: Cpi, arguments: Any) -> None:
+    """An argument of the wrong kind is refused by its kind."""
+    assert clean(seeded.call("create_vm", *arguments, stemcell=2)).error is not None
+
+
+@pytest.mark.parametrize(
+    "request_text", ['{"password": "SEEDED', '"SEEDED"', '{"method": ["SEEDED"]', "SEEDED"]
+)
+def test_broken_request(seeded: Cpi, request_text: str) -> None:
+    """A request that is none is not quoted."""
+    assert clean(seeded.raw(request_text.encode())).error["type"] == "InvalidCall"
+
+
+def test_terminated(world: World, fake_aws: FakeAws, seeded: Cpi) -> None:
+    """A call that is ended by a signal shows no secret while it cleans up."""
+    fake_aws.rule(action="RunInstances", hold=True)
+    fake_aws.rule(action="TerminateInstances", times=1, error=echo(*SECRETS, VM_PASSWORD))
+    process = seeded.start("create_vm", *arguments_of_vm(world))
+    assert fake_aws.wait_until_held() == ["RunInstances"]
+    process.terminate()
+    fake_aws.release()
+    answer = clean(finish(process))
+    assert "SIGTERM" in answer.error["message"]
+    assert "TerminateInstances answered 403" in answer.stderr
