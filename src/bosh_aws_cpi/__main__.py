@@ -75,7 +75,9 @@ def main() -> int:
     log.start()
     host = _AwsHost(sys.argv[1:])
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
-    return _deliver(output, response)
+    status = _deliver(output, response)
+    _flush_logs()
+    return status
 
 
 def _claim_stdout() -> int | None:
@@ -86,16 +88,14 @@ def _claim_stdout() -> int | None:
         none keeps it open; None when stdout is closed.
     """
     _fill_gap(_STDIN)
-    try:
-        output = os.dup(_STDOUT)
-    except OSError:
-        output = None
+    is_closed = _fill_gap(_STDOUT)
     _fill_gap(_STDERR)
+    output = None if is_closed else os.dup(_STDOUT)
     os.dup2(_STDERR, _STDOUT)
     return output
 
 
-def _fill_gap(descriptor: int) -> None:
+def _fill_gap(descriptor: int) -> bool:
     """A standard stream that is closed becomes /dev/null, so that no file gets its number."""
     try:
         os.fstat(descriptor)
@@ -104,6 +104,8 @@ def _fill_gap(descriptor: int) -> None:
         if null != descriptor:
             os.dup2(null, descriptor)
             os.close(null)
+        return True
+    return False
 
 
 def _read_all() -> bytes:
@@ -127,6 +129,17 @@ def _deliver(output: int | None, response: bytes) -> int:
         log.logger.error("The caller is gone; nobody took the response: %s", response.decode())
         return 1
     return 0
+
+
+def _flush_logs() -> None:
+    """A stderr that takes nothing any more must not make the interpreter end with an error."""
+    for stream, descriptor in ((sys.stdout, _STDOUT), (sys.stderr, _STDERR)):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, descriptor)
 
 
 if __name__ == "__main__":

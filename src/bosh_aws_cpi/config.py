@@ -10,6 +10,7 @@ from typing import Literal
 
 from bosh_aws_cpi.config_values import invalid, is_true, string, strings, sub_object, url, wrong_type
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
+from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.log import LEVELS
 from bosh_aws_cpi.model import Encryption, Json
 
@@ -18,21 +19,7 @@ MAX_API_VERSION = 3
 
 CredentialsSource = Literal["static", "env_or_profile"]
 
-_STRINGS = (
-    "region",
-    "ec2_endpoint",
-    "elb_endpoint",
-    "sts_endpoint",
-    "ebs_endpoint",
-    "access_key_id",
-    "secret_access_key",
-    "session_token",
-    "role_arn",
-    "default_key_name",
-    "default_iam_instance_profile",
-    "kms_key_arn",
-)
-_EC2_HOST = re.compile(r"^(?:[a-z]+://)?ec2\.([a-z0-9-]+)\.")
+_EC2_HOST = re.compile(r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\.")
 
 
 @dataclass(frozen=True)
@@ -132,7 +119,7 @@ def stemcell_api_version(value: object) -> int:
         CPIAPIVersionNotSupported: It is null or no positive integer.
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        shown = "" if value is None else value
+        shown = "" if value is None else value if isinstance(value, str) else encode(value)
         message = f"Stemcell API version '{shown}' is not supported."
         raise CPIAPIVersionNotSupported(message)
     return value
@@ -141,8 +128,6 @@ def stemcell_api_version(value: object) -> int:
 def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     _check_required(merged, environ)
     source = _credentials_source(merged)
-    for key in _STRINGS:
-        string(merged, key)
     max_retries = merged["max_retries"]
     if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
         raise wrong_type("aws:max_retries", "a whole number, 0 or more", max_retries)

@@ -62,7 +62,7 @@ def url(parent: Json, key: str, path: str, scheme: str) -> str | None:
     full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
     try:
         parts = urlsplit(full)
-        is_url = _HOST.fullmatch(parts.hostname or "") is not None and parts.port != 0
+        is_url = full.isprintable() and _HOST.fullmatch(parts.hostname or "") is not None and parts.port != 0
     except ValueError:
         is_url = False
     if not is_url:

@@ -90,18 +90,17 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_depth(document: object) -> None:
-    level: list[object] = [document]
-    for _ in range(MAX_DEPTH + 1):
-        level = [inner for outer in level for inner in _children(outer)]
+    level = _containers([document])
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _containers(outer)]
         if not level:
             return
     raise _too_deep()
 
 
-def _children(value: object) -> list[object]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def _containers(value: Any) -> list[Any]:  # noqa: ANN401 - JSON is what it is
+    inner = value.values() if isinstance(value, dict) else value
+    return [entry for entry in inner if isinstance(entry, dict | list)]
 
 
 def _too_deep() -> JsonTextError:

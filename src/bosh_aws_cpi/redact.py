@@ -34,20 +34,17 @@ class Redactor:
 
     def __init__(self) -> None:
         self._values: set[str] = set()
-        self._pattern: re.Pattern[str] | None = None
 
     def learn(self, document: object) -> None:
         """Remember every secret of a JSON document: secret by its key, a PEM block, a URL's password."""
         for value in _secrets(document):
             if len(value) >= _MIN_LENGTH:
                 self._values |= _spellings(value)
-        longest_first = sorted(self._values, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def __call__(self, text: str) -> str:
         """The text without its secrets."""
-        if self._pattern is not None:
-            text = self._pattern.sub(MASK, text)
+        for value in sorted(self._values, key=len, reverse=True):  # a secret may be part of another
+            text = text.replace(value, MASK)
         text = _PEM.sub(MASK, text)
         text = _AWS_KEY.sub(rf"\1{MASK}", text)
         text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)

@@ -18,8 +18,9 @@ from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMNotFound
 
 INSTANCE_MISSING: Final = frozenset({"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"})
 VOLUME_MISSING: Final = frozenset(
-    {"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidVolumeId.Malformed"}
+    {"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidVolumeId.Malformed", "InvalidID"}
 )
+"""The last is CreateTags' word for an id that is none."""
 IMAGE_MISSING: Final = frozenset(
     {"InvalidAMIID.NotFound", "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"}
 )
@@ -34,11 +35,12 @@ NOT_FOUND_YET: Final = frozenset(
         "InvalidAMIID.NotFound",
         "InvalidSnapshot.NotFound",
         "InvalidNetworkInterfaceID.NotFound",
-        "InvalidID",
     }
 )
 """What CreateTags answers for a resource that was made a moment ago (eventual consistency)."""
 TAG_REFUSED: Final = frozenset({"TagLimitExceeded", "InvalidParameterValue"})
+UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | {"InvalidID"}
+"""Why one of several resources may not take tags that the others do."""
 NO_CAPACITY: Final = frozenset(
     {
         "InsufficientInstanceCapacity",

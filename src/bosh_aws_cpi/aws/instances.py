@@ -1,5 +1,6 @@
 """EC2 instances: run, look at, reboot, terminate."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -66,8 +67,13 @@ def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
     return instance
 
 
-def wait_until_running(client: "EC2Client", vm_cid: str) -> Instance:
+def wait_until_running(client: "EC2Client", vm_cid: str, nic_ids: Sequence[str] = ()) -> Instance:
     """Wait for a new instance to run.
+
+    Args:
+        client: The EC2 client.
+        vm_cid: The instance.
+        nic_ids: Interfaces that must be seen attached to it.
 
     Raises:
         VMCreationFailed: It does not run in time, or EC2 ended it. Retriable, unless EC2's
@@ -79,11 +85,13 @@ def wait_until_running(client: "EC2Client", vm_cid: str) -> Instance:
             instance = find(client, vm_cid)
         except VMNotFound:  # eventual consistency: RunInstances has answered with this id
             raise timing.NotYet("not to be seen yet") from None
-        if instance.state == "running":
-            return instance
         if instance.is_ending:
             raise _ended(instance)
-        raise timing.NotYet(instance.state)
+        if instance.state != "running":
+            raise timing.NotYet(instance.state)
+        if not instance.nic_attachments.keys() >= set(nic_ids):
+            raise timing.NotYet("running, but not all of its network interfaces are seen attached")
+        return instance
 
     timed_out = partial(VMCreationFailed, ok_to_retry=True)
     return timing.until(timing.INSTANCE_RUNNING, f"instance '{vm_cid}' to run", probe, timed_out)

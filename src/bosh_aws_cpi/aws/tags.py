@@ -1,21 +1,22 @@
 """CreateTags, patient with resources that were made a moment ago."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, TAG_REFUSED, described, has_code
+from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE, described, has_code
 from bosh_aws_cpi.log import logger
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+
+TO_BE_DELETED: Final = {"Name": "to be deleted"}
 
 
 def create(
     client: "EC2Client",
     resource_ids: Sequence[str],
     tags: Mapping[str, str],
-    patience: timing.Policy = timing.TAGGABLE,
 ) -> None:
     """Tag resources, all in one CreateTags; no call when there are no tags.
 
@@ -28,15 +29,14 @@ def create(
         client: The EC2 client.
         resource_ids: What to tag.
         tags: The tags, within EC2's limits.
-        patience: How long a resource may stay unknown, as new ones are at first.
     """
     if not tags or not resource_ids:
         return
     try:
-        _create(client, resource_ids, tags, patience)
+        _create(client, resource_ids, tags, timing.TAGGABLE)
     except client.exceptions.ClientError as error:
         several = len(resource_ids) > 1
-        if several and has_code(error, TAG_REFUSED | NOT_FOUND_YET):
+        if several and has_code(error, UNTAGGABLE):
             for resource_id in resource_ids:
                 _create_leniently(client, resource_id, tags)
         elif has_code(error, TAG_REFUSED) and not _is_about_an_id(error):
@@ -45,11 +45,19 @@ def create(
             raise
 
 
+def mark_deleted(client: "EC2Client", resource_id: str) -> None:
+    """Name a resource that AWS is still deleting so that operators see it; failing to is logged."""
+    try:
+        _create(client, [resource_id], TO_BE_DELETED, timing.AT_ONCE)
+    except client.exceptions.ClientError as error:
+        _log_refusal(resource_id, error)
+
+
 def _create_leniently(client: "EC2Client", resource_id: str, tags: Mapping[str, str]) -> None:
     try:
         _create(client, [resource_id], tags, timing.AT_ONCE)
     except client.exceptions.ClientError as error:
-        if not has_code(error, TAG_REFUSED | NOT_FOUND_YET):
+        if not has_code(error, UNTAGGABLE):
             raise
         _log_refusal(resource_id, error)
 

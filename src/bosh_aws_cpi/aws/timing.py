@@ -5,6 +5,7 @@ a second and back off to a bound, with jitter, so that a hundred calls at once d
 in step.
 """
 
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -82,9 +83,12 @@ def until(
     """
     try:
         return _retrying(policy, what, _is_not_yet)(probe)
-    except NotYet as last:
-        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {last}"
-        raise timed_out(message) from None
+    except Exception as last:
+        if not _is_not_yet(last):
+            raise
+        seen = code_of(last) or last
+        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {seen}"
+        raise timed_out(message) from last
 
 
 def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[], Result]) -> Result:
@@ -107,14 +111,18 @@ def _retrying(policy: Policy, what: str, is_passing: Callable[[BaseException], b
 
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(is_passing),
-        wait=tenacity.wait_exponential_jitter(
-            initial=FIRST_PAUSE, max=policy.longest_pause, exp_base=GROWTH, jitter=JITTER
-        ),
+        wait=lambda state: _pause_after(state.attempt_number, policy),
         stop=tenacity.stop_after_delay(policy.seconds),
         sleep=_pause,
         before_sleep=lambda state: _log_pause(what, state),
         reraise=True,
     )
+
+
+def _pause_after(attempt: int, policy: Policy) -> float:
+    """Seconds until the next attempt; jitter comes on top of the bound, so that it is never lost."""
+    backed_off = min(FIRST_PAUSE * GROWTH ** (attempt - 1), policy.longest_pause)
+    return backed_off + random.uniform(0, JITTER)  # noqa: S311 - spreads calls, guards nothing
 
 
 def _is_not_yet(error: BaseException) -> bool:

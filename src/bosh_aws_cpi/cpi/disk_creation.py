@@ -4,7 +4,7 @@ import random
 
 from bosh_aws_cpi.aws import instances, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Json, gib
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -42,10 +42,13 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         "AvailabilityZone": _zone(cloud, vm_cid),
     }
     ec2 = cloud.ec2
-    with Undo() as undo:
+
+    def make(undo: Undo) -> str:
         disk_cid = undo.make(lambda: volumes.create(ec2, arguments), lambda made: volumes.discard(ec2, made))
         volumes.wait_until_available(ec2, disk_cid)
-    return disk_cid
+        return disk_cid
+
+    return undoing(make)
 
 
 def _zone(cloud: Cloud, vm_cid: str | None) -> str:

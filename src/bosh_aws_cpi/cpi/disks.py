@@ -1,10 +1,9 @@
 """The verbs for a persistent disk by itself: delete, ask, tag. Making one is in `disk_creation`."""
 
-from bosh_aws_cpi.aws import tags, timing, volumes
-from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, has_code, naming_disk
+from bosh_aws_cpi.aws import tags, volumes
+from bosh_aws_cpi.aws.errors import naming_disk
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import DiskNotFound
-from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
@@ -28,15 +27,10 @@ def delete_disk(cloud: Cloud, disk_cid: str) -> None:
         CloudError: The deletion is not certain.
     """
     volumes.delete(cloud.ec2, disk_cid)
-    if not cloud.config.aws.fast_path_delete:
+    if cloud.config.aws.fast_path_delete:
+        tags.mark_deleted(cloud.ec2, disk_cid)
+    else:
         volumes.wait_until_deleted(cloud.ec2, disk_cid)
-        return
-    try:
-        tags.create(cloud.ec2, [disk_cid], tag_plan.TO_BE_DELETED, timing.AT_ONCE)
-    except cloud.ec2.exceptions.ClientError as error:
-        if not has_code(error, NOT_FOUND_YET):
-            raise
-        logger.info("Disk '%s' was gone before it could be tagged", disk_cid)
 
 
 def set_disk_metadata(cloud: Cloud, disk_cid: str, metadata: Json) -> None:

@@ -7,7 +7,7 @@ from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.errors import described
 from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.model import Instance, Json, Nic, NicPlan
 from bosh_aws_cpi.plan import agent_settings, nics, run_instances
@@ -24,6 +24,8 @@ class Launch:
     properties: VmProperties
     facts: VmFacts
     nic_plans: Sequence[NicPlan]
+    nics_first: bool
+    """Whether the interfaces are made before the instance; else there is one, made with it."""
     group_ids: Sequence[str]
     zone: str
     tags: Mapping[str, str]
@@ -39,17 +41,21 @@ def launch(cloud: Cloud, plan: Launch) -> str:
         CloudError: An interface could not be made, or the registry did not take the settings.
         VMCreationFailed: EC2 did not make the instance run.
     """
-    with Undo() as undo:
-        made = _make_nics(cloud, plan, undo) if len(plan.nic_plans) > 1 else []
-        macs = _macs(plan.nic_plans, made)
-        arguments = _run_arguments(cloud, plan, made, macs)
-        instance = _run(cloud, plan, arguments, undo)
-        ec2 = cloud.ec2
-        running = instances.wait_until_running(ec2, instance.vm_cid)
-        attachments = [(nic.nic_id, running.nic_attachments[nic.nic_id]) for nic in made]
-        network_interfaces.delete_on_termination(ec2, attachments)
-        cloud.registry.save(instance.vm_cid, agent_settings.full(plan.facts, macs))
-    return instance.vm_cid
+    return undoing(lambda undo: _launch(cloud, plan, undo))
+
+
+def _launch(cloud: Cloud, plan: Launch, undo: Undo) -> str:
+    made = _make_nics(cloud, plan, undo) if plan.nics_first else []
+    macs = nics.mac_addresses(plan.nic_plans, [nic.mac_address for nic in made])
+    arguments = _run_arguments(cloud, plan, made, macs)
+    vm_cid = _run(cloud, plan, arguments, undo).vm_cid
+    running = instances.wait_until_running(cloud.ec2, vm_cid, [nic.nic_id for nic in made])
+    attachments = [(nic.nic_id, running.nic_attachments[nic.nic_id]) for nic in made]
+    network_interfaces.delete_on_termination(cloud.ec2, attachments)
+    # Armed before it is written: the registry may have taken settings whose answer was lost.
+    undo.make(lambda: vm_cid, cloud.registry.delete)
+    cloud.registry.save(vm_cid, agent_settings.full(plan.facts, macs))
+    return vm_cid
 
 
 def _run(cloud: Cloud, plan: Launch, arguments: Json, undo: Undo) -> Instance:
@@ -59,7 +65,7 @@ def _run(cloud: Cloud, plan: Launch, arguments: Json, undo: Undo) -> Instance:
             lambda made: instances.discard(cloud.ec2, made.vm_cid),
         )
 
-    if len(plan.nic_plans) > 1:
+    if plan.nics_first:
         return run()
     nic_plan = plan.nic_plans[0]
     try:
@@ -96,16 +102,6 @@ def _make_nic(cloud: Cloud, plan: Launch, nic_plan: NicPlan, undo: Undo) -> Nic:
 
 def _nic_failed(plan: NicPlan, reason: str) -> CloudError:
     return CloudError(f"Failed to create network interface for nic_group '{plan.group}': {reason}")
-
-
-def _macs(plans: Sequence[NicPlan], made: Sequence[Nic]) -> dict[str, str]:
-    """MAC address by manual network; none for an interface that RunInstances makes."""
-    return {
-        name: nic.mac_address
-        for plan, nic in zip(plans, made, strict=False)
-        if plan.kind == "manual"
-        for name in plan.networks
-    }
 
 
 def _run_arguments(cloud: Cloud, plan: Launch, made: Sequence[Nic], macs: Mapping[str, str]) -> Json:

@@ -3,7 +3,7 @@
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import LIGHT_SUFFIX
-from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.model import Encryption, Json
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -63,10 +63,13 @@ def _encrypted_copy(
         **encryption.arguments(),
         **tag_plan.specifications(wanted_tags, "image", "snapshot"),
     }
-    with Undo() as undo:
+
+    def make(undo: Undo) -> str:
         copy = undo.make(lambda: images.copy(ec2, arguments), lambda made: images.discard_copy(ec2, made))
         images.wait_until_available(ec2, copy)
-    return copy
+        return copy
+
+    return undoing(make)
 
 
 def _not_in_region(region: str) -> CloudError:

@@ -1,30 +1,20 @@
 """Nothing orphaned: what was made is removed again unless the whole succeeds."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.log import logger
 
 Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class Undo:
-    """A context in which each step that makes something arms its removal at once.
-
-    When the context is left by an error or a signal, the removals run, last made first.
-    One that fails is logged with what it leaves behind and hides neither the first error
-    nor the other removals. When it is left without an error, they are forgotten.
-    """
+    """Removals that were armed, each in the step that made the thing; see `undoing`."""
 
     def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._is_armed = False
-
-    def __enter__(self) -> Self:
-        return self
+        self._removals: list[Callable[[], None]] = []
 
     def make(self, make: Callable[[], Made], remove: Callable[[Made], object]) -> Made:
         """Make something and arm its removal; a signal waits until both are done.
@@ -35,23 +25,52 @@ class Undo:
         """
         with interrupts.shielded():
             made = make()
-            self._stack.callback(self._attempt, remove, made)
-            self._is_armed = True
+            self._removals.append(lambda: _attempt(remove, made))
         return made
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        interrupts.close()
-        if kind is None:
-            self._stack.pop_all()
-        elif self._is_armed:
-            logger.warning("Removing what was made, after %s: %s", kind.__name__, error)
-            self._stack.close()
+    def run(self, reason: BaseException) -> None:
+        """Remove everything, last made first.
 
-    @staticmethod
-    def _attempt(remove: Callable[[Made], object], made: Made) -> None:
-        try:
-            remove(made)
-        except Exception as error:  # noqa: BLE001 - the first error is the one that counts
-            logger.error("Left behind, removing it failed: %s: %s: %s", made, type(error).__name__, error)
+        A removal that fails is logged with what may be left behind and hides no other.
+
+        Args:
+            reason: Why, for the log.
+        """
+        if self._removals:
+            logger.warning("Removing what was made, after %s: %s", type(reason).__name__, reason)
+        while self._removals:
+            self._removals.pop()()
+
+
+def undoing(body: Callable[[Undo], Result]) -> Result:
+    """Run a body whose every step that makes something arms its removal.
+
+    When the body is ended by an error or a signal, the removals run and hide nothing of it.
+    When it succeeds, they are forgotten and no signal ends the call any more.
+
+    A function and not a context manager: Python may raise a signal's exception as the very
+    first thing in ``__exit__``, before a line of it has run, and nothing would be removed.
+    Here that exception, too, comes inside the ``try``.
+
+    Args:
+        body: Makes things with the `Undo` it is given.
+    """
+    undo = Undo()
+    try:
+        result = body(undo)
+        interrupts.close()
+    except BaseException as error:
+        try:  # no context manager here either, for the same reason
+            interrupts.close()
+        except interrupts.Interrupted:
+            logger.warning("A signal came while the call was ending anyway")
+        undo.run(error)
+        raise
+    return result
+
+
+def _attempt(remove: Callable[[Made], object], made: Made) -> None:
+    try:
+        remove(made)
+    except Exception as error:  # noqa: BLE001 - the first error is the one that counts
+        logger.error("Perhaps left behind, removing it failed: %s: %s: %s", made, type(error).__name__, error)

@@ -13,7 +13,7 @@ from bosh_aws_cpi.plan import agent_settings, nics, placement
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import VmFacts
 from bosh_aws_cpi.plan.block_devices import block_devices
-from bosh_aws_cpi.properties import Network, VmProperties, parse_networks
+from bosh_aws_cpi.properties import VmProperties, parse_networks
 
 
 def create_vm(
@@ -68,12 +68,14 @@ def create_vm(
         root_device_name=image.root_device_name,
         devices=devices,
     )
-    _check_size(facts, plans, parsed, is_registry_used=cloud.registry.is_used)
+    made_first = plans if nics.are_made_first(parsed) else []
+    _check_size(facts, made_first, is_registry_used=cloud.registry.is_used)
     plan = Launch(
         ami_id=image.ami_id,
         properties=properties,
         facts=facts,
         nic_plans=plans,
+        nics_first=bool(made_first),
         group_ids=_group_ids(cloud, group_entries, where.vpc_id),
         zone=where.zone,
         tags=tag_plan.formatted(tags),
@@ -112,11 +114,9 @@ def _where(cloud: Cloud, plans: list[NicPlan], properties: VmProperties, disk_ci
     return _Where(zone, ordered[0].vpc_id)
 
 
-def _check_size(
-    facts: VmFacts, plans: list[NicPlan], parsed: dict[str, Network], *, is_registry_used: bool
-) -> None:
+def _check_size(facts: VmFacts, made_first: list[NicPlan], *, is_registry_used: bool) -> None:
     """Measure user_data before anything is made: its MACs are not known yet, but their length is."""
-    placeholders = dict.fromkeys(parsed, agent_settings.MAC_PLACEHOLDER) if len(plans) > 1 else {}
+    placeholders = nics.mac_addresses(made_first, [agent_settings.MAC_PLACEHOLDER] * len(made_first))
     agent_settings.user_data(facts, placeholders, is_registry_used=is_registry_used)
 
 

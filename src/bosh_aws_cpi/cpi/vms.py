@@ -25,7 +25,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
         registry.delete(vm_cid)
         raise
     if cloud.config.aws.fast_path_delete:
-        tags.create(cloud.ec2, [vm_cid], tag_plan.TO_BE_DELETED)
+        tags.mark_deleted(cloud.ec2, vm_cid)
     else:
         instances.wait_until_terminated(cloud.ec2, vm_cid)
     registry.delete(vm_cid)

@@ -12,6 +12,8 @@ MAX_USER_DATA = 16384
 """Bytes that EC2 takes, before Base64."""
 
 _VM_NAMES = uuid.UUID("9d1c4d58-6f7f-4b52-9b0a-3d0c6f4f2f1e")
+_MINIMAL_ALONE = frozenset({"dns", "registry"})
+"""Only the minimal settings hold these, whatever the agent section says."""
 MAC_PLACEHOLDER = "00:00:00:00:00:00"
 """As long as every MAC: settings can be measured before the interfaces are made."""
 
@@ -48,7 +50,7 @@ def full(facts: VmFacts, macs: Mapping[str, str]) -> Json:
         "networks": _networks(facts.networks, macs),
         "disks": disks,
         **environment,
-        **facts.agent,
+        **{key: value for key, value in facts.agent.items() if key not in _MINIMAL_ALONE},
     }
 
 
@@ -70,9 +72,7 @@ def user_data(facts: VmFacts, macs: Mapping[str, str], *, is_registry_used: bool
     """
     settings = minimal(facts, macs)
     if not is_registry_used:
-        whole = full(facts, macs)
-        whole.pop("registry", None)  # the agent section may hold one; only the real one counts
-        settings = {**whole, **settings}
+        settings = {**full(facts, macs), **settings}
     text = encode(settings)
     size = len(text.encode())
     if size > MAX_USER_DATA:

@@ -36,6 +36,15 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
     return plans
 
 
+def are_made_first(networks: Mapping[str, Network]) -> bool:
+    """Whether the interfaces are made before the instance.
+
+    With more than one network that is not a vip, the agent needs MAC addresses to tell
+    them apart, also when they share an interface. A single one needs none.
+    """
+    return sum(network.kind != "vip" for network in networks.values()) > 1
+
+
 def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> NicPlan:
     members = [networks[name] for name in names]
     addresses = [member.address for member in members if member.address]
@@ -111,6 +120,21 @@ def inline_specification(plan: NicPlan, group_ids: Sequence[str]) -> Json:
 def attached_specification(index: int, nic_id: str) -> Json:
     """RunInstances' specification of an interface that is there already."""
     return {"DeviceIndex": index, "NetworkInterfaceId": nic_id}
+
+
+def mac_addresses(plans: Sequence[NicPlan], macs: Sequence[str]) -> dict[str, str]:
+    """MAC address by manual network, for interfaces that are made before the launch.
+
+    Args:
+        plans: All interfaces of the VM.
+        macs: Their addresses, in the same order; none when RunInstances makes the interface.
+    """
+    return {
+        name: mac
+        for plan, mac in zip(plans, macs, strict=False)
+        if plan.kind == "manual"
+        for name in plan.networks
+    }
 
 
 def _addresses(plan: NicPlan) -> Json:

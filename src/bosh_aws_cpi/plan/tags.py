@@ -10,9 +10,6 @@ from bosh_aws_cpi.model import Json
 MAX_KEY = 127
 MAX_VALUE = 255
 
-TO_BE_DELETED = {"Name": "to be deleted"}
-"""What the fast path of a deletion leaves on a resource that AWS is still deleting."""
-
 
 def formatted(tags: Mapping[str, Any]) -> dict[str, str]:
     """Cut keys and values to EC2's limits, drop null values, make strings of all else.

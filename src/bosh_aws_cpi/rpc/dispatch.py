@@ -127,8 +127,8 @@ def _rescued(typed: BoshError, error: BaseException) -> str:
 def _frames(error: BaseException) -> Iterator[str]:
     for frame in traceback.extract_tb(error.__traceback__):
         yield f"{frame.filename}:{frame.lineno}:in {frame.name}"
-    cause = error.__cause__ or error.__context__
-    if cause is not None and not error.__suppress_context__:
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if cause is not None:
         yield f"caused by {type(cause).__name__}: {cause}"
         yield from _frames(cause)
 

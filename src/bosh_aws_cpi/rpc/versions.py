@@ -39,7 +39,7 @@ def _none() -> None:
 
 
 CID = Kind("a String that is not empty", _is_cid)
-OPTIONAL_CID = Kind("a String or null", _is_cid, _none)
+OPTIONAL_CID = Kind("a String that is not empty, or null", _is_cid, _none)
 PATH = Kind("a String", lambda value: isinstance(value, str))
 HASH = Kind("a Hash", _is_hash, dict)
 OPTIONAL_HASH = Kind("a Hash or null", _is_hash, _none)

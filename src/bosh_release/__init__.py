@@ -1,0 +1,1 @@
+"""What makes a BOSH release of the CPI; no part of the CPI itself."""

@@ -1,0 +1,99 @@
+"""What the release is built from, as files say it: config/blobs.yml, the lock file, the package's hashes."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+BLOBS = ROOT / "blobs"
+INDEX = ROOT / "config" / "blobs.yml"
+LOCK = ROOT / "requirements" / "run.txt"
+
+_REQUIREMENT = re.compile(r"^(\S+)==.*(?:\n +--hash=.*)+", re.MULTILINE)
+
+
+class VendorError(Exception):
+    """A blob cannot be had or is not what it should be; the message says which."""
+
+
+@dataclass(frozen=True)
+class Blob:
+    """An entry of config/blobs.yml.
+
+    Attributes:
+        path: Below blobs/.
+        object_id: In the blobstore of final releases, once it is there.
+    """
+
+    path: str
+    size: int
+    sha256: str
+    object_id: str | None = None
+
+    @property
+    def file(self) -> Path:
+        """Where it is, or will be."""
+        return BLOBS / self.path
+
+    @property
+    def platform(self) -> str:
+        """A wheel's platform: its folder."""
+        return self.file.parent.name
+
+    @property
+    def is_wheel(self) -> bool:
+        """Is it a wheel? The source of CPython is none."""
+        return self.path.startswith("wheels/")
+
+    def check(self, file: Path) -> None:
+        """See to it that a file is this blob."""
+        size, sha256 = measure(file)
+        if (size, sha256) != (self.size, self.sha256):
+            raise VendorError(
+                f"{file} is not what config/blobs.yml says of {self.path}:\n"
+                f"{size} bytes with SHA-256 {sha256}, instead of {self.size} bytes with {self.sha256}"
+            )
+
+
+def measure(file: Path) -> tuple[int, str]:
+    """Return a file's size and SHA-256."""
+    with file.open("rb") as opened:
+        return file.stat().st_size, hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def read_index(text: str) -> dict[str, Blob]:
+    """Return the entries of a blobs.yml by path."""
+    entries: dict[str, dict[str, Any]] = yaml.safe_load(text) or {}
+    return {
+        path: Blob(path, entry["size"], entry["sha"].removeprefix("sha256:"), entry.get("object_id"))
+        for path, entry in entries.items()
+    }
+
+
+def index_text(blobs: Iterable[Blob]) -> str:
+    """Return a blobs.yml as the `bosh` CLI writes it."""
+    return "".join(
+        f"{blob.path}:\n  size: {blob.size}\n"
+        + (f"  object_id: {blob.object_id}\n" if blob.object_id else "")
+        + f"  sha: sha256:{blob.sha256}\n"
+        for blob in _ordered(blobs)
+    )
+
+
+def hashes_text(blobs: Iterable[Blob]) -> str:
+    """Return what the package checks its wheels against, as `sha256sum` writes it."""
+    return "".join(f"{blob.sha256}  {blob.path}\n" for blob in _ordered(blobs) if blob.is_wheel)
+
+
+def read_lock(text: str) -> dict[str, str]:
+    """Return the requirements of a lock file, with their hashes, by name."""
+    return {each.group(1): each.group() for each in _REQUIREMENT.finditer(text)}
+
+
+def _ordered(blobs: Iterable[Blob]) -> list[Blob]:
+    return sorted(blobs, key=lambda blob: blob.path)

@@ -1,0 +1,153 @@
+"""The real `bosh` CLI as an operator runs it, with a home folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TOOLS = Path(__file__).parent.parent / ".e2e" / "bin"
+"""Where scripts/e2e-tools puts `bosh` and `bosh-agent`."""
+PATIENCE = 1500.0
+"""Seconds for one run: two compilations of CPython on a slow machine, and the rest."""
+
+
+_LINE = r"^\[[^\]\n]+\] \d{4}/\d{2}/\d{2} "
+_CALL = re.compile(
+    r"Exit Code (?P<status>-?\d+) when executing external CPI command '[^'\n]*'\n"
+    r"STDIN: '(?P<stdin>[^\n]*)'\nSTDOUT: '(?P<stdout>.*?)'\nSTDERR: '(?P<stderr>.*?)'\n(?=" + _LINE + ")",
+    re.DOTALL | re.MULTILINE,
+)
+_OUTPUT = re.compile(
+    _LINE + r"\S+ [A-Z]+ - (?:Stdout|Stderr): (.*?)(?=" + _LINE + ")", re.DOTALL | re.MULTILINE
+)
+_COMMAND = re.compile(r"Running command '([^\n]*)'$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the CPI, as the CLI's debug log has it."""
+
+    status: int
+    request: dict[str, Any]
+    response: dict[str, Any]
+    stderr: str
+
+    @property
+    def method(self) -> str:
+        """What was asked for."""
+        method: str = self.request["method"]
+        return method
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of the CLI came to.
+
+    Attributes:
+        output: What it told the operator, on stdout and stderr.
+        log: Its debug log.
+    """
+
+    status: int
+    output: str
+    log: str
+
+    @property
+    def calls(self) -> list[Call]:
+        """The calls of the CPI."""
+        return [
+            Call(int(each["status"]), json.loads(each["stdin"]), json.loads(each["stdout"]), each["stderr"])
+            for each in _CALL.finditer(self.log)
+        ]
+
+    @property
+    def methods(self) -> list[str]:
+        """What the CPI was called for, without the `info` before each call."""
+        return [call.method for call in self.calls if call.method != "info"]
+
+    @property
+    def said_by_programs(self) -> list[str]:
+        """What the programs that the CLI started wrote: the CPI and the packages' scripts among them.
+
+        The rest of the log is the CLI's own, which keeps no secret of its manifest.
+        """
+        calls = [text for each in _CALL.finditer(self.log) for text in (each["stdout"], each["stderr"])]
+        return [*calls, *_OUTPUT.findall(self.log)]
+
+    @property
+    def commands(self) -> list[str]:
+        """The programs that the CLI started, with their arguments."""
+        return _COMMAND.findall(self.log)
+
+    def ok(self) -> str:
+        """Return the output of a run that must succeed."""
+        if self.status != 0:
+            raise AssertionError(f"exit status {self.status}\n{self.output}\n{self.log[-20000:]}")
+        return self.output
+
+    def failed(self) -> str:
+        """Return the output of a run that must fail."""
+        if self.status == 0:
+            raise AssertionError(f"it succeeded\n{self.output}")
+        return self.output
+
+
+class Bosh:
+    """The CLI; several runs at once need a home each."""
+
+    def __init__(self, home: Path) -> None:
+        """Keep all that the CLI keeps, and its scratch files, in one folder."""
+        self._home = home
+        self._kept = home / ".bosh"
+        self._saved = home / "saved"
+        self._runs = 0
+        (home / "tmp").mkdir(parents=True)
+
+    def save(self) -> None:
+        """Save what the CLI keeps: the packages that it compiled, above all."""
+        shutil.copytree(self._kept, self._saved, symlinks=True)
+
+    def restore(self) -> None:
+        """Go back to what was saved, in the same place."""
+        if self._kept.exists():
+            shutil.rmtree(self._kept)
+        shutil.copytree(self._saved, self._kept, symlinks=True)
+
+    def run(self, *arguments: str | Path) -> Run:
+        """Run a command to its end."""
+        self._runs += 1
+        log = self._home / f"run-{self._runs}.log"
+        environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": str(self._home),
+            "TMPDIR": str(self._home / "tmp"),
+            "LANG": "C.UTF-8",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "BOSH_NON_INTERACTIVE": "true",
+            "BOSH_LOG_LEVEL": "debug",
+            "BOSH_LOG_PATH": str(log),
+        }
+        process = subprocess.Popen(
+            [TOOLS / "bosh", "--tty", "--no-color", *arguments],  # without a terminal it tells little
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self._home,
+            env=environment,
+            start_new_session=True,  # so that what it started can be ended with it
+        )
+        try:
+            output, _ = process.communicate(timeout=PATIENCE)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        return Run(process.returncode, output.decode(errors="replace"), log.read_text(errors="replace"))

@@ -1,0 +1,173 @@
+"""Every check of a request in its order, and what is answered before a method runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import ABSENT, DIRECTOR_UUID, Answer, Cpi, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Checked = Callable[[Answer], Any]
+
+NOT_IMPLEMENTED = "Bosh::Clouds::NotImplemented"
+NO_PROPERTIES: dict[str, Any] = {"cloud": {}}
+NO_RETRIES = config("http://127.0.0.1:1", max_retries=ABSENT)
+GOOD = {
+    "method": "delete_stemcell",
+    "arguments": ["ami-1 light"],
+    "api_version": 2,
+    "context": {"director_uuid": DIRECTOR_UUID},
+}
+CHECKS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("method", {"method": 5}, "InvalidCall", "Method must be a String, got: '5'"),
+    ("name", {"method": "sing"}, NOT_IMPLEMENTED, "Method is not known, got: 'sing'"),
+    ("arguments", {"arguments": {}}, "InvalidCall", "Arguments must be an Array"),
+    ("api_version", {"api_version": "2"}, "InvalidCall", "CPI api_version requested must be an Integer"),
+    ("context", {"context": {}}, "InvalidCall", "Request should include context with director uuid"),
+]
+"""The checks of the request itself, in their order: name, what fails it, type, message."""
+
+
+def name(value: object) -> str:
+    """Name a value in a test's id."""
+    return "absent" if value is ABSENT else str(value)[:40]
+
+
+def send(cpi: Cpi, changes: dict[str, Any]) -> Answer:
+    """Send the good request with changes; `ABSENT` takes a key out."""
+    document = {key: value for key, value in {**GOOD, **changes}.items() if value is not ABSENT}
+    return cpi.raw(json.dumps(document).encode())
+
+
+def test_good(offline: Cpi, result: Checked) -> None:
+    """The request that the tests spoil is a good one; a method without a return value answers null."""
+    answer = send(offline, {})
+    assert result(answer) is None
+    assert json.loads(answer.stdout) == {"result": None, "error": None, "log": ""}
+
+
+@pytest.mark.parametrize("first", range(len(CHECKS)), ids=[check for check, *_ in CHECKS])
+def test_order(offline: Cpi, early: Checked, first: int) -> None:
+    """A request that fails several checks is answered for the first of them."""
+    changes: dict[str, Any] = {}
+    for _, change, *_ in reversed(CHECKS[first:]):
+        changes.update(change)
+    offline.config_path.unlink()
+    assert early(send(offline, changes)) == tuple(CHECKS[first][2:])
+
+
+@pytest.mark.parametrize(
+    ("document", "kind", "message"),
+    [
+        (NO_PROPERTIES, "Unknown", "Could not find cloud properties in the configuration"),
+        (
+            NO_RETRIES,
+            "InvalidCall",
+            "Arguments are not correct, details: 'missing configuration parameters > aws:max_retries'",
+        ),
+    ],
+    ids=["properties", "aws"],
+)
+def test_configuration_before_arguments(early: Checked, document: Any, kind: str, message: str) -> None:
+    """The configuration is checked before the number of arguments."""
+    assert early(send(Cpi(document), {"arguments": []})) == (kind, message)
+
+
+def test_context_before_configuration(early: Checked) -> None:
+    """A context without a Director's id is answered before a configuration that does not validate."""
+    expected = ("InvalidCall", "Request should include context with director uuid")
+    assert early(send(Cpi(NO_PROPERTIES), {"context": {}})) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(ABSENT, ""), (None, ""), (["info"], '["info"]'), (True, "true")], ids=name
+)
+def test_method_not_a_string(offline: Cpi, early: Checked, value: Any, shown: str) -> None:
+    """A method that is no string is shown, null as nothing."""
+    expected = ("InvalidCall", f"Method must be a String, got: '{shown}'")
+    assert early(send(offline, {"method": value})) == expected
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["", "INFO", "info ", "__class__", "größe 😀", "it's", "a\u0000b", "x" * 300_000],
+    ids=name,
+)
+def test_unknown_method(offline: Cpi, early: Checked, method: str) -> None:
+    """A name that is not known is answered as it came, however long or odd."""
+    assert early(send(offline, {"method": method})) == (
+        NOT_IMPLEMENTED,
+        f"Method is not known, got: '{method}'",
+    )
+
+
+@pytest.mark.parametrize("value", [ABSENT, None, "[]", 0], ids=name)
+def test_arguments_not_an_array(offline: Cpi, early: Checked, value: Any) -> None:
+    """Arguments that are no array are refused."""
+    assert early(send(offline, {"arguments": value})) == ("InvalidCall", "Arguments must be an Array")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [ABSENT, None, [], DIRECTOR_UUID, {"director_uuid": None}, {"director_uuid": 5}, {"request_id": "cpi-1"}],
+    ids=name,
+)
+def test_context(offline: Cpi, early: Checked, value: Any) -> None:
+    """A context without a Director's id that is a string is refused."""
+    expected = ("InvalidCall", "Request should include context with director uuid")
+    assert early(send(offline, {"context": value})) == expected
+
+
+def test_unknown_keys(offline: Cpi, result: Checked) -> None:
+    """A key of the request that nobody knows is no error."""
+    assert result(send(offline, {"method": "ping", "arguments": [], "more": {"a": [1]}})) == "pong"
+
+
+@pytest.mark.parametrize(
+    ("method", "version"),
+    [
+        ("resize_disk", 1),
+        ("update_disk", 2),
+        ("snapshot_disk", 3),
+        ("delete_snapshot", 1),
+        ("create_network", 2),
+        ("delete_network", 3),
+    ],
+)
+def test_not_implemented(offline: Cpi, early: Checked, method: str, version: int) -> None:
+    """A known name without an implementation says so, by the reference's class of the contract version."""
+    expected = (NOT_IMPLEMENTED, f"'{method}' is not implemented by Bosh::AwsCloud::CloudV{version}")
+    assert early(offline.call(method, api_version=version)) == expected
+
+
+def test_not_implemented_needs_configuration(early: Checked) -> None:
+    """The configuration is checked for a name without an implementation, too."""
+    assert early(Cpi(NO_PROPERTIES).call("resize_disk", "vol-1", 1024))[0] == "Unknown"
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_configure_networks(offline: Cpi, late: Checked, version: int) -> None:
+    """configure_networks is not supported in any version: the Director then makes a new VM."""
+    expected = ("Bosh::Clouds::NotSupported", "configure_networks is no longer supported")
+    assert late(offline.call("configure_networks", "i-1", {}, api_version=version)) == expected
+
+
+def test_unforeseen(late: Checked) -> None:
+    """An error that nobody foresaw is answered, too, as Unknown with its own message."""
+    code = (
+        "import sys\n"
+        "from bosh_aws_cpi.__main__ import main\n"
+        "from bosh_aws_cpi.cpi import info\n"
+        "def fail(cloud):\n"
+        "    raise RuntimeError('the sky is falling')\n"
+        "info.ping = fail\n"
+        "sys.exit(main())\n"
+    )
+    cpi = Cpi(config("http://127.0.0.1:1"), command=[sys.executable, "-c", code])
+    assert late(cpi.call("ping")) == ("Unknown", "the sky is falling")

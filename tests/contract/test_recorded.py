@@ -1,0 +1,186 @@
+"""What the two callers really sent, replayed: the answers they expect, and the right state afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.replay import Replay
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.replay import Step
+    from testbed.world import World
+
+RECORDED = Path(__file__).parent.parent / "data" / "recorded"
+AMI, OLDER_AMI = "ami-0123456789abcdef3", "ami-0123456789abcdef2"
+FIRST_VM, FIRST_DISK = "i-48fcd10e95a2419ba", "vol-351c9a9f155c458fb"
+SECOND_DISK = "vol-440210d6b8984d4ab"
+
+INFO = {"stemcell_formats": ["aws-raw", "aws-light"], "api_version": 3}
+"""The recorder's CPI knew contract version 2 at first, and named the formats in another order."""
+
+NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
+"""The recorder's CPI answered device names; on a t3.medium, EC2's guests see NVMe devices."""
+
+
+@pytest.fixture
+def replay(cpi: Cpi, world: World) -> Replay:
+    """Return a replay in which the recording's image, subnet and addresses are the world's."""
+    older = world.ec2.copy_image(Name="older", SourceImageId=world.image_id, SourceRegion="us-east-1")
+    names = {
+        AMI: world.image_id,
+        OLDER_AMI: older["ImageId"],
+        "ami-1": world.image_id,
+        "subnet-0123456789abcdef0": world.subnet_id,
+        "127.0.0.1": "10.0.1.10",
+        "127.0.0.254": "10.0.1.1",
+        "255.0.0.0": "255.255.255.0",
+    }
+    return Replay(cpi, names)
+
+
+def shape(value: Any) -> Any:
+    """Keep the JSON types of a document, and forget its values."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [shape(inner) for inner in value]
+    return type(value)
+
+
+def check(steps: list[Step]) -> None:
+    """Check that every answer is the recorded one, but for the two known differences."""
+    for step in steps:
+        expected = step.recorded
+        if step.method == "info":
+            expected = {**expected, "result": INFO}
+        if step.method == "attach_disk":
+            path = NVME + step.request["arguments"][1].replace("-", "")
+            expected = {**expected, "result": path}
+        assert step.answer.returncode == 0
+        assert step.answer.document == expected
+        assert shape(step.answer.document) == shape(step.recorded)
+
+
+def attached(world: World, vm_cid: str) -> dict[str, str]:
+    """Return the volumes of a running instance by device name."""
+    instance = world.instance(vm_cid)
+    assert instance["State"]["Name"] == "running"
+    return {device["DeviceName"]: device["Ebs"]["VolumeId"] for device in instance["BlockDeviceMappings"]}
+
+
+def tags(entry: dict[str, Any]) -> dict[str, str]:
+    """Return the tags of a description."""
+    return {tag["Key"]: tag["Value"] for tag in entry["Tags"]}
+
+
+def check_vm(replay: Replay, world: World, vm_cid: str, disks: dict[str, str]) -> None:
+    """Check that one VM is all there is, with these persistent disks, tagged as the caller asked."""
+    devices = attached(world, replay.names[vm_cid])
+    persistent = {name: volume for name, volume in devices.items() if name not in {"/dev/xvda", "/dev/sdb"}}
+    assert persistent == {name: replay.names[disk_cid] for name, disk_cid in disks.items()}
+    state = world.state()
+    assert state["instances"] == [replay.names[vm_cid]]
+    assert state["volumes"] == sorted(devices.values())
+    assert len(state["interfaces"]) == 1
+    instance = world.instance(replay.names[vm_cid])
+    assert instance["PrivateIpAddress"] == "10.0.1.10"
+    labels = tags(instance)
+    labels.pop("created_at")
+    assert labels == {
+        "Name": "bosh/0",
+        "deployment": "toy-env",
+        "director": "bosh-init",
+        "index": "0",
+        "instance_group": "bosh",
+        "job": "bosh",
+        "owner": "test",
+    }
+    for disk_cid in disks.values():
+        (volume,) = world.ec2.describe_volumes(VolumeIds=[replay.names[disk_cid]])["Volumes"]
+        labels = tags(volume)
+        labels.pop("attached_at")
+        labels.pop("created_at", None)
+        assert labels.items() >= {"owner": "test", "instance_index": "0", "instance_group": "bosh"}.items()
+
+
+def test_create_env(replay: Replay, world: World) -> None:
+    """create-env makes a VM with a disk, grows the disk, and makes the VM anew around it."""
+    check(replay.play(RECORDED / "01-create-env-fresh.jsonl"))
+    check_vm(replay, world, FIRST_VM, {"/dev/sdf": FIRST_DISK})
+    check(replay.play(RECORDED / "03-create-env-disk-grow.jsonl"))
+    check_vm(replay, world, "i-421c740743ca42cfb", {"/dev/sdg": SECOND_DISK})
+    (grown,) = world.ec2.describe_volumes(VolumeIds=[replay.names[SECOND_DISK]])["Volumes"]
+    assert (grown["Size"], grown["VolumeType"], grown["Encrypted"]) == (6, "gp3", False)
+    check(replay.play(RECORDED / "04-create-env-property-change.jsonl"))
+    check_vm(replay, world, "i-c6adf6ad9cf24334a", {"/dev/sdf": SECOND_DISK})
+
+
+def test_stemcell_change_and_delete_env(replay: Replay, world: World) -> None:
+    """create-env takes another stemcell for the VM of an earlier one, and delete-env leaves nothing."""
+    before = world.state()
+    making = {"create_vm", "create_disk", "attach_disk"}
+    check(replay.play(RECORDED / "01-create-env-fresh.jsonl", making))
+    replay.same("i-e4c31bf4f649430aa", FIRST_VM)
+    replay.same("vol-7850a3dcccf04f6da", FIRST_DISK)
+    check(replay.play(RECORDED / "09-create-env-stemcell-change.jsonl"))
+    check_vm(replay, world, "i-38593c4e83f24268a", {"/dev/sdf": FIRST_DISK})
+    instance = world.instance(replay.names["i-38593c4e83f24268a"])
+    assert instance["ImageId"] == replay.names[OLDER_AMI]
+    replay.same("i-30879d2443fb4e059", "i-38593c4e83f24268a")
+    check(replay.play(RECORDED / "11-delete-env.jsonl"))
+    assert world.state() == before
+    images = world.ec2.describe_images(ImageIds=[world.image_id, replay.names[OLDER_AMI]])["Images"]
+    assert len(images) == 2
+
+
+def test_delete_env_after_failed_create(replay: Replay, world: World, fake_aws: FakeAws) -> None:
+    """A light stemcell is given up without its AMI, without AWS, and without a registry."""
+    fake_aws.forget_calls()
+    check(replay.play(RECORDED / "71-delete-env-after-failed-create.jsonl"))
+    assert fake_aws.actions() == []
+    assert world.ec2.describe_images(ImageIds=[world.image_id])["Images"] != []
+
+
+def test_dynamic_and_vip(replay: Replay, world: World) -> None:
+    """A vip network is refused before anything is made; the recorder's CPI stopped there too."""
+    before = world.state()
+    *others, create_vm = replay.play(RECORDED / "72-shapes-dynamic-vip-noenv.jsonl")
+    check(others)
+    document = create_vm.answer.document
+    assert shape({**document, "log": ""}) == shape(create_vm.recorded)
+    assert document["error"]["type"] == "Bosh::Clouds::NotSupported"
+    assert "networks.public of type vip" in document["error"]["message"]
+    assert world.state() == before
+
+
+def test_director(replay: Replay, world: World) -> None:
+    """The Director's requests get well-formed answers; a VM that is unknown is VMNotFound.
+
+    The recorder's CPI knew neither that error nor reboot_vm.
+    """
+    before = world.state()
+    steps = replay.play(RECORDED / "50-director-client.jsonl")
+    failed = [step for step in steps if step.method in {"attach_disk", "reboot_vm"}]
+    check([step for step in steps if step not in failed])
+    assert [step.method for step in failed] == ["attach_disk", "reboot_vm"]
+    for step in failed:
+        assert shape({**step.answer.document, "log": ""}) == shape(step.recorded)
+        assert step.answer.error == {
+            "type": "Bosh::Clouds::VMNotFound",
+            "message": "VM `i-1' not found",
+            "ok_to_retry": False,
+        }
+    for step in steps:
+        context = step.request["context"]
+        assert f"[req_id {context['request_id']}]" in step.answer.stderr
+        assert "s3cr3t" not in step.answer.stderr
+    (disk_cid,) = set(world.state()["volumes"]) - set(before["volumes"])
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
+    assert (volume["Size"], volume["VolumeType"], volume["State"]) == (1, "gp3", "available")
+    (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
+    assert tags(image) == {"a": "b"}

@@ -1,0 +1,172 @@
+"""What a call loads: start-up is paid on every call, so each method pays for itself alone."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import Answer, Cpi, config
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+
+TELLTALE = """
+import sys
+from bosh_aws_cpi.__main__ import main
+status = main()
+sys.stderr.write("\\nloaded " + " ".join(sorted(sys.modules)))
+sys.exit(status)
+"""
+HEAVY = {"boto3", "botocore", "pydantic", "requests", "tenacity", "yaml"}
+PACKAGE = "bosh_aws_cpi."
+VM = "i-0123456789abcdef0"
+DISK = "vol-0123456789abcdef0"
+NOWHERE = "http://127.0.0.1:1"
+SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
+AGAINST_AWS = {"botocore", "tenacity"}
+MAKING = AGAINST_AWS | {"pydantic"}
+
+
+def telling(endpoint: str, **sections: Any) -> Cpi:
+    """Return the executable, that says at its end what it has loaded."""
+    return Cpi(config(endpoint, **sections), command=[sys.executable, "-c", TELLTALE])
+
+
+def loaded(answer: Answer) -> set[str]:
+    """Return the names of all modules that a call has loaded."""
+    assert answer.returncode == 0, answer.stderr
+    return set(answer.stderr.rpartition("\nloaded ")[2].split())
+
+
+def heavy(modules: set[str]) -> set[str]:
+    """Return the packages among these that take long to load."""
+    return HEAVY & {name.partition(".")[0] for name in modules}
+
+
+def own(modules: set[str], package: str) -> set[str]:
+    """Return the program's modules in one of its packages."""
+    prefix = f"{PACKAGE}{package}."
+    return {name.removeprefix(prefix) for name in modules if name.startswith(prefix)}
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "module", "allowed"),
+    [
+        ("info", [], "info", set()),
+        ("ping", [], "info", set()),
+        ("calculate_vm_cloud_properties", [SIZE], "vm_sizes", set()),
+        ("configure_networks", [VM, {}], "networks", set()),
+        ("current_vm_id", [], "current_vm", {"requests"}),
+    ],
+)
+def test_methods_without_aws(method: str, arguments: list[Any], module: str, allowed: set[str]) -> None:
+    """A method that needs no AWS loads nothing of it, no validation of properties, and no other verb."""
+    registry = {"endpoint": NOWHERE, "user": "u", "password": "p"}
+    modules = loaded(telling(NOWHERE, registry=registry).call(method, *arguments))
+    assert heavy(modules) <= allowed
+    assert own(modules, "cpi") == {"cloud", "registry", module}
+    assert own(modules, "aws") == set()
+    assert own(modules, "plan") <= {"vm_sizes"}
+    assert not modules & {f"{PACKAGE}properties", f"{PACKAGE}property_types"}
+
+
+def test_light_stemcell() -> None:
+    """Deleting a light stemcell makes no client."""
+    modules = loaded(telling(NOWHERE).call("delete_stemcell", "ami-1 light"))
+    assert heavy(modules) <= {"botocore"}
+    assert own(modules, "cpi") == {"cloud", "registry", "stemcells"}
+    assert "clients" not in own(modules, "aws")
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "allowed", "verbs", "nouns"),
+    [
+        ("has_vm", [VM], {"botocore"}, {"vms"}, {"instances", "tags"}),
+        ("has_disk", [DISK], {"botocore"}, {"disks"}, {"volumes", "tags"}),
+        (
+            "attach_disk",
+            [VM, DISK],
+            AGAINST_AWS,
+            {"attachments"},
+            {"instances", "volumes", "instance_types"},
+        ),
+        (
+            "create_disk",
+            [1024, {}],
+            MAKING,
+            {"disk_creation", "undo"},
+            {"instances", "volumes", "networks"},
+        ),
+        (
+            "create_stemcell",
+            ["", {"ami": {"us-east-1": "ami-0123456789abcdef0"}}],
+            MAKING,
+            {"stemcell_creation", "stemcells", "undo"},
+            {"images", "tags"},
+        ),
+    ],
+)
+def test_methods_with_aws(
+    fake_aws: FakeAws,
+    method: str,
+    arguments: list[Any],
+    allowed: set[str],
+    verbs: set[str],
+    nouns: set[str],
+) -> None:
+    """A method loads its own verb and nouns, and of the packages only what these need."""
+    modules = loaded(telling(fake_aws.endpoint).call(method, *arguments, stemcell=2))
+    assert "botocore" in heavy(modules)
+    assert heavy(modules) <= allowed
+    assert own(modules, "cpi") == {"cloud", "registry", *verbs}
+    assert own(modules, "aws") == {"clients", "errors", "timing", "wiretap", *nouns}
+
+
+def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
+    """A VM that is made without a registry loads neither that nor YAML, also when one is configured."""
+    registry = {"endpoint": NOWHERE, "user": "u", "password": "p"}
+    answer = telling(fake_aws.endpoint, registry=registry).call(
+        "create_vm",
+        "agent-1",
+        world.image_id,
+        {"instance_type": "m5.large", "availability_zone": world.zone},
+        {"a": {"type": "dynamic", "cloud_properties": {"subnet": world.subnet_id}}},
+        stemcell=2,
+    )
+    answer.ok()
+    modules = loaded(answer)
+    assert heavy(modules) <= MAKING
+    verbs = {"vm_creation", "launch", "addresses", "stemcells", "undo"}
+    assert own(modules, "cpi") == {"cloud", "registry", *verbs}
+
+
+def test_registry_when_it_is_needed(fake_aws: FakeAws) -> None:
+    """Only a method that uses the registry loads it: here for the VM of an old stemcell."""
+    registry = {"endpoint": NOWHERE, "user": "u", "password": "p"}
+    executable = telling(fake_aws.endpoint, registry=registry)
+    assert own(loaded(executable.call("has_vm", VM, stemcell=1)), "cpi") == {"cloud", "registry", "vms"}
+    modules = loaded(executable.call("delete_vm", VM, stemcell=1))
+    assert own(modules, "cpi") == {"cloud", "registry", "vms", "http_registry"}
+    assert heavy(modules) == {"botocore", "requests"}
+
+
+def test_yaml_when_it_is_needed() -> None:
+    """Only a configuration that is no JSON loads the reader of YAML."""
+    executable = telling(NOWHERE)
+    executable.config_path.write_text("# YAML\n" + executable.config_path.read_text())
+    answer = executable.call("info")
+    answer.ok()
+    assert heavy(loaded(answer)) == {"yaml"}
+
+
+@pytest.mark.parametrize("request_", [b"no JSON", b'{"method": "nope"}'])
+def test_bad_request(request_: bytes) -> None:
+    """A request that is refused loads neither configuration nor cloud."""
+    modules = loaded(telling(NOWHERE).raw(request_))
+    assert heavy(modules) == set()
+    assert own(modules, "cpi") == set()
+    assert f"{PACKAGE}config" not in modules
+    assert own(modules, "rpc") == {"dispatch", "methods", "request", "versions"}

@@ -1,0 +1,130 @@
+"""Whatever comes on stdin, or does not, is answered by exactly one response."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Checked = Callable[[Answer], Any]
+
+EXECUTABLE = str(Path(sys.executable).parent / "cpi")
+MEGABYTES = 10_000_000
+SECRET = "stdin-secret-55c1"
+
+
+def ping(more: str = "", director_uuid: str = DIRECTOR_UUID) -> bytes:
+    """Write a ping by hand, with more in its context."""
+    context = f'{{"director_uuid": "{director_uuid}"{more}}}'
+    return f'{{"method": "ping", "arguments": [], "context": {context}}}'.encode()
+
+
+def undeserializable(problem: tuple[str, str]) -> str:
+    """Check that an error is about a request that is no JSON object, and return its details."""
+    kind, message = problem
+    assert kind == "InvalidCall"
+    head, separator, details = message.partition(", details: ")
+    assert (head, separator) == ("Request cannot be deserialized", ", details: ")
+    assert details
+    return details
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b" \n",
+        ping()[: len(ping()) // 2],
+        ping() + b"x",
+        ping() + b"\0",
+        ping() + b"\n" + ping(),
+        b"{'method': 'ping'}",
+        b"\xef\xbb\xbf" + ping(),
+        ping().decode().encode("utf-16"),
+        ping(', "a": "\xe9"').decode().encode("latin-1"),
+        ping(', "a": "').replace(b'"}', b'\xed\xa0\x80"}'),
+        ping(', "a": "\\ud800"'),
+        ping(', "\\udc00\\ud800": 1'),
+        ping(', "a": "\0"'),
+        ping(', "a": "\t"'),
+        ping(', "a": "\\x41"'),
+        ping(', "a": NaN'),
+        ping(', "a": Infinity'),
+        ping(', "a": [-Infinity]'),
+        ping(', "a": 1e999'),
+        ping(', "a": 01'),
+        ping(', "a": ' + "9" * 5000),
+        ping(f', "director_uuid": "{DIRECTOR_UUID}"'),
+        ping(', "a": [{"b": 1, "c": 2, "b": 1}]'),
+        ping(', "a": ' + "[" * 100_000 + "]" * 100_000),
+        ping(', "a": ' + '{"a":' * 100_000 + "1" + "}" * 100_000),
+        b"[" * 100_000,
+        ping(', "a": "' + "x" * MEGABYTES),
+    ],
+    ids=[
+        *("nothing", "blanks", "half", "trailing-byte", "trailing-nul", "two", "single-quotes", "bom"),
+        *("utf-16", "latin-1", "utf-8-surrogate", "half-pair", "half-pairs-in-key", "nul", "tab"),
+        *("escape", "nan", "infinity", "minus-infinity", "infinite-number", "octal", "5000-digits"),
+        *("same-key", "same-key-inside", "deep-list", "deep-object", "open-list", "half-of-10-MB"),
+    ],
+)
+def test_no_json(offline: Cpi, early: Checked, raw: bytes) -> None:
+    """What is no JSON, or what no other program would read the same way, is refused."""
+    undeserializable(early(offline.raw(raw)))
+
+
+@pytest.mark.parametrize("raw", [b"[]", b'"ping"', b"null", b"17", b"true"], ids=bytes.decode)
+def test_no_object(offline: Cpi, early: Checked, raw: bytes) -> None:
+    """JSON that is no object is answered like a request that is no JSON."""
+    undeserializable(early(offline.raw(raw)))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"\r\n\t " + ping() + b" \r\n",
+        ping(', "a": "\\ud83d\\ude00"'),
+        ping(', "a": "\\\\ud800"'),
+        ping(', "a": "größe 😀"'),
+        ping(director_uuid="\\u0000"),
+        ping(', "a": 1e-999'),
+        ping(', "a": ' + "9" * 4000),
+        ping(', "a": ' + "[" * 50 + "]" * 50),
+        ping(', "a": "' + "x" * MEGABYTES + '"'),
+        ping(', "a": [' + "1," * (MEGABYTES // 2) + "1]"),
+    ],
+    ids=[
+        *("blanks", "pair", "backslash", "utf-8", "escaped-nul", "tiny-number", "4000-digits"),
+        *("50-deep", "10-MB-string", "10-MB-list"),
+    ],
+)
+def test_json(offline: Cpi, result: Checked, raw: bytes) -> None:
+    """Any JSON object is read, also an odd or a large one."""
+    assert result(offline.raw(raw)) == "pong"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['exec "$0" "$1" <&-', 'exec "$0" "$1" </dev/null', 'exec "$0" "$1" 0>/dev/null'],
+    ids=["closed", "empty", "write-only"],
+)
+def test_no_stdin(early: Checked, line: str) -> None:
+    """A stdin that can't be read, or is closed, is answered like an empty one."""
+    cpi = Cpi(config("http://127.0.0.1:1"), command=["/bin/sh", "-c", line, EXECUTABLE])
+    undeserializable(early(cpi.raw(b"")))
+
+
+def test_not_quoted(offline: Cpi, early: Checked) -> None:
+    """A request that is no JSON is not quoted: it may hold secrets."""
+    document = json.dumps({"method": "create_vm", "arguments": [{"password": SECRET}]})
+    answer = offline.raw(document[:-1].encode())
+    undeserializable(early(answer))
+    assert SECRET not in answer.stdout.decode() + answer.stderr

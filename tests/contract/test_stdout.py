@@ -1,0 +1,157 @@
+"""Stdout carries the response and nothing else, and the exit status says whether it could."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import Answer, Cpi, config, finish
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Checked = Callable[[Answer], Any]
+
+NOWHERE = "http://127.0.0.1:1"
+EXECUTABLE = str(Path(sys.executable).parent / "cpi")
+NOISE = "noise of a library"
+
+NOISY = """
+import os, subprocess, sys
+from bosh_aws_cpi.__main__ import main
+from bosh_aws_cpi.cpi import info
+quiet = info.ping
+def ping(cloud):
+    {statement}
+    return quiet(cloud)
+info.ping = ping
+sys.exit(main())
+"""
+"""The executable, with a ping that does something on its way."""
+
+ORPHANED = """
+import os, sys
+reader, writer = os.pipe()
+os.close(reader)
+os.dup2(writer, {descriptor})
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""The executable, with a stream that nobody reads any more."""
+
+STATEMENTS = {
+    "print": f"print({NOISE!r})",
+    "buffer": f"sys.stdout.buffer.write({NOISE.encode()!r})",
+    "original": f"print({NOISE!r}, file=sys.__stdout__, flush=True)",
+    "descriptor": f"os.write(1, {NOISE.encode()!r})",
+    "child": f"subprocess.run(['/bin/echo', {NOISE!r}], check=True)",
+    "shell": f"os.system('echo {NOISE}')",
+}
+
+
+def noisy(statement: str) -> list[str]:
+    """Return the command of an executable whose ping does something on its way."""
+    return [sys.executable, "-c", NOISY.format(statement=statement)]
+
+
+def shell(line: str, *command: str) -> Cpi:
+    """Return a command behind a shell, which gets it and the configuration's path as its arguments."""
+    return Cpi(config(NOWHERE), command=["/bin/sh", "-c", line, "sh", *(command or [EXECUTABLE])])
+
+
+def orphaned(descriptor: int, *command: str) -> Cpi:
+    """Return a command with a stream that nobody reads any more."""
+    code = ORPHANED.format(descriptor=descriptor)
+    return Cpi(config(NOWHERE), command=[sys.executable, "-c", code, *(command or [EXECUTABLE])])
+
+
+@pytest.mark.parametrize("kind", STATEMENTS)
+def test_noise(result: Checked, kind: str) -> None:
+    """What a library or a child process prints goes to stderr."""
+    answer = Cpi(config(NOWHERE), command=noisy(STATEMENTS[kind])).call("ping")
+    assert result(answer) == "pong"
+    assert NOISE in answer.stderr
+
+
+@pytest.mark.parametrize("kind", STATEMENTS)
+def test_noise_without_stderr(result: Checked, kind: str) -> None:
+    """What a library or a child process prints is dropped when stderr is closed."""
+    assert result(shell('exec "$@" 2>&-', *noisy(STATEMENTS[kind])).call("ping")) == "pong"
+
+
+@pytest.mark.parametrize("kind", ["print", "buffer"])
+def test_noise_without_reader(result: Checked, kind: str) -> None:
+    """What a library prints is dropped when nobody reads stderr any more; the call succeeds all the same."""
+    assert result(orphaned(2, *noisy(STATEMENTS[kind])).call("ping")) == "pong"
+
+
+@pytest.mark.parametrize("line", ['exec "$@" 2>&-', 'exec "$@" 2>/dev/full'], ids=["closed", "full"])
+def test_no_stderr(result: Checked, line: str) -> None:
+    """Without a stderr to log to, the call is answered all the same."""
+    assert result(shell(line).call("ping")) == "pong"
+
+
+def test_no_reader_of_stderr(result: Checked) -> None:
+    """When nobody reads stderr any more, the call is answered all the same."""
+    assert result(orphaned(2).call("ping")) == "pong"
+
+
+def test_error_without_stderr(early: Checked) -> None:
+    """Without a stderr to log to, an error is answered all the same."""
+    assert early(shell('exec "$@" 2>&-').call("sing"))[0] == "Bosh::Clouds::NotImplemented"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['exec "$@" >&-', 'exec "$@" >/dev/full', 'exec "$@" >&- 2>&-', 'exec "$@" <&- >&- 2>&-'],
+    ids=["closed", "full", "both", "all"],
+)
+def test_no_stdout(line: str) -> None:
+    """A response that could not be written shows in the exit status, without a traceback."""
+    answer = shell(line).call("ping")
+    assert answer.returncode == 1
+    assert answer.stdout == b""
+    assert "Traceback" not in answer.stderr
+
+
+def test_no_reader_of_stdout() -> None:
+    """A caller that is gone shows in the exit status and the log, without a traceback."""
+    answer = orphaned(1).call("ping")
+    assert answer.returncode == 1
+    assert "Traceback" not in answer.stderr
+    assert '"result":"pong"' in answer.stderr
+
+
+def test_long_response(early: Checked) -> None:
+    """A response longer than a pipe holds arrives as a whole."""
+    method = "x" * 1_000_000
+    assert early(Cpi(config(NOWHERE)).call(method))[1].endswith(f"'{method}'")
+
+
+def test_ascii(early: Checked) -> None:
+    """A response is ASCII alone, so that it reads the same in every encoding."""
+    answer = Cpi(config(NOWHERE), env={"LC_ALL": "C", "PYTHONIOENCODING": "latin-1"}).call("größe 😀")
+    assert answer.stdout.isascii()
+    assert "größe 😀" in early(answer)[1]
+
+
+def test_child_does_not_keep_stdout_open(result: Checked, tmp_path: Path) -> None:
+    """A child process that outlives the call does not keep stdout open, for which the caller would wait."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    statement = f"subprocess.Popen(['/bin/cat', {str(fifo)!r}], close_fds=False)"
+    cpi = Cpi(config(NOWHERE), command=noisy(statement))
+    process = cpi.start("ping")
+    assert process.stdout is not None
+    stdout = process.stdout.read()
+    with fifo.open("wb") as end_of_child:  # opens only because the child is there to read
+        end_of_child.write(NOISE.encode())
+    answer = replace(finish(process), stdout=stdout)
+    assert NOISE in answer.stderr
+    assert result(answer) == "pong"
+    assert json.loads(stdout)["error"] is None

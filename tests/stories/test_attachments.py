@@ -1,0 +1,136 @@
+"""Disks attached to VMs and detached from them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+
+UNKNOWN_VM, UNKNOWN_DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
+NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
+ALL_NAMES = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
+IN_USE = {"code": "VolumeInUse", "message": "is already attached to an instance"}
+NOT_READY = {"code": "IncorrectState", "message": "Instance is not 'running'."}
+ODD_TYPE = {"code": "InvalidInstanceType", "message": "The following supplied instance types do not exist"}
+
+
+def devices(world: World, vm_cid: str) -> dict[str, str]:
+    """Return a VM's volumes by device name."""
+    found = world.instance(vm_cid)["BlockDeviceMappings"]
+    return {device["DeviceName"]: device["Ebs"]["VolumeId"] for device in found}
+
+
+@pytest.mark.parametrize("asks", [True, False], ids=["asks-ec2", "knows-by-itself"])
+@pytest.mark.parametrize(("instance_type", "is_nitro"), [("t2.micro", False), ("t3.micro", True)])
+def test_paths(
+    cpi_with: Callable[..., Cpi],
+    vm: Callable[..., str],
+    disk: Callable[..., str],
+    fake_aws: FakeAws,
+    asks: bool,  # noqa: FBT001 - a column of the table
+    instance_type: str,
+    is_nitro: bool,  # noqa: FBT001
+) -> None:
+    """Names are given out in order; on Nitro the guest finds the disk by its id."""
+    vm_cid, disk_cid = vm(instance_type), disk()
+    cpi = cpi_with(enable_describe_instance_types=asks)
+    path = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    assert path == (NVME + disk_cid.replace("-", "") if is_nitro else "/dev/sdf")
+    assert ("DescribeInstanceTypes" in fake_aws.actions()) is asks
+    (attaching,) = [call["parameters"] for call in fake_aws.calls() if call["action"] == "AttachVolume"]
+    assert attaching["Device"] == "/dev/sdf"
+
+
+def test_names(cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World) -> None:
+    """/dev/xvdf takes /dev/sdf too; a disk is attached once; when no name is left that is an error."""
+    vm_cid, disk_cid = vm("t2.micro"), disk()
+
+    def attach(*names: str) -> None:
+        for name in names:
+            world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk(), Device=name)
+
+    attach("/dev/xvdf", "/dev/sdg")
+    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdh"
+    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdh"
+    attach(*(name for name in ALL_NAMES if name not in {"/dev/sdf", "/dev/sdg", "/dev/sdh"}))
+    answer = cpi.call("attach_disk", vm_cid, disk(), stemcell=2)
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+    assert answer.error["message"] == "Instance has too many disks attached"
+
+
+def test_patience(
+    cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World, fake_aws: FakeAws
+) -> None:
+    """A VM that is not ready, a disk that is held, and states on the way are waited for."""
+    vm_cid, disk_cid = vm("t9.odd"), disk()
+    fake_aws.rule(action="AttachVolume", nth=1, error=NOT_READY)
+    fake_aws.rule(action="AttachVolume", nth=2, error=IN_USE)
+    fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">attached<", ">attaching<"]])
+    fake_aws.rule(action="DescribeInstanceTypes", error=ODD_TYPE)
+    answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
+    assert answer.ok() == "/dev/sdf"
+    assert "t9.odd" in answer.stderr
+    assert fake_aws.actions().count("AttachVolume") == 3
+    assert fake_aws.actions().count("DescribeVolumes") == 2
+    assert devices(world, vm_cid)["/dev/sdf"] == disk_cid
+
+    fake_aws.clear_rules()
+    detaching = ["<attachmentSet/>", attachment(vm_cid)]
+    fake_aws.rule(action="DescribeVolumes", nth=1, replace=[detaching])
+    fake_aws.forget_calls()
+    assert cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).ok() is None
+    assert fake_aws.actions() == ["DetachVolume", "DescribeVolumes", "DescribeVolumes"]
+    assert "/dev/sdf" not in devices(world, vm_cid)
+
+
+def attachment(vm_cid: str) -> str:
+    """Write a volume's attachments with one that is on its way out."""
+    inner = f"<instanceId>{vm_cid}</instanceId><device>/dev/sdf</device><status>detaching</status>"
+    return f"<attachmentSet><item>{inner}</item></attachmentSet>"
+
+
+@pytest.mark.parametrize("unknown", [UNKNOWN_VM, "i-x"])
+@pytest.mark.parametrize("method", ["attach_disk", "detach_disk"])
+def test_unknown_vm(
+    cpi: Cpi, disk: Callable[..., str], failure: Callable[..., dict[str, Any]], method: str, unknown: str
+) -> None:
+    """A VM that EC2 does not know is VMNotFound."""
+    answer = cpi.call(method, unknown, disk(), stemcell=2)
+    assert answer.error == failure("VMNotFound", f"VM `{unknown}' not found")
+
+
+@pytest.mark.parametrize("unknown", [UNKNOWN_DISK, "vol-x"])
+def test_unknown_disk(
+    cpi: Cpi, vm: Callable[..., str], failure: Callable[..., dict[str, Any]], unknown: str
+) -> None:
+    """A disk that EC2 does not know can't be attached, and is detached already."""
+    vm_cid = vm()
+    attached = cpi.call("attach_disk", vm_cid, unknown, stemcell=2)
+    assert attached.error == failure("DiskNotFound", f"Disk '{unknown}' not found")
+    detached = cpi.call("detach_disk", vm_cid, unknown, stemcell=2)
+    assert detached.ok() is None
+    assert unknown in detached.stderr
+
+
+def test_not_attached(
+    cpi: Cpi,
+    vm: Callable[..., str],
+    disk: Callable[..., str],
+    failure: Callable[..., dict[str, Any]],
+    world: World,
+) -> None:
+    """A disk that is attached nowhere, or elsewhere, is DiskNotAttached, and stays as it is."""
+    vm_cid, other, disk_cid = vm(), vm(), disk()
+    message = f"Disk `{disk_cid}' is not attached to instance `{vm_cid}'"
+    expected = failure("DiskNotAttached", message, ok_to_retry=True)
+    assert cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).error == expected
+    world.ec2.attach_volume(InstanceId=other, VolumeId=disk_cid, Device="/dev/sdf")
+    assert cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).error == expected
+    assert devices(world, other)["/dev/sdf"] == disk_cid

@@ -1,0 +1,173 @@
+"""Persistent disks by themselves: made, looked for, tagged, deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+
+UNKNOWN = "vol-0123456789abcdef0"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
+OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+GP3 = {"Size": "1", "VolumeType": "gp3", "Encrypted": "false"}
+IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
+
+
+@pytest.mark.parametrize(
+    ("asked", "defaults", "expected"),
+    [
+        ((1024, {}), {}, {}),
+        (
+            (1025, {"type": "io2", "iops": 500, "tags": {"a": 1}}),
+            {},
+            {
+                "Size": "2",
+                "VolumeType": "io2",
+                "Iops": "500",
+                "TagSpecification.1.ResourceType": "volume",
+                "TagSpecification.1.Tag.1.Key": "a",
+                "TagSpecification.1.Tag.1.Value": "1",
+            },
+        ),
+        ((1, {"iops": 4000, "throughput": 300}), {}, {"Iops": "4000", "Throughput": "300"}),
+        (
+            (1024, {"kms_key_arn": OWN_KEY}),
+            {"encrypted": True, "kms_key_arn": KEY},
+            {"Encrypted": "true", "KmsKeyId": OWN_KEY},
+        ),
+        ((1024, {"kms_key_arn": None}), {"encrypted": True, "kms_key_arn": KEY}, {"Encrypted": "true"}),
+        ((1024, {"encrypted": None}), {"encrypted": True, "kms_key_arn": KEY}, {}),
+        ((1024, {"encrypted": True}), {"kms_key_arn": KEY}, {"Encrypted": "true", "KmsKeyId": KEY}),
+    ],
+    ids=["defaults", "own", "figures", "own-key", "no-key", "not-encrypted", "default-key"],
+)
+def test_create_disk(
+    cpi_with: Callable[..., Cpi],
+    vm: Callable[..., str],
+    sent: Callable[[str], list[dict[str, str]]],
+    world: World,
+    asked: tuple[int, dict[str, Any]],
+    defaults: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """A disk is made in its VM's zone, rounded up to GiB, with its own properties over the defaults."""
+    vm_cid = vm(SubnetId=world.subnet_ids[2])
+    disk_cid = cpi_with(**defaults).call("create_disk", *asked, vm_cid).ok()
+    (parameters,) = sent("CreateVolume")
+    for name in ("Action", "Version", "ClientToken"):
+        parameters.pop(name, None)
+    assert parameters == {**GP3, "AvailabilityZone": world.other_zone, **expected}
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
+    assert volume["State"] == "available"
+
+
+def test_create_disk_for_no_vm(
+    cpi: Cpi, world: World, fake_aws: FakeAws, sent: Callable[[str], list[dict[str, str]]]
+) -> None:
+    """Without a VM any ordinary zone will do; a new disk is waited for."""
+    fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">available<", ">creating<"]])
+    disk_cid = cpi.call("create_disk", 1024, {}).ok()
+    assert fake_aws.actions().count("DescribeVolumes") == 2
+    (asked,) = sent("DescribeAvailabilityZones")
+    filters = {asked[f"Filter.{n}.Name"]: asked[f"Filter.{n}.Value.1"] for n in (1, 2)}
+    assert filters == {"state": "available", "zone-type": "availability-zone"}
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
+    zones = world.ec2.describe_availability_zones()["AvailabilityZones"]
+    assert volume["AvailabilityZone"] in [zone["ZoneName"] for zone in zones]
+
+
+def test_create_disk_without_any_zone(cpi: Cpi, fake_aws: FakeAws, world: World) -> None:
+    """A region without an ordinary zone is an error, and so is a VM that is unknown."""
+    fake_aws.rule(
+        action="DescribeAvailabilityZones",
+        replace=[["<availabilityZoneInfo>.*</availabilityZoneInfo>", "<availabilityZoneInfo/>"]],
+    )
+    assert cpi.call("create_disk", 1024, {}, None).error["type"] == "Bosh::Clouds::CloudError"
+    missing = cpi.call("create_disk", 1024, {}, "i-0123456789abcdef0")
+    assert missing.error["type"] == "Bosh::Clouds::VMNotFound"
+    assert world.state() == world.empty
+
+
+def test_create_disk_that_fails(cpi: Cpi, vm: Callable[..., str], world: World, fake_aws: FakeAws) -> None:
+    """A volume that EBS could not make is an error that names it, and is removed."""
+    vm_cid = vm()
+    before = world.state()
+    fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">available<", ">error<"]])
+    fake_aws.forget_calls()
+    error = cpi.call("create_disk", 1024, {}, vm_cid).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "vol-" in error["message"]
+    assert "error" in error["message"]
+    assert fake_aws.actions()[:3] == ["DescribeInstances", "CreateVolume", "DescribeVolumes"]
+    assert world.state() == before
+
+
+@pytest.mark.parametrize("size", ["1024", True, 1.5, None])
+def test_create_disk_of_no_size(cpi: Cpi, fake_aws: FakeAws, size: object) -> None:
+    """A size that is no integer is an argument error; a boolean is none."""
+    assert cpi.call("create_disk", size, {}, None).error == {
+        "type": "InvalidCall",
+        "message": "Arguments are not correct, details: 'disk size needs to be an integer'",
+        "ok_to_retry": False,
+    }
+    assert fake_aws.actions() == []
+
+
+def test_delete_disk(cpi: Cpi, disk: Callable[..., str], world: World, fake_aws: FakeAws) -> None:
+    """A disk that EBS still holds is deleted once it is free; gone is gone, or deleted."""
+    disk_cid, other = disk(), disk()
+    fake_aws.rule(action="DeleteVolume", nth=1, error=IN_USE)
+    assert cpi.call("delete_disk", disk_cid).ok() is None
+    assert fake_aws.actions()[:3] == ["DeleteVolume", "DeleteVolume", "DescribeVolumes"]
+    assert world.state() == {**world.empty, "volumes": [other]}
+    assert cpi.call("has_disk", disk_cid).ok() is False
+    assert cpi.call("has_disk", other).ok() is True
+
+
+def test_delete_disk_on_the_fast_path(
+    cpi_with: Callable[..., Cpi], disk: Callable[..., str], fake_aws: FakeAws, world: World
+) -> None:
+    """The fast path deletes, tags, and minds neither that the disk is gone by then nor waits."""
+    cpi = cpi_with(fast_path_delete=True)
+    assert cpi.call("delete_disk", disk()).ok() is None
+    assert fake_aws.actions() == ["DeleteVolume", "CreateTags"]
+    (tagging,) = [call["parameters"] for call in fake_aws.calls() if call["action"] == "CreateTags"]
+    assert (tagging["Tag.1.Key"], tagging["Tag.1.Value"]) == ("Name", "to be deleted")
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize(
+    ("method", "disk_cid", "more"),
+    [
+        ("delete_disk", UNKNOWN, []),
+        ("delete_disk", "vol-x", []),
+        ("set_disk_metadata", "vol-x", [{"a": "b"}]),
+    ],
+)
+def test_unknown_disk(
+    cpi: Cpi, failure: Callable[..., dict[str, Any]], method: str, more: list[Any], disk_cid: str
+) -> None:
+    """An id that EC2 does not know, or calls malformed, is DiskNotFound, which is not retriable."""
+    answer = cpi.call(method, disk_cid, *more)
+    assert answer.error == failure("DiskNotFound", f"Disk '{disk_cid}' not found")
+
+
+def test_set_disk_metadata(
+    cpi: Cpi, disk: Callable[..., str], tags_of: Callable[[str], dict[str, str]], fake_aws: FakeAws
+) -> None:
+    """Metadata become tags; a limit is logged and no error."""
+    disk_cid = disk()
+    metadata = {"name": "redis", "instance_index": 0, "none": None, "flag": False}
+    assert cpi.call("set_disk_metadata", disk_cid, metadata).ok() is None
+    assert tags_of(disk_cid) == {"name": "redis", "instance_index": "0", "flag": "false"}
+    fake_aws.rule(action="CreateTags", error={"code": "TagLimitExceeded", "message": "too many"})
+    answer = cpi.call("set_disk_metadata", disk_cid, {"more": "x"})
+    assert answer.ok() is None
+    assert "TagLimitExceeded" in answer.stderr

@@ -1,0 +1,133 @@
+"""Stemcells: light ones, their encrypted copies, and what deleting leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
+NO_AMI = "Stemcell does not contain an AMI in region us-east-1"
+ELSEWHERE = "ami-0123456789abcdef0"
+NOT_IN_USE_YET = {"code": "InvalidSnapshot.InUse", "message": "The snapshot is currently in use"}
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "tags"),
+    [
+        (1, [], {}),
+        (2, [], {}),
+        (3, [], {}),
+        (3, [{"tags": {"a": 1, "none": None}}], {"a": "1"}),
+    ],
+)
+def test_light(
+    cpi: Cpi,
+    world: World,
+    tags_of: Callable[[str], dict[str, str]],
+    version: int,
+    more: list[Any],
+    tags: dict[str, str],
+) -> None:
+    """A light stemcell is its AMI of the region; only version 3 brings tags for it."""
+    properties = {"ami": {"eu-west-1": ELSEWHERE, "us-east-1": world.image_id}, "tags": {"own": "x"}}
+    answer = cpi.call("create_stemcell", "/x/image", properties, *more, api_version=version)
+    assert answer.ok() == f"{world.image_id} light"
+    assert tags_of(world.image_id) == tags
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_not_in_region(
+    cpi: Cpi, world: World, failure: Callable[..., dict[str, Any]], *, encrypted: bool
+) -> None:
+    """An AMI of another region is none of this one."""
+    properties = {"ami": {"eu-west-1": ELSEWHERE}, "encrypted": encrypted}
+    answer = cpi.call("create_stemcell", "/x/image", properties)
+    assert answer.error == failure("CloudError", NO_AMI)
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize(
+    ("version", "tags", "more"),
+    [(2, ["a"], []), (3, {}, [{"tags": "a=b"}])],
+    ids=["own", "of-the-environment"],
+)
+def test_tags_that_are_none(
+    cpi: Cpi, world: World, version: int, tags: object, more: list[Any], fake_aws: FakeAws
+) -> None:
+    """Tags must be a hash, also where they are ignored."""
+    properties = {"ami": {"us-east-1": world.image_id}, "tags": tags}
+    error = cpi.call("create_stemcell", "/x/image", properties, *more, api_version=version).error
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert error["message"].startswith("Invalid value for 'tags': expected a Hash but got ")
+    assert fake_aws.actions() == []
+
+
+def test_encrypted_copy(
+    cpi_with: Callable[..., Cpi],
+    world: World,
+    fake_aws: FakeAws,
+    sent: Callable[[str], list[dict[str, str]]],
+    tags_of: Callable[[str], dict[str, str]],
+) -> None:
+    """An encrypted stemcell is a copy of our own, tagged, waited for, and deleted with its snapshots."""
+    cpi = cpi_with(encrypted=True, stemcell={"kms_key_arn": KEY})
+    fake_aws.rule(action="DescribeImages", nth=1, replace=[[">available<", ">pending<"]])
+    properties = {"ami": {"us-east-1": world.image_id}, "kms_key_arn": "another"}
+    answer = cpi.call("create_stemcell", "/x/image", properties, {"tags": {"a": "b"}}, api_version=3)
+    copy = answer.ok()
+    assert fake_aws.actions()[:3] == ["CopyImage", "DescribeImages", "DescribeImages"]
+    (parameters,) = sent("CopyImage")
+    assert {name: parameters[name] for name in ("Name", "SourceImageId", "SourceRegion")} == {
+        "Name": f"Copied from SourceAMI {world.image_id}",
+        "SourceImageId": world.image_id,
+        "SourceRegion": "us-east-1",
+    }
+    assert (parameters["Encrypted"], parameters["KmsKeyId"]) == ("true", KEY)
+    (image,) = world.ec2.describe_images(ImageIds=[copy])["Images"]
+    snapshots = [d["Ebs"]["SnapshotId"] for d in image["BlockDeviceMappings"] if "Ebs" in d]
+    assert world.state() == {**world.empty, "images": [copy], "snapshots": snapshots}
+    assert [tags_of(made) for made in (copy, *snapshots)] == [{"a": "b"}, {"a": "b"}]
+    (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=snapshots)["Snapshots"]
+    assert (snapshot["Encrypted"], snapshot["KmsKeyId"]) == (True, KEY)
+
+    fake_aws.rule(action="DeleteSnapshot", nth=1, error=NOT_IN_USE_YET)
+    fake_aws.forget_calls()
+    assert cpi.call("delete_stemcell", copy).ok() is None
+    assert fake_aws.actions().count("DeleteSnapshot") == 2
+    assert world.state() == world.empty
+    gone = cpi.call("delete_stemcell", copy)
+    assert gone.ok() is None
+    assert copy in gone.stderr
+
+
+def test_copy_that_fails(
+    cpi_with: Callable[..., Cpi], world: World, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]]
+) -> None:
+    """A copy that EC2 could not make is an error with its reason, and is removed."""
+    reason = "<stateReason><message>The key is disabled</message></stateReason>"
+    failed = "<imageState>failed</imageState>" + reason
+    fake_aws.rule(action="DescribeImages", nth=1, replace=[["<imageState>available</imageState>", failed]])
+    properties = {"ami": {"us-east-1": world.image_id}}
+    error = cpi_with(encrypted=True).call("create_stemcell", "/x/image", properties).error
+    (copy,) = [word.strip("',") for word in error["message"].split() if word.startswith("'ami-")]
+    assert copy != world.image_id
+    message = f"EC2 could not make AMI '{copy}', it is failed: The key is disabled"
+    assert error == failure("CloudError", message)
+    assert world.state() == world.empty
+
+
+def test_delete_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """The AMI of a light stemcell stays, without a question; an AMI that is unknown is gone."""
+    assert cpi.call("delete_stemcell", f"{world.image_id} light").ok() is None
+    assert fake_aws.actions() == []
+    assert cpi.call("delete_stemcell", ELSEWHERE).ok() is None
+    assert world.ec2.describe_images(ImageIds=[world.image_id])["Images"] != []

@@ -1,0 +1,175 @@
+"""create_vm: everything else that RunInstances is told, and zones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Cpi
+    from testbed.world import World
+
+LONG = "x" * 300
+
+
+def test_defaults(
+    create_vm: Callable[..., Answer],
+    cpi_with: Callable[..., Cpi],
+    sent: Callable[[str], list[dict[str, str]]],
+    below: Callable[[dict[str, str], str], dict[str, str]],
+    world: World,
+) -> None:
+    """Key, profile and metadata options are the configuration's, where the VM has none of its own."""
+    options = {"http_tokens": "required", "http_put_response_hop_limit": 2, "instance_metadata_tags": None}
+    cpi = cpi_with(default_iam_instance_profile=world.instance_profile, metadata_options=options)
+    vm_cid = create_vm({"tenancy": "default"}, executable=cpi).ok()[0]
+    (parameters,) = sent("RunInstances")
+    assert parameters["ImageId"] == world.image_id
+    assert parameters["KeyName"] == world.key_name
+    assert below(parameters, "IamInstanceProfile") == {"Name": world.instance_profile}
+    assert below(parameters, "Placement") == {"AvailabilityZone": world.zone}
+    assert below(parameters, "MetadataOptions") == {"HttpTokens": "required", "HttpPutResponseHopLimit": "2"}
+    assert below(parameters, "TagSpecification") == {}
+    assert (parameters["MinCount"], parameters["MaxCount"]) == ("1", "1")
+    instance = world.instance(vm_cid)
+    assert instance["State"]["Name"] == "running"
+    assert instance["MetadataOptions"]["HttpTokens"] == "required"
+
+
+@pytest.mark.parametrize("spelling", ["http_protocol_ipv6", "http_protocol_ipv_6"])
+def test_own_properties(
+    create_vm: Callable[..., Answer],
+    cpi_with: Callable[..., Cpi],
+    sent: Callable[[str], list[dict[str, str]]],
+    below: Callable[[dict[str, str], str], dict[str, str]],
+    world: World,
+    spelling: str,
+) -> None:
+    """The VM's own properties win over the configuration's; metadata options are merged."""
+    world.ec2.create_key_pair(KeyName="own")
+    cpi = cpi_with(
+        default_iam_instance_profile="unknown",
+        metadata_options={"http_tokens": "required", "http_endpoint": "enabled"},
+    )
+    properties = {
+        "key_name": "own",
+        "iam_instance_profile": world.instance_profile,
+        "placement_group": "close",
+        "tenancy": "dedicated",
+        "metadata_options": {"http_tokens": "optional", spelling: "enabled"},
+    }
+    vm_cid = create_vm(properties, executable=cpi).ok()[0]
+    (parameters,) = sent("RunInstances")
+    assert below(parameters, "MetadataOptions") == {
+        "HttpTokens": "optional",
+        "HttpEndpoint": "enabled",
+        "HttpProtocolIpv6": "enabled",
+    }
+    instance = world.instance(vm_cid)
+    assert instance["KeyName"] == "own"
+    assert instance["IamInstanceProfile"]["Arn"].endswith(f"/{world.instance_profile}")
+    assert instance["Placement"] == {
+        "AvailabilityZone": world.zone,
+        "GroupName": "close",
+        "Tenancy": "dedicated",
+    }
+
+
+def test_no_key(
+    create_vm: Callable[..., Answer],
+    cpi_with: Callable[..., Cpi],
+    sent: Callable[[str], list[dict[str, str]]],
+) -> None:
+    """Without a key, a profile and options there is nothing about them in the launch."""
+    create_vm(executable=cpi_with(default_key_name=None)).ok()
+    (parameters,) = sent("RunInstances")
+    names = {name.split(".")[0] for name in parameters}
+    assert names.isdisjoint({"KeyName", "IamInstanceProfile", "MetadataOptions"})
+
+
+def test_tags(
+    create_vm: Callable[..., Answer], tags_of: Callable[[str], dict[str, str]], world: World
+) -> None:
+    """The VM's tags win over the environment's; they are cut, made strings, and put on everything."""
+    env = {"bosh": {"tags": {"owner": "env", "cost": 7, "none": None}}}
+    properties = {"tags": {"owner": "vm", LONG: LONG, "flag": True, "list": [1, {"a": None}], "empty": ""}}
+    vm_cid = create_vm(properties, env=env).ok()[0]
+    expected = {
+        "owner": "vm",
+        "cost": "7",
+        "flag": "true",
+        "empty": "",
+        "x" * 127: "x" * 255,
+    }
+    instance = world.instance(vm_cid)
+    volumes = [device["Ebs"]["VolumeId"] for device in instance["BlockDeviceMappings"]]
+    interfaces = [nic["NetworkInterfaceId"] for nic in instance["NetworkInterfaces"]]
+    assert (len(volumes), len(interfaces)) == (2, 1)
+    for resource in (vm_cid, *volumes, *interfaces):
+        tags = tags_of(resource)
+        assert tags.pop("list").replace(" ", "") == '[1,{"a":null}]'
+        assert tags == expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "env"),
+    [({"tags": ["a"]}, None), ({}, {"bosh": {"tags": "a=b"}})],
+    ids=["of-the-vm", "of-the-environment"],
+)
+def test_tags_that_are_none(
+    create_vm: Callable[..., Answer],
+    fake_aws: FakeAws,
+    properties: dict[str, Any],
+    env: dict[str, Any] | None,
+) -> None:
+    """Tags that are no hash are refused without asking AWS."""
+    error = create_vm(properties, env=env).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith("Invalid value for 'tags': expected a Hash but got ")
+    assert fake_aws.actions() == []
+
+
+def test_hinted_disks(
+    create_vm: Callable[..., Answer],
+    disk: Callable[..., str],
+    failure: Callable[..., dict[str, Any]],
+    world: World,
+    fake_aws: FakeAws,
+) -> None:
+    """Subnet, VM and hinted disks must be in one zone; a disk that is unknown is DiskNotFound."""
+    here, there = disk(), disk(world.other_zone)
+    wrong = "can't use multiple availability zones: subnet in us-east-1a, VM in us-east-1{}"
+    apart = create_vm({"availability_zone": world.other_zone})
+    assert apart.error == failure("CloudError", wrong.format("b"))
+    far = create_vm(disks=[here, there, here])
+    volumes = ", and volume in us-east-1a, us-east-1b, us-east-1a"
+    assert far.error == failure("CloudError", wrong.format("a") + volumes)
+    unknown = "vol-0123456789abcdef0"
+    gone = create_vm(disks=[here, unknown])
+    assert gone.error == failure("DiskNotFound", f"Disk '{unknown}' not found")
+    assert "RunInstances" not in fake_aws.actions()
+    create_vm(disks=[here, here]).ok()
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[here])["Volumes"]
+    assert volume["State"] == "available"
+
+
+def test_settings_too_large(create_vm: Callable[..., Answer], world: World) -> None:
+    """Settings that EC2 won't take are refused, with size and limit, before anything is made."""
+    error = create_vm(env={"filler": "ü" * 9000}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "16384" in error["message"]
+    size = next(int(word) for word in error["message"].split() if word.startswith("18"))
+    assert 18_000 < size < 19_000
+    assert world.state() == world.empty
+
+
+def test_unknown_image(create_vm: Callable[..., Answer], failure: Callable[..., dict[str, Any]]) -> None:
+    """An AMI that is unknown is named without the mark of light stemcells."""
+    unknown = create_vm(stemcell_cid="ami-0123456789abcdef0 light")
+    assert unknown.error == failure("CloudError", "could not find AMI 'ami-0123456789abcdef0'")
+    malformed = create_vm(stemcell_cid="ami-x light")
+    assert malformed.error == failure("CloudError", "could not find AMI 'ami-x'")

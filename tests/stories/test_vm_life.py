@@ -1,0 +1,171 @@
+"""VMs that are there: deleted, looked for, rebooted, tagged, asked for their disks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+
+UNKNOWN = "i-0123456789abcdef0"
+STATE = "<instanceState>.*?</instanceState>"
+LIMIT = {"code": "TagLimitExceeded", "message": "The maximum number of tags has been reached."}
+
+
+def state(code: int, name: str) -> list[str]:
+    """Write the replacement of an instance's state."""
+    return [STATE, f"<instanceState><code>{code}</code><name>{name}</name></instanceState>"]
+
+
+def test_delete_vm(
+    cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World, fake_aws: FakeAws
+) -> None:
+    """The VM ends with its own volumes and interfaces, its persistent disk stays; it is waited for."""
+    vm_cid, disk_cid = vm(), disk()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
+    fake_aws.rule(action="DescribeInstances", nth=1, replace=[state(32, "shutting-down")])
+    fake_aws.forget_calls()
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert fake_aws.actions() == ["TerminateInstances", "DescribeInstances", "DescribeInstances"]
+    assert world.state() == {**world.empty, "volumes": [disk_cid]}
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
+    assert volume["State"] == "available"
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert cpi.call("has_vm", vm_cid).ok() is False
+
+
+def test_delete_vm_on_the_fast_path(
+    cpi_with: Callable[..., Cpi],
+    vm: Callable[..., str],
+    tags_of: Callable[[str], dict[str, str]],
+    fake_aws: FakeAws,
+) -> None:
+    """The fast path terminates, tags, and does not wait."""
+    vm_cid = vm()
+    assert cpi_with(fast_path_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert fake_aws.actions() == ["TerminateInstances", "CreateTags"]
+    assert tags_of(vm_cid) == {"Name": "to be deleted"}
+
+
+@pytest.mark.parametrize("vm_cid", [UNKNOWN, "i-x"])
+@pytest.mark.parametrize(
+    ("method", "more"),
+    [("delete_vm", []), ("reboot_vm", []), ("set_vm_metadata", [{"a": "b"}]), ("get_disks", [])],
+)
+def test_unknown_vm(
+    cpi: Cpi, failure: Callable[..., dict[str, Any]], method: str, more: list[Any], vm_cid: str
+) -> None:
+    """An id that EC2 does not know, or calls malformed, is VMNotFound."""
+    answer = cpi.call(method, vm_cid, *more, stemcell=2)
+    assert answer.error == failure("VMNotFound", f"VM `{vm_cid}' not found")
+
+
+def test_has_vm(cpi: Cpi, vm: Callable[..., str], world: World) -> None:
+    """A VM is there until it is terminated; an id that is unknown or malformed is not."""
+    vm_cid = vm()
+    world.ec2.stop_instances(InstanceIds=[vm_cid])
+    assert cpi.call("has_vm", vm_cid).ok() is True
+    assert cpi.call("has_vm", UNKNOWN).ok() is False
+    assert cpi.call("has_vm", "i-x").ok() is False
+
+
+@pytest.mark.parametrize(
+    ("is_stopped", "rules", "action"),
+    [
+        (False, [], "RebootInstances"),
+        (True, [], "StartInstances"),
+        (True, [state(64, "stopping")], "StartInstances"),
+    ],
+    ids=["running", "stopped", "stopping"],
+)
+def test_reboot_vm(
+    cpi: Cpi,
+    vm: Callable[..., str],
+    world: World,
+    fake_aws: FakeAws,
+    is_stopped: bool,  # noqa: FBT001 - a column of the table
+    rules: list[list[str]],
+    action: str,
+) -> None:
+    """A running VM is rebooted, one that is stopped is started, as soon as it is stopped."""
+    vm_cid = vm()
+    if is_stopped:
+        world.ec2.stop_instances(InstanceIds=[vm_cid])
+    if rules:
+        fake_aws.rule(action="DescribeInstances", nth=1, replace=rules)
+    fake_aws.forget_calls()
+    assert cpi.call("reboot_vm", vm_cid).ok() is None
+    assert set(fake_aws.actions()) == {"DescribeInstances", action}
+    assert fake_aws.actions()[-1] == action
+    assert world.instance(vm_cid)["State"]["Name"] == "running"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        (
+            {"name": "redis/1", "job": "redis", "index": 0, "none": None},
+            {"Name": "redis/1", "job": "redis", "index": "0"},
+        ),
+        ({"job": "redis", "index": 0}, {"Name": "redis/0", "job": "redis", "index": "0"}),
+        ({"compiling": "ruby"}, {"Name": "compiling/ruby", "compiling": "ruby"}),
+        ({"x" * 200: "y" * 300}, {"x" * 127: "y" * 255}),
+        ({}, {}),
+    ],
+    ids=["name", "job-and-index", "compiling", "long", "none"],
+)
+def test_set_vm_metadata(
+    cpi: Cpi,
+    vm: Callable[..., str],
+    world: World,
+    tags_of: Callable[[str], dict[str, str]],
+    fake_aws: FakeAws,
+    metadata: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """The VM and all its volumes are tagged in one call; none is made for no tags."""
+    vm_cid = vm()
+    assert cpi.call("set_vm_metadata", vm_cid, metadata).ok() is None
+    assert fake_aws.actions().count("CreateTags") == (1 if expected else 0)
+    devices = world.instance(vm_cid)["BlockDeviceMappings"]
+    assert devices != []
+    for resource in (vm_cid, *(device["Ebs"]["VolumeId"] for device in devices)):
+        assert tags_of(resource) == expected
+
+
+def test_tag_limit(
+    cpi: Cpi,
+    vm: Callable[..., str],
+    world: World,
+    tags_of: Callable[[str], dict[str, str]],
+    fake_aws: FakeAws,
+) -> None:
+    """A tag limit is logged; whatever has not reached it is tagged all the same."""
+    vm_cid = vm()
+    fake_aws.rule(action="CreateTags", where={"ResourceId.1": vm_cid}, error=LIMIT)
+    answer = cpi.call("set_vm_metadata", vm_cid, {"a": "b"})
+    assert answer.ok() is None
+    errors = [line for line in answer.stderr.splitlines() if "ERROR" in line]
+    assert len(errors) == 1
+    assert vm_cid in errors[0]
+    assert "TagLimitExceeded" in errors[0]
+    assert tags_of(vm_cid) == {}
+    devices = world.instance(vm_cid)["BlockDeviceMappings"]
+    assert [tags_of(device["Ebs"]["VolumeId"]) for device in devices] == [{"a": "b"}] * len(devices)
+
+
+def test_get_disks(cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World) -> None:
+    """All EBS volumes of a VM are its disks; a terminated VM is not found."""
+    vm_cid, disk_cid = vm(), disk()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
+    found = cpi.call("get_disks", vm_cid).ok()
+    assert disk_cid in found
+    assert sorted(found) == world.state()["volumes"]
+    world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    assert cpi.call("get_disks", vm_cid).error["type"] == "Bosh::Clouds::VMNotFound"

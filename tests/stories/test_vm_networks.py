@@ -1,0 +1,199 @@
+"""create_vm: from networks to network interfaces."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+
+NO_ADDRESS = (
+    "Could not find a single ip address for nic group '{}' "
+    "and a prefix network can only be a secondary network."
+)
+SUBNETS_DIFFER = (
+    "Networks in nic_group '{}' have different subnet ids: {} or probably none of them have any "
+    "subnet id defined. All networks in a nic_group must have the same subnet_id."
+)
+ZONES_DIFFER = (
+    "All nic groups must be in the same availability zone. Found subnets in zones: us-east-1a, us-east-1b"
+)
+
+
+@pytest.fixture
+def settings(world: World) -> Callable[[str], dict[str, Any]]:
+    """Return a function that reads what a VM boots from."""
+
+    def read(vm_cid: str) -> Any:
+        answer = world.ec2.describe_instance_attribute(InstanceId=vm_cid, Attribute="userData")
+        return json.loads(base64.b64decode(answer["UserData"]["Value"]))
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("ip", "prefix", "address"),
+    [
+        ("10.0.1.10", "32", {"PrivateIpAddress": "10.0.1.10"}),
+        ("2001:db8::10", 128, {"Ipv6Addresses.1.Ipv6Address": "2001:db8::10"}),
+        (None, None, {}),
+    ],
+    ids=["ipv4", "ipv6", "dynamic"],
+)
+def test_single_network(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    inline: Callable[[], dict[str, str]],
+    world: World,
+    ip: str | None,
+    prefix: object,
+    address: dict[str, str],
+) -> None:
+    """The launch makes the one interface, never public; the agent needs no MAC address."""
+    given = network(ip, prefix=prefix)
+    vm_cid, networks = create_vm(networks={"one": given}).ok()
+    assert networks == {"one": given}
+    assert inline() == {
+        "DeviceIndex": "0",
+        "SubnetId": world.subnet_id,
+        "SecurityGroupId.1": world.groups["bosh"],
+        "AssociatePublicIpAddress": "false",
+        "DeleteOnTermination": "true",
+        **address,
+    }
+    (interface,) = world.instance(vm_cid)["NetworkInterfaces"]
+    assert interface["PrivateIpAddress"] == address.get("PrivateIpAddress", interface["PrivateIpAddress"])
+    assert [held["Ipv6Address"] for held in interface["Ipv6Addresses"]] == ([ip] if prefix == 128 else [])
+
+
+def test_several_interfaces(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    sent: Callable[[str], list[dict[str, str]]],
+    settings: Callable[[str], dict[str, Any]],
+    world: World,
+) -> None:
+    """Groups in order, then the first dynamic network; made first, tagged, ended with the VM.
+
+    A network that is ignored still brings its security groups.
+    """
+    networks = {
+        "late": network(None, 1),
+        "a": network("10.0.1.10", nic_group=1),
+        "ignored": network(None, 0, ["web"]),
+        "b": network("10.0.2.10", 1),
+        "a6": network("2001:db8::10", nic_group="1"),
+    }
+    vm_cid = create_vm({"tags": {"owner": "me"}}, networks).ok()[0]
+    made = [
+        {
+            key: value
+            for key, value in call.items()
+            if key in {"SubnetId", "SecurityGroupId.1"} or "ress" in key
+        }
+        for call in sent("CreateNetworkInterface")
+    ]
+    common = {"SecurityGroupId.1": world.groups["web"]}
+    first, second, _ = world.subnet_ids
+    assert made == [
+        {
+            **common,
+            "SubnetId": first,
+            "PrivateIpAddress": "10.0.1.10",
+            "Ipv6Addresses.1.Ipv6Address": "2001:db8::10",
+        },
+        {**common, "SubnetId": second, "PrivateIpAddress": "10.0.2.10"},
+        {**common, "SubnetId": second},
+    ]
+    found = sorted(
+        world.instance(vm_cid)["NetworkInterfaces"], key=lambda nic: nic["Attachment"]["DeviceIndex"]
+    )
+    assert [nic["SubnetId"] for nic in found] == [first, second, second]
+    assert [nic["Attachment"]["DeleteOnTermination"] for nic in found] == [True, True, True]
+    ids = [nic["NetworkInterfaceId"] for nic in found]
+    described = world.ec2.describe_network_interfaces(NetworkInterfaceIds=ids)["NetworkInterfaces"]
+    assert [nic["TagSet"] for nic in described] == [[{"Key": "owner", "Value": "me"}]] * 3
+    macs = [nic["MacAddress"] for nic in found]
+    kept = {name: given.get("mac") for name, given in settings(vm_cid)["networks"].items()}
+    assert kept == {"late": None, "a": macs[0], "ignored": None, "b": macs[1], "a6": macs[0]}
+
+
+def test_networks_that_share_an_interface(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    settings: Callable[[str], dict[str, Any]],
+    world: World,
+) -> None:
+    """More than one network needs a MAC address each, also when they share the only interface."""
+    networks = {"a": network("10.0.1.10", nic_group="g"), "a6": network("2001:db8::10", nic_group="g")}
+    vm_cid = create_vm(networks=networks).ok()[0]
+    (interface,) = world.instance(vm_cid)["NetworkInterfaces"]
+    assert interface["PrivateIpAddress"] == "10.0.1.10"
+    assert [held["Ipv6Address"] for held in interface["Ipv6Addresses"]] == ["2001:db8::10"]
+    assert interface["Attachment"]["DeleteOnTermination"] is True
+    macs = [given.get("mac") for given in settings(vm_cid)["networks"].values()]
+    assert macs == [interface["MacAddress"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("networks", "message"),
+    [
+        ({"a": ("10.0.1.10", 0, "g"), "b": ("2001:db8::1", 1, "g")}, SUBNETS_DIFFER),
+        ({"a": ("10.0.1.10", None, None)}, SUBNETS_DIFFER),
+        ({"a": ("", 0, None)}, NO_ADDRESS),
+        ({"a": ("no address", 0, None)}, "networks.a.ip is no IP address: 'no address'"),
+        (
+            {"a": ("10.0.1.10", 0, None), "b": ("10.0.3.10", 2, None)},
+            ZONES_DIFFER,
+        ),
+    ],
+    ids=["subnets-differ", "no-subnet", "no-address", "bad-address", "zones-differ"],
+)
+def test_networks_that_make_no_vm(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+    world: World,
+    networks: dict[str, tuple[str, int | None, str | None]],
+    message: str,
+) -> None:
+    """Networks that contradict each other are named before anything is made."""
+    given = {
+        name: network("x", subnet or 0, nic_group=group) for name, (_, subnet, group) in networks.items()
+    }
+    for name, (ip, subnet, _) in networks.items():
+        given[name]["ip"] = ip
+        if subnet is None:
+            del given[name]["cloud_properties"]["subnet"]
+    answer = create_vm(networks=given)
+    group = next(group or name for name, (_, _, group) in networks.items())
+    subnets = ", ".join(world.subnet_ids[subnet] for _, subnet, _ in networks.values() if subnet is not None)
+    assert answer.error == failure("CloudError", message.format(group, subnets))
+    assert {"RunInstances", "CreateNetworkInterface"}.isdisjoint(fake_aws.actions())
+
+
+def test_networks_that_are_none(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+) -> None:
+    """No network, and one of an unknown type, are refused without asking AWS."""
+    none = create_vm(networks={}).error
+    assert (none["type"], none["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "network" in none["message"]
+    odd = create_vm(networks={"a": {**network("10.0.1.10"), "type": "static"}})
+    assert odd.error == failure(
+        "CloudError",
+        "Invalid network type 'static' for AWS, can only handle 'dynamic', 'vip', or 'manual' network types",
+    )
+    assert fake_aws.actions() == []

@@ -1,0 +1,173 @@
+"""What AWS's error codes mean to us."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    SSLError,
+)
+from botocore.parsers import ResponseParserError
+
+from bosh_aws_cpi.aws import errors
+from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+
+def refusal(code: str, message: str = "said", **more: Any) -> ClientError:
+    """Make an error that AWS answered."""
+    answer: Any = {"Error": {"Code": code, "Message": message}, **more}
+    return ClientError(answer, "DoThis")
+
+
+NO_ANSWER = EndpointConnectionError(endpoint_url="http://h/")
+MALFORMED_VOLUME = refusal(
+    "InvalidParameterValue", "Value (x) for parameter volumes is invalid. Expected: 'vol-...'."
+)
+BLANK: Any = {"Error": {}}
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (refusal("Code.Sub"), "Code.Sub"),
+        (ClientError(BLANK, "DoThis"), ""),
+        (NO_ANSWER, ""),
+        (ValueError("x"), ""),
+        (None, ""),
+    ],
+)
+def test_code(error: BaseException | None, expected: str) -> None:
+    """Only what AWS answered has a code."""
+    assert errors.code_of(error) == expected
+    assert errors.has_code(error, frozenset({"Code.Sub", "Other"})) is (expected != "")
+
+
+@pytest.mark.parametrize(
+    ("error", "missing"),
+    [
+        (refusal("InvalidVolume.NotFound"), True),
+        (refusal("InvalidVolumeID.Malformed"), True),
+        (refusal("InvalidVolumeId.Malformed"), True),
+        (MALFORMED_VOLUME, True),
+        (refusal("InvalidParameterValue", "Expected: 'i-...'."), False),
+        (refusal("VolumeInUse"), False),
+        (NO_ANSWER, False),
+    ],
+)
+def test_missing_volume(error: Exception, *, missing: bool) -> None:
+    """A volume is missing when EC2 does not know its id, or calls it malformed in one of its ways."""
+    assert errors.is_volume_missing(error) is missing
+
+
+@pytest.mark.parametrize(
+    ("naming", "error", "expected", "message"),
+    [
+        (errors.naming_vm, refusal("InvalidInstanceID.NotFound"), VMNotFound, "VM `x' not found"),
+        (errors.naming_vm, refusal("InvalidInstanceID.Malformed"), VMNotFound, "VM `x' not found"),
+        (errors.naming_disk, refusal("InvalidVolume.NotFound"), DiskNotFound, "Disk 'x' not found"),
+        (errors.naming_disk, MALFORMED_VOLUME, DiskNotFound, "Disk 'x' not found"),
+    ],
+)
+def test_naming(
+    naming: Callable[[str], AbstractContextManager[None]],
+    error: Exception,
+    expected: type[CloudError],
+    message: str,
+) -> None:
+    """An id that EC2 does not know becomes the error that callers know, with AWS's own as its cause."""
+    with pytest.raises(expected) as caught, naming("x"):
+        raise error
+    assert caught.value.message == message
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    ("naming", "error"),
+    [
+        (errors.naming_vm, refusal("InvalidVolume.NotFound")),
+        (errors.naming_vm, refusal("UnauthorizedOperation")),
+        (errors.naming_disk, refusal("InvalidInstanceID.NotFound")),
+        (errors.naming_disk, refusal("InvalidParameterValue")),
+        (errors.naming_disk, NO_ANSWER),
+    ],
+)
+def test_naming_others(naming: Callable[[str], AbstractContextManager[None]], error: Exception) -> None:
+    """Every other error goes through as it is."""
+    with pytest.raises(type(error)) as caught, naming("x"):
+        raise error
+    assert caught.value is error
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            refusal("AuthFailure", "no\nway", ResponseMetadata={"RequestId": "r-1"}),
+            "DoThis failed with AuthFailure: no\nway (request id r-1)",
+        ),
+        (refusal("A", "b"), "DoThis failed with A: b (request id none)"),
+        (ClientError(BLANK, "DoThis"), "DoThis failed with no code: no message (request id none)"),
+        (
+            NO_ANSWER,
+            'AWS could not be called: EndpointConnectionError: Could not connect to the endpoint URL: "http://h/"',
+        ),
+        (
+            ConnectTimeoutError(endpoint_url="http://h/"),
+            'AWS could not be called: ConnectTimeoutError: Connect timeout on endpoint URL: "http://h/"',
+        ),
+    ],
+)
+def test_translate(error: Exception, message: str) -> None:
+    """Whatever the SDK raises becomes a CloudError with all that AWS said, not to be repeated."""
+    translated = errors.translate(error)
+    assert type(translated) is CloudError
+    assert translated.message == message
+    assert translated.ok_to_retry is False
+
+
+@pytest.mark.parametrize(
+    "error", [NoCredentialsError(), PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY")]
+)
+def test_translate_missing_credentials(error: Exception) -> None:
+    """Missing credentials say where they are looked for."""
+    translated = errors.translate(error)
+    assert type(translated) is CloudError
+    assert translated.message.startswith(
+        "No AWS credentials found: credentials_source env_or_profile looks in the environment "
+        "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. "
+        f"{type(error).__name__}: "
+    )
+
+
+def test_translate_unreadable_answer() -> None:
+    """An answer that can't be read is not quoted: it may hold secrets."""
+    translated = errors.translate(ResponseParserError("hunter2"))
+    assert type(translated) is CloudError
+    assert translated.message == (
+        "AWS could not be called: its answer can't be read. Is there a proxy in between?"
+    )
+
+
+@pytest.mark.parametrize(("bundle", "where"), [("/ca.pem", " with BOSH_CA_CERT_FILE '/ca.pem'"), ("", "")])
+def test_translate_untrusted(monkeypatch: pytest.MonkeyPatch, bundle: str, where: str) -> None:
+    """A certificate that is not trusted names the bundle that was used, if there was one."""
+    monkeypatch.setenv("BOSH_CA_CERT_FILE", bundle)
+    translated = errors.translate(SSLError(endpoint_url="https://h/", error=OSError("unknown authority")))
+    assert type(translated) is CloudError
+    assert translated.message.startswith(f"AWS could not be called{where}: SSLError: ")
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), OSError("x"), CloudError("x")])
+def test_translate_others(error: Exception) -> None:
+    """What is not the SDK's is not translated."""
+    assert errors.translate(error) is None

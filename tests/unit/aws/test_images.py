@@ -1,0 +1,172 @@
+"""AMIs and the snapshots behind them, through the orders of states that EC2 shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import images
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Image
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Ec2
+
+AMI = "ami-0123456789abcdef0"
+IDS = {"ImageIds": [AMI], "IncludeDeprecated": True}
+GONE = "InvalidAMIID.NotFound"
+IN_USE = "InvalidSnapshot.InUse"
+
+
+def entry(state: str = "available", *snapshot_ids: str, **more: Any) -> dict[str, Any]:
+    """Describe the AMI."""
+    devices = [
+        {"DeviceName": f"/dev/sd{letter}", "Ebs": {"SnapshotId": snapshot_id}}
+        for letter, snapshot_id in zip("abc", snapshot_ids, strict=False)
+    ]
+    return {"ImageId": AMI, "State": state, "BlockDeviceMappings": devices, **more}
+
+
+def lay(ec2: Ec2, *looks: dict[str, Any] | str) -> None:
+    """Lay out one look at the AMI after the other; a code: EC2 refuses with it."""
+    for look in looks:
+        if isinstance(look, str):
+            ec2.refuses("describe_images", look, **IDS)
+        else:
+            ec2.answers("describe_images", {"Images": [look] if look else []}, **IDS)
+
+
+def test_find(ec2: Ec2) -> None:
+    """An AMI is read with the names of all its devices and the snapshots of those that have one."""
+    look = entry(RootDeviceName="/dev/sda1", VirtualizationType="paravirtual")
+    look["BlockDeviceMappings"] = [
+        {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": "snap-1"}},
+        {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"},
+        {"DeviceName": "/dev/sdc", "Ebs": {"VolumeSize": 1}},
+        {"DeviceName": "/dev/sdd", "Ebs": {"SnapshotId": "snap-2"}},
+    ]
+    lay(ec2, look, entry())
+    names = ["/dev/sda1", "/dev/sdb", "/dev/sdc", "/dev/sdd"]
+    assert images.find(ec2.client, AMI) == Image(AMI, "/dev/sda1", "paravirtual", names, ["snap-1", "snap-2"])
+    assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", [], [])
+
+
+@pytest.mark.parametrize("look", [{}, GONE, "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"])
+def test_find_none(ec2: Ec2, look: dict[str, Any] | str) -> None:
+    """An AMI that EC2 does not know is none, in each of the ways it says so."""
+    lay(ec2, look)
+    assert images.find(ec2.client, AMI) is None
+
+
+def test_find_refused(ec2: Ec2) -> None:
+    """Any other refusal goes on as it is."""
+    lay(ec2, "UnauthorizedOperation")
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        images.find(ec2.client, AMI)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"), [(["ami-3", "ami-2"], "ami-2"), (["ami-3"], "ami-3"), ([], None)]
+)
+def test_find_first(ec2: Ec2, found: list[str], expected: str | None) -> None:
+    """All ids are asked for in one filter; the first that exists, in the order given, is it."""
+    filters = [{"Name": "image-id", "Values": ["ami-1", "ami-2", "ami-3"]}]
+    answer = {"Images": [{"ImageId": ami_id} for ami_id in found]}
+    ec2.answers("describe_images", answer, Filters=filters, IncludeDeprecated=True)
+    assert images.find_first(ec2.client, ["ami-1", "ami-2", "ami-3"]) == expected
+
+
+@pytest.mark.parametrize(
+    "looks",
+    [[entry()], [entry("pending"), entry("transient"), entry()], [{}, GONE, entry("pending"), entry()]],
+)
+def test_wait_until_available(ec2: Ec2, clock: Clock, looks: list[dict[str, Any] | str]) -> None:
+    """A new AMI is waited for, also while EC2 does not know it yet."""
+    lay(ec2, *looks)
+    assert images.wait_until_available(ec2.client, AMI).ami_id == AMI
+    assert len(clock.pauses) == len(looks) - 1
+
+
+@pytest.mark.parametrize("state", ["failed", "error", "invalid"])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [({"StateReason": {"Code": "c", "Message": "no key"}}, "no key"), ({}, "no reason given")],
+)
+def test_image_that_fails(ec2: Ec2, clock: Clock, state: str, more: dict[str, Any], said: str) -> None:
+    """An AMI that EC2 could not make ends the wait at once, with EC2's reason."""
+    lay(ec2, entry("pending"), entry(state, **more))
+    with pytest.raises(CloudError) as caught:
+        images.wait_until_available(ec2.client, AMI)
+    assert caught.value.message == f"EC2 could not make AMI '{AMI}', it is {state}: {said}"
+    assert len(clock.pauses) == 1
+
+
+@pytest.mark.parametrize("last", [GONE, {}, entry("deregistered"), "InvalidAMIID.Unavailable"])
+def test_discard(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
+    """An AMI is deregistered, waited for until it is gone, and then each of its snapshots is deleted."""
+    lay(ec2, entry("available", "snap-1", "snap-2"))
+    ec2.answers("deregister_image", ImageId=AMI)
+    lay(ec2, entry(), last)
+    ec2.answers("delete_snapshot", SnapshotId="snap-1")
+    ec2.answers("delete_snapshot", SnapshotId="snap-2")
+    images.discard(ec2.client, AMI)
+    assert len(clock.pauses) == 1
+
+
+def test_discard_with_snapshots_in_use(ec2: Ec2, clock: Clock) -> None:
+    """A snapshot that EC2 still counts as the AMI's is tried again; one that is gone is fine."""
+    lay(ec2, entry("available", "snap-1", "snap-2"))
+    ec2.answers("deregister_image", ImageId=AMI)
+    lay(ec2, GONE)
+    ec2.refuses("delete_snapshot", IN_USE, SnapshotId="snap-1")
+    ec2.refuses("delete_snapshot", IN_USE, SnapshotId="snap-1")
+    ec2.answers("delete_snapshot", SnapshotId="snap-1")
+    ec2.refuses("delete_snapshot", "InvalidSnapshot.NotFound", SnapshotId="snap-2")
+    images.discard(ec2.client, AMI)
+    assert len(clock.pauses) == 2
+
+
+def test_discard_what_goes_meanwhile(ec2: Ec2) -> None:
+    """An AMI that somebody else deregisters meanwhile loses its snapshots all the same."""
+    lay(ec2, entry("available", "snap-1"))
+    ec2.refuses("deregister_image", "InvalidAMIID.Unavailable", ImageId=AMI)
+    lay(ec2, GONE)
+    ec2.answers("delete_snapshot", SnapshotId="snap-1")
+    images.discard(ec2.client, AMI)
+
+
+def test_discard_what_is_gone(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """An AMI that is gone already is logged and is no error."""
+    lay(ec2, GONE)
+    images.discard(ec2.client, AMI)
+    assert [record.getMessage() for record in program_log.records] == [f"AMI '{AMI}' is gone already"]
+
+
+@pytest.mark.parametrize("operation", ["deregister_image", "delete_snapshot"])
+def test_discard_refused(ec2: Ec2, operation: str) -> None:
+    """A refusal goes on as it is: the deletion is not certain."""
+    lay(ec2, entry("available", "snap-1"))
+    if operation == "delete_snapshot":
+        ec2.answers("deregister_image", ImageId=AMI)
+        lay(ec2, GONE)
+        ec2.refuses(operation, "UnauthorizedOperation", SnapshotId="snap-1")
+    else:
+        ec2.refuses(operation, "UnauthorizedOperation", ImageId=AMI)
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        images.discard(ec2.client, AMI)
+
+
+def test_discard_copy(ec2: Ec2) -> None:
+    """A copy that was not finished loses the snapshots too that EC2 does not show with it yet."""
+    filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
+    first = {"Snapshots": [{"SnapshotId": "snap-1"}], "NextToken": "t"}
+    ec2.answers("describe_snapshots", first, OwnerIds=["self"], Filters=filters)
+    second: dict[str, Any] = {"Snapshots": []}
+    ec2.answers("describe_snapshots", second, OwnerIds=["self"], Filters=filters, NextToken="t")
+    lay(ec2, entry("pending"))
+    ec2.answers("deregister_image", ImageId=AMI)
+    lay(ec2, GONE)
+    ec2.answers("delete_snapshot", SnapshotId="snap-1")
+    images.discard_copy(ec2.client, AMI)

@@ -1,0 +1,241 @@
+"""EBS volumes, through the orders of states and refusals that EC2 shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import volumes
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
+from bosh_aws_cpi.model import Volume
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.conftest import Clock, Ec2
+
+DISK = "vol-0123456789abcdef0"
+OTHER = "vol-0fedcba9876543210"
+VM = "i-0123456789abcdef0"
+OTHER_VM = "i-0fedcba9876543210"
+NOT_FOUND = "InvalidVolume.NotFound"
+EXPECTED = "Value (x) for parameter volume is invalid. Expected: 'vol-...'."
+
+
+def entry(state: str = "available", disk_cid: str = DISK, *attached: tuple[str, str]) -> dict[str, Any]:
+    """Describe a volume with its attachments: instance and state of each."""
+    attachments = [{"InstanceId": vm, "State": how, "Device": "/dev/sdf"} for vm, how in attached]
+    return {"VolumeId": disk_cid, "State": state, "AvailabilityZone": "z", "Attachments": attachments}
+
+
+def lay(ec2: Ec2, *looks: dict[str, Any] | None) -> None:
+    """Lay out one look at the volume after the other; none: EC2 does not know it."""
+    for look in looks:
+        if look is None:
+            ec2.refuses("describe_volumes", NOT_FOUND, VolumeIds=[DISK])
+        else:
+            ec2.answers("describe_volumes", {"Volumes": [look]}, VolumeIds=[DISK])
+
+
+def attached(*states: str, vm_cid: str = VM) -> list[dict[str, Any]]:
+    """Describe a volume in one state of attachment after the other."""
+    return [entry("in-use", DISK, (vm_cid, state)) for state in states]
+
+
+def test_find(ec2: Ec2) -> None:
+    """A volume is read with its attachments; one that has ended is none."""
+    lay(ec2, entry("in-use", DISK, (VM, "attached"), (OTHER_VM, "detached")))
+    attachments = {VM: ("attached", "/dev/sdf")}
+    assert volumes.find(ec2.client, DISK) == Volume(DISK, "in-use", "z", attachments)
+
+
+def test_find_all(ec2: Ec2) -> None:
+    """Volumes come in the order asked for, each asked for once."""
+    answer = {"Volumes": [entry("available", DISK), entry("in-use", OTHER)]}
+    ec2.answers("describe_volumes", answer, VolumeIds=[DISK, OTHER])
+    found = volumes.find_all(ec2.client, [OTHER, DISK, OTHER])
+    assert [volume.disk_cid for volume in found] == [OTHER, DISK, OTHER]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (NOT_FOUND, f"The volume '{OTHER}' does not exist."),
+        ("InvalidParameterValue", f"Value ({OTHER}) for parameter volumes is invalid. Expected: 'vol-...'."),
+        ("InvalidVolumeID.Malformed", f"'{OTHER}'"),
+    ],
+)
+def test_find_all_names_the_missing_one(ec2: Ec2, code: str, message: str) -> None:
+    """The disk that EC2 does not know is named, not another one."""
+    ec2.refuses("describe_volumes", code, message, VolumeIds=[DISK, OTHER])
+    with pytest.raises(DiskNotFound, match=f"Disk '{OTHER}' not found"):
+        volumes.find_all(ec2.client, [DISK, OTHER])
+
+
+def test_find_all_without_one(ec2: Ec2) -> None:
+    """A disk that is missing from the answer is not found either."""
+    ec2.answers("describe_volumes", {"Volumes": [entry()]}, VolumeIds=[DISK, OTHER])
+    with pytest.raises(DiskNotFound, match=OTHER):
+        volumes.find_all(ec2.client, [DISK, OTHER])
+
+
+@pytest.mark.parametrize(
+    "states", [["available"], ["creating", "available"], [None, "creating", "available"]]
+)
+def test_wait_until_available(ec2: Ec2, clock: Clock, states: list[str | None]) -> None:
+    """A new volume is waited for, also while EC2 does not know it yet."""
+    lay(ec2, *(entry(state) if state else None for state in states))
+    volumes.wait_until_available(ec2.client, DISK)
+    assert len(clock.pauses) == len(states) - 1
+
+
+def test_volume_in_error(ec2: Ec2, clock: Clock) -> None:
+    """A volume that EBS could not make ends the wait at once, with what to check."""
+    lay(ec2, entry("creating"), entry("error"))
+    with pytest.raises(CloudError) as caught:
+        volumes.wait_until_available(ec2.client, DISK)
+    assert caught.value.message.startswith(f"EBS could not make volume '{DISK}': it is in state error.")
+    assert "KMS key" in caught.value.message
+    assert len(clock.pauses) == 1
+
+
+@pytest.mark.parametrize("in_use", [0, 1, 5])
+def test_delete(ec2: Ec2, clock: Clock, in_use: int) -> None:
+    """A volume that EBS still holds for a deleted VM is tried again until it goes."""
+    for _ in range(in_use):
+        ec2.refuses("delete_volume", "VolumeInUse", VolumeId=DISK)
+    ec2.answers("delete_volume", VolumeId=DISK)
+    volumes.delete(ec2.client, DISK)
+    assert len(clock.pauses) == in_use
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [(NOT_FOUND, ""), ("InvalidParameterValue", EXPECTED), ("InvalidVolumeID.Malformed", "")],
+)
+def test_unknown_volume(ec2: Ec2, code: str, message: str) -> None:
+    """A volume that EC2 does not know, or whose id is malformed, is not found, whatever is done to it."""
+    ec2.refuses("delete_volume", code, message, VolumeId=DISK)
+    ec2.refuses("attach_volume", code, message, VolumeId=DISK, InstanceId=VM, Device="/dev/sdf")
+    ec2.refuses("detach_volume", code, message, VolumeId=DISK, InstanceId=VM)
+    calls: list[Callable[[], None]] = [
+        lambda: volumes.delete(ec2.client, DISK),
+        lambda: volumes.attach(ec2.client, DISK, VM, "/dev/sdf"),
+        lambda: volumes.detach(ec2.client, DISK, VM),
+    ]
+    for call in calls:
+        with pytest.raises(DiskNotFound, match=f"Disk '{DISK}' not found"):
+            call()
+
+
+def test_volume_that_stays_in_use(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After ten minutes in use the deletion fails with what EC2 says."""
+    calls = []
+
+    def refuse(**arguments: Any) -> None:
+        calls.append(arguments)
+        raise ClientError({"Error": {"Code": "VolumeInUse", "Message": "held"}}, "DeleteVolume")
+
+    monkeypatch.setattr(ec2.client, "delete_volume", refuse)
+    with pytest.raises(ClientError, match="VolumeInUse"):
+        volumes.delete(ec2.client, DISK)
+    assert 600 <= clock.now <= 616
+    assert len(calls) == len(clock.pauses) + 1
+
+
+@pytest.mark.parametrize("looks", [[None], [entry("deleting"), None], [entry("in-use"), entry("deleted")]])
+def test_discard(ec2: Ec2, clock: Clock, looks: list[dict[str, Any] | None]) -> None:
+    """A volume that must not be is deleted and waited for until it is gone."""
+    ec2.answers("delete_volume", VolumeId=DISK)
+    lay(ec2, *looks)
+    volumes.discard(ec2.client, DISK)
+    assert len(clock.pauses) == len(looks) - 1
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        [],
+        ["IncorrectState", "IncorrectState"],
+        ["VolumeInUse"],
+        ["VolumeInUse", "IncorrectState", "VolumeInUse", "IncorrectState"],
+    ],
+)
+def test_attach(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
+    """An attachment is tried again while the VM is not ready or another VM still holds the disk."""
+    arguments = {"VolumeId": DISK, "InstanceId": VM, "Device": "/dev/sdf"}
+    for code in codes:
+        ec2.refuses("attach_volume", code, **arguments)
+    ec2.answers("attach_volume", **arguments)
+    volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
+    assert len(clock.pauses) == len(codes)
+
+
+def test_unknown_instance(ec2: Ec2) -> None:
+    """An instance that EC2 does not know is not found, when attaching and when detaching."""
+    pair = {"VolumeId": DISK, "InstanceId": VM}
+    ec2.refuses("attach_volume", "InvalidInstanceID.NotFound", **pair, Device="/dev/sdf")
+    ec2.refuses("detach_volume", "InvalidInstanceID.Malformed", **pair)
+    with pytest.raises(VMNotFound, match=VM):
+        volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
+    with pytest.raises(VMNotFound, match=VM):
+        volumes.detach(ec2.client, DISK, VM)
+
+
+def test_wait_until_attached(ec2: Ec2, clock: Clock) -> None:
+    """The wait ends when the disk is attached to that VM; another VM's attachment doesn't count."""
+    lay(ec2, entry(), *attached("attached", vm_cid=OTHER_VM), *attached("attaching", "busy", "attached"))
+    volumes.wait_until_attached(ec2.client, DISK, VM)
+    assert len(clock.pauses) == 4
+
+
+def test_wait_for_what_went_away(ec2: Ec2) -> None:
+    """A disk that goes away meanwhile can't be attached any more."""
+    lay(ec2, *attached("attaching"), None)
+    with pytest.raises(DiskNotFound):
+        volumes.wait_until_attached(ec2.client, DISK, VM)
+
+
+@pytest.mark.parametrize(
+    "last", [entry(), None, *attached("attached", vm_cid=OTHER_VM), *attached("detached")]
+)
+def test_wait_until_detached(ec2: Ec2, clock: Clock, last: dict[str, Any] | None) -> None:
+    """The wait ends when the VM does not hold the disk any more, also when the disk is gone."""
+    lay(ec2, *attached("attached", "detaching", "busy"), last)
+    volumes.wait_until_detached(ec2.client, DISK, VM)
+    assert len(clock.pauses) == 3
+
+
+@pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound"])
+def test_detach_what_is_not_attached(ec2: Ec2, code: str) -> None:
+    """A disk that is not attached to that VM is said to be so; the Director may repeat that."""
+    ec2.refuses("detach_volume", code, VolumeId=DISK, InstanceId=VM)
+    with pytest.raises(DiskNotAttached) as caught:
+        volumes.detach(ec2.client, DISK, VM)
+    assert caught.value.message == f"Disk `{DISK}' is not attached to instance `{VM}'"
+    assert caught.value.ok_to_retry is True
+
+
+@pytest.mark.parametrize(
+    ("wait", "what", "looks"),
+    [
+        (volumes.wait_until_available, "be available; last seen: creating", entry("creating")),
+        (volumes.wait_until_deleted, "be deleted; last seen: deleting", entry("deleting")),
+    ],
+)
+def test_time_out(
+    ec2: Ec2,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    wait: Callable[[Any, str], None],
+    what: str,
+    looks: dict[str, Any],
+) -> None:
+    """A state that never comes is an error after ten minutes, with the state that was seen last."""
+    monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": [looks]})
+    with pytest.raises(CloudError) as caught:
+        wait(ec2.client, DISK)
+    assert caught.value.message == f"Timed out after 600 seconds waiting for volume '{DISK}' to {what}"
+    assert clock.now >= 600

@@ -1,0 +1,166 @@
+"""Private addresses that somebody else still holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import NicPlan
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Ec2
+
+VM = "i-1"
+IPV4, IPV6 = "10.0.0.5", "2600::5"
+PLAN = NicPlan("g", ["a"], "subnet-1", "manual", IPV4)
+BOTH = NicPlan("g", ["a", "b"], "subnet-1", "manual", IPV4, IPV6)
+IN_USE = ClientError(
+    {"Error": {"Code": "InvalidIPAddress.InUse", "Message": "taken"}, "ResponseMetadata": {"RequestId": "r"}},  # type: ignore[typeddict-item]
+    "RunInstances",
+)
+SAID = "RunInstances failed with InvalidIPAddress.InUse: taken (request id r)"
+
+
+class Maker:
+    """Refuses a number of times, then makes something."""
+
+    def __init__(self, refusals: int, error: Exception = IN_USE) -> None:
+        """Refuse with this error."""
+        self.left = refusals
+        self._error = error
+
+    def __call__(self) -> str:
+        """Make it, or refuse."""
+        self.left -= 1
+        if self.left >= 0:
+            raise self._error
+        return "made"
+
+
+def lay_holder(ec2: Ec2, vm_cid: str | None, address: str = IPV4, *, there: bool = True) -> None:
+    """Lay out the question who holds the address."""
+    name = "ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"
+    attachment = {"Attachment": {"InstanceId": vm_cid}} if vm_cid else {}
+    entry = {"NetworkInterfaceId": "eni-1", "Status": "in-use" if vm_cid else "available", **attachment}
+    filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}, {"Name": name, "Values": [address]}]
+    answer = {"NetworkInterfaces": [entry] if there else []}
+    ec2.answers("describe_network_interfaces", answer, Filters=filters)
+
+
+def lay_instance(ec2: Ec2, state: str | None) -> None:
+    """Lay out the question for the holder's instance; none: EC2 does not know it."""
+    if state is None:
+        ec2.refuses("describe_instances", "InvalidInstanceID.NotFound", InstanceIds=[VM])
+    else:
+        instance = {"InstanceId": VM, "State": {"Name": state}, "InstanceType": "t"}
+        ec2.answers("describe_instances", {"Reservations": [{"Instances": [instance]}]}, InstanceIds=[VM])
+
+
+def test_free(ec2: Ec2, clock: Clock) -> None:
+    """A free address is taken at once, and nobody is asked for it."""
+    assert claiming(ec2.client, PLAN, Maker(0)) == "made"
+    assert clock.pauses == []
+
+
+@pytest.mark.parametrize("states", [["shutting-down"], ["shutting-down", "terminated"], [None]])
+def test_departing_holder(
+    ec2: Ec2, clock: Clock, program_log: pytest.LogCaptureFixture, states: list[str | None]
+) -> None:
+    """An instance that is ending, or has ended, is waited for; the log says whose address it is."""
+    for state in states:
+        lay_holder(ec2, VM)
+        lay_instance(ec2, state)
+    assert claiming(ec2.client, PLAN, Maker(len(states))) == "made"
+    assert len(clock.pauses) == len(states)
+    infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
+    assert infos == [f"Address {IPV4} is still held by 'eni-1', which is going away"] * len(states)
+
+
+@pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])
+def test_staying_holder(ec2: Ec2, clock: Clock, state: str) -> None:
+    """An instance that stays ends the claim at once, with who it is."""
+    lay_holder(ec2, VM)
+    lay_instance(ec2, state)
+    with pytest.raises(AddressTaken) as caught:
+        claiming(ec2.client, PLAN, Maker(1))
+    assert caught.value.message == (
+        f"{SAID}: {IPV4} is held by network interface 'eni-1' (in-use) of instance '{VM}'"
+    )
+    assert caught.value.wire_type == "Bosh::Clouds::CloudError"
+    assert clock.pauses == []
+
+
+def test_holder_without_an_instance(ec2: Ec2) -> None:
+    """An interface that no instance uses doesn't go by itself."""
+    lay_holder(ec2, None)
+    with pytest.raises(AddressTaken) as caught:
+        claiming(ec2.client, PLAN, Maker(1))
+    assert caught.value.message == (
+        f"{SAID}: {IPV4} is held by network interface 'eni-1' (available) which no instance uses"
+    )
+
+
+def test_holder_that_went(ec2: Ec2, clock: Clock) -> None:
+    """An address that nobody holds any more is tried again."""
+    lay_holder(ec2, None, there=False)
+    assert claiming(ec2.client, PLAN, Maker(1)) == "made"
+    assert len(clock.pauses) == 1
+
+
+def test_both_addresses(ec2: Ec2) -> None:
+    """Of two addresses each holder is looked at."""
+    lay_holder(ec2, VM)
+    lay_instance(ec2, "shutting-down")
+    lay_holder(ec2, None, IPV6)
+    with pytest.raises(AddressTaken, match=f"{IPV6} is held by network interface 'eni-1'"):
+        claiming(ec2.client, BOTH, Maker(1))
+
+
+@pytest.mark.parametrize(
+    ("plan", "what"),
+    [
+        (PLAN, IPV4),
+        (BOTH, f"{IPV4} and {IPV6}"),
+        (NicPlan("g", ["a"], "subnet-1", "dynamic"), "an address"),
+    ],
+)
+def test_time_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, plan: NicPlan, what: str) -> None:
+    """After ten minutes the claim ends with what EC2 said last."""
+    monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.holder", lambda *_: None)
+    with pytest.raises(AddressTaken) as caught:
+        claiming(ec2.client, plan, Maker(10_000))
+    assert caught.value.message == (
+        f"Timed out after 600 seconds waiting for {what} in subnet 'subnet-1' to be released; "
+        f"last seen: {SAID}"
+    )
+    assert clock.now >= 600
+
+
+@pytest.mark.parametrize(
+    "error", [CloudError("no"), ValueError("no")], ids=lambda error: type(error).__name__
+)
+def test_other_errors(ec2: Ec2, clock: Clock, error: Exception) -> None:
+    """Any other error goes on as it is."""
+    with pytest.raises(type(error)) as caught:
+        claiming(ec2.client, PLAN, Maker(1, error))
+    assert caught.value is error
+    assert clock.pauses == []
+
+
+@pytest.mark.parametrize(
+    ("code", "pauses"), [("InvalidSubnetID.NotFound", None), ("RequestLimitExceeded", 1)]
+)
+def test_other_refusals(ec2: Ec2, clock: Clock, code: str, pauses: int | None) -> None:
+    """So does any other refusal, but for throttling, which is tried again."""
+    answer: Any = {"Error": {"Code": code, "Message": "no"}}
+    maker = Maker(1, ClientError(answer, "CreateNetworkInterface"))
+    if pauses:
+        assert claiming(ec2.client, PLAN, maker) == "made"
+    else:
+        with pytest.raises(ClientError, match=code):
+            claiming(ec2.client, PLAN, maker)
+    assert len(clock.pauses) == (pauses or 0)

@@ -1,0 +1,184 @@
+"""Nothing orphaned: what was made is removed again unless the whole succeeds."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.interrupts import Interrupted
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+
+class Maker:
+    """Makes things and removes them, and notes both.
+
+    Attributes:
+        notes: What was done, in its order.
+    """
+
+    def __init__(self, undo: Undo) -> None:
+        """Make things under this undo."""
+        self.notes: list[str] = []
+        self._undo = undo
+
+    def make(self, name: str, failing: BaseException | None = None) -> str:
+        """Make a thing; its removal fails with the error given."""
+
+        def make() -> str:
+            self.notes.append(f"make {name}")
+            return name
+
+        return self._undo.make(make, lambda made: self._remove(made, failing))
+
+    def _remove(self, name: str, failing: BaseException | None) -> None:
+        self.notes.append(f"remove {name}")
+        if failing is not None:
+            raise failing
+
+
+def test_success() -> None:
+    """When all goes well the body's result is returned and nothing is removed."""
+    makers: list[Maker] = []
+
+    def body(undo: Undo) -> str:
+        makers.append(Maker(undo))
+        makers[0].make("a")
+        return makers[0].make("b")
+
+    assert undoing(body) == "b"
+    assert makers[0].notes == ["make a", "make b"]
+
+
+def test_failure(program_log: pytest.LogCaptureFixture) -> None:
+    """An error removes everything, last made first, and goes on as it is; the log says why."""
+    error = LookupError("said")
+    makers: list[Maker] = []
+
+    def body(undo: Undo) -> None:
+        makers.append(Maker(undo))
+        makers[0].make("a")
+        makers[0].make("b")
+        raise error
+
+    with pytest.raises(LookupError) as caught:
+        undoing(body)
+    assert caught.value is error
+    assert makers[0].notes == ["make a", "make b", "remove b", "remove a"]
+    (record,) = program_log.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == "Removing what was made, after LookupError: said"
+
+
+def test_nothing_made(program_log: pytest.LogCaptureFixture) -> None:
+    """A step that made nothing has nothing to remove, and nothing is said of it."""
+
+    def make() -> str:
+        raise LookupError
+
+    def remove(made: str) -> None:
+        pytest.fail(f"{made} was never made")
+
+    with pytest.raises(LookupError):
+        undoing(lambda undo: undo.make(make, remove))
+    assert program_log.records == []
+
+
+def test_removal_that_fails(program_log: pytest.LogCaptureFixture) -> None:
+    """A removal that fails is logged with what it leaves; the others run, the first error goes on."""
+    first = LookupError("first")
+    makers: list[Maker] = []
+
+    def body(undo: Undo) -> None:
+        makers.append(Maker(undo))
+        makers[0].make("a", ValueError("worse"))
+        makers[0].make("b")
+        makers[0].make("c", OSError("bad"))
+        raise first
+
+    with pytest.raises(LookupError) as caught:
+        undoing(body)
+    assert caught.value is first
+    assert makers[0].notes[3:] == ["remove c", "remove b", "remove a"]
+    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    assert errors == [
+        "Perhaps left behind, removing it failed: c: OSError: bad",
+        "Perhaps left behind, removing it failed: a: ValueError: worse",
+    ]
+
+
+def test_signal_between_steps() -> None:
+    """A signal between two steps removes what the first one made."""
+    makers: list[Maker] = []
+
+    def body(undo: Undo) -> None:
+        makers.append(Maker(undo))
+        makers[0].make("a")
+        signal.raise_signal(signal.SIGTERM)
+        makers[0].make("b")
+
+    with pytest.raises(Interrupted):
+        undoing(body)
+    assert makers[0].notes == ["make a", "remove a"]
+
+
+def test_signal_within_a_step() -> None:
+    """A signal while something is being made waits until its removal is armed."""
+    removed: list[str] = []
+
+    def make() -> str:
+        signal.raise_signal(signal.SIGTERM)
+        return "a"
+
+    with pytest.raises(Interrupted):
+        undoing(lambda undo: undo.make(make, removed.append))
+    assert removed == ["a"]
+
+
+def test_signal_during_the_undo() -> None:
+    """A signal while things are being removed interrupts no removal."""
+    removed: list[str] = []
+
+    def remove(made: str) -> None:
+        signal.raise_signal(signal.SIGTERM)
+        removed.append(made)
+
+    def body(undo: Undo) -> None:
+        undo.make(lambda: "a", remove)
+        undo.make(lambda: "b", remove)
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        undoing(body)
+    interrupts.check()
+    assert removed == ["b", "a"]
+
+
+def test_signal_after_success() -> None:
+    """Once everything is made a signal ends the call no more: the result stands."""
+    removed: list[str] = []
+    undoing(lambda undo: undo.make(lambda: "a", removed.append))
+    signal.raise_signal(signal.SIGTERM)
+    interrupts.check()
+    assert removed == []
+
+
+def test_signal_while_a_step_fails() -> None:
+    """The error of a step that fails goes first, and the undo runs to its end."""
+    removed: list[str] = []
+
+    def make() -> str:
+        signal.raise_signal(signal.SIGTERM)
+        raise LookupError
+
+    def body(undo: Undo) -> None:
+        undo.make(lambda: "a", removed.append)
+        undo.make(make, removed.append)
+
+    with pytest.raises(LookupError):
+        undoing(body)
+    interrupts.check()
+    assert removed == ["a"]

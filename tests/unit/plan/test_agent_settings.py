@@ -1,0 +1,187 @@
+"""What the agent on the VM boots from."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import BlockDevices
+from bosh_aws_cpi.plan import agent_settings
+from bosh_aws_cpi.plan.agent_settings import VmFacts
+
+MANUAL = {
+    "type": "manual",
+    "ip": "10.0.0.5",
+    "netmask": "255.255.255.0",
+    "gateway": "10.0.0.1",
+    "dns": ["10.0.0.2"],
+    "default": ["dns", "gateway"],
+    "cloud_properties": {"subnet": "subnet-1"},
+}
+DYNAMIC = {"type": "dynamic", "dns": ["8.8.8.8"], "cloud_properties": {"subnet": "subnet-1"}}
+VIP = {"type": "vip", "ip": "52.1.2.3", "dns": ["9.9.9.9"]}
+NETWORKS: dict[str, Any] = {"v": VIP, "d": DYNAMIC, "a": MANUAL}
+MACS = {"a": "02:00:00:00:00:01"}
+SETTLED: dict[str, Any] = {
+    "v": {**VIP, "use_dhcp": True},
+    "d": {**DYNAMIC, "use_dhcp": True},
+    "a": {**MANUAL, "use_dhcp": True, "mac": "02:00:00:00:00:01"},
+}
+ENVIRONMENT = {"bosh": {"password": "p", "tags": {"a": 1}}}
+AGENT = {"mbus": "nats://m", "ntp": ["n"]}
+ENDPOINT = "http://user:password@10.0.0.6:25777"
+MINIMAL: dict[str, Any] = {"dns": {"nameserver": ["10.0.0.2"]}, "networks": SETTLED}
+
+
+def facts(**given: Any) -> VmFacts:
+    """Describe a VM, as it mostly is but for what is given."""
+    whole: dict[str, Any] = {
+        "agent_id": "agent-1",
+        "networks": NETWORKS,
+        "environment": ENVIRONMENT,
+        "agent": AGENT,
+        "registry_endpoint": None,
+        "root_device_name": "/dev/sda1",
+        "devices": BlockDevices([], "/dev/sdb"),
+        **given,
+    }
+    return VmFacts(**whole)
+
+
+def full(**given: Any) -> dict[str, Any]:
+    """Write down the full settings, name apart, as they mostly are but for what is given."""
+    return {
+        "agent_id": "agent-1",
+        "networks": SETTLED,
+        "disks": {"system": "/dev/sda1", "persistent": {}, "ephemeral": "/dev/sdb"},
+        "env": ENVIRONMENT,
+        "mbus": "nats://m",
+        "ntp": ["n"],
+        **given,
+    }
+
+
+def unnamed(settings: dict[str, Any]) -> dict[str, Any]:
+    """Take the VM's name off; it must be "vm-" and a UUID of version 5."""
+    name = settings["vm"].pop("name")
+    assert name.startswith("vm-")
+    assert uuid.UUID(name.removeprefix("vm-")).version == 5
+    assert settings.pop("vm") == {}
+    return settings
+
+
+def test_full_settings() -> None:
+    """A registry document holds the whole settings, without dns and registry."""
+    assert unnamed(agent_settings.full(facts(registry_endpoint=ENDPOINT), MACS)) == full()
+
+
+def test_full_settings_of_little() -> None:
+    """No environment is no key, no ephemeral device is no key; without MACs the networks have none."""
+    given = facts(
+        environment=None, agent={}, networks={"a": {"ip": "10.0.0.5"}}, devices=BlockDevices([], None)
+    )
+    assert unnamed(agent_settings.full(given, {})) == {
+        "agent_id": "agent-1",
+        "networks": {"a": {"ip": "10.0.0.5", "use_dhcp": True}},
+        "disks": {"system": "/dev/sda1", "persistent": {}},
+    }
+
+
+def test_empty_environment() -> None:
+    """An empty environment is there all the same."""
+    assert agent_settings.full(facts(environment={}), {})["env"] == {}
+
+
+def test_agent_section_wins() -> None:
+    """Every key of the agent section is taken over, also over the settings' own."""
+    section = {"agent_id": "other", "env": {}, "disks": 1, "blobstore": {"provider": "dav"}}
+    assert unnamed(agent_settings.full(facts(agent=section), MACS)) == {
+        "agent_id": "other",
+        "networks": SETTLED,
+        "disks": 1,
+        "env": {},
+        "blobstore": {"provider": "dav"},
+    }
+
+
+def test_name_of_the_vm() -> None:
+    """The same agent gets the same name, another one another: a repeated call builds the same request."""
+    first, again, other = (
+        agent_settings.full(facts(agent_id=agent_id), {})["vm"]["name"]
+        for agent_id in ("agent-1", "agent-1", "agent-2")
+    )
+    assert first == again
+    assert first != other
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "registry"), [(None, {}), (ENDPOINT, {"registry": {"endpoint": ENDPOINT}})]
+)
+def test_minimal_settings(endpoint: str | None, registry: dict[str, Any]) -> None:
+    """The minimal settings are dns, networks and, when one is configured, the registry's endpoint."""
+    given = facts(registry_endpoint=endpoint)
+    assert agent_settings.minimal(given, MACS) == {**MINIMAL, **registry}
+    text = agent_settings.user_data(given, MACS, is_registry_used=True)
+    assert json.loads(text) == {**MINIMAL, **registry}
+
+
+@pytest.mark.parametrize(
+    ("networks", "dns"),
+    [
+        ({"v": VIP, "d": DYNAMIC}, None),
+        ({"a": {"ip": "10.0.0.5"}}, None),
+        ({"a": {"dns": []}, "b": {"dns": None}, "c": {"dns": ["1.1.1.1"]}}, {"nameserver": ["1.1.1.1"]}),
+        ({"a": {"type": None, "dns": ["1.1.1.1"]}, "b": MANUAL}, {"nameserver": ["1.1.1.1"]}),
+        ({"d": DYNAMIC, "a": MANUAL}, {"nameserver": ["10.0.0.2"]}),
+    ],
+)
+def test_dns(networks: dict[str, Any], dns: dict[str, Any] | None) -> None:
+    """The servers are those of the first manual network that has any; else null."""
+    assert agent_settings.minimal(facts(networks=networks), {})["dns"] == dns
+
+
+@pytest.mark.parametrize("endpoint", [None, ENDPOINT])
+def test_user_data(endpoint: str | None) -> None:
+    """Without a registry user_data holds everything, and dns, networks and registry are the real ones."""
+    section = {"mbus": "nats://m", "dns": "x", "networks": "y", "registry": {"endpoint": "z"}}
+    text = agent_settings.user_data(
+        facts(agent=section, registry_endpoint=endpoint), MACS, is_registry_used=False
+    )
+    registry = {"registry": {"endpoint": endpoint}} if endpoint else {}
+    expected = {**full(), **MINIMAL, **registry}
+    del expected["ntp"]
+    assert unnamed(json.loads(text)) == expected
+
+
+@pytest.mark.parametrize("filler", ["x", "ü"], ids=["ASCII", "two bytes"])
+def test_size_limit(filler: str) -> None:
+    """EC2 takes 16384 bytes of user_data, and one more is refused with both numbers."""
+
+    def text(length: int, last: str) -> str:
+        environment = {"filler": filler * length + last}
+        return agent_settings.user_data(facts(environment=environment), MACS, is_registry_used=False)
+
+    count, odd = divmod(16384 - len(text(0, "").encode()), len(filler.encode()))
+    assert len(text(count, "x" * odd).encode()) == 16384
+    with pytest.raises(CloudError) as caught:
+        text(count, "x" * (odd + 1))
+    assert caught.value.message.startswith(
+        "The agent's settings are too large for EC2's user_data: 16385 bytes, the limit is 16384."
+    )
+    assert caught.value.ok_to_retry is False
+
+
+def test_given_networks_stay() -> None:
+    """The caller's networks are answered as they came: settings never write into them."""
+    networks = {"a": dict(MANUAL)}
+    agent_settings.full(facts(networks=networks), MACS)
+    assert networks == {"a": MANUAL}
+
+
+def test_placeholder() -> None:
+    """The placeholder is as long as a MAC, so that settings can be measured before there is one."""
+    assert len(agent_settings.MAC_PLACEHOLDER) == len(MACS["a"])

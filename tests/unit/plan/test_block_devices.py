@@ -1,0 +1,142 @@
+"""The block devices of a VM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.errors import NotSupported
+from bosh_aws_cpi.model import BlockDevices, Encryption, Image
+from bosh_aws_cpi.plan.block_devices import block_devices, root_device_name
+from bosh_aws_cpi.properties import VmProperties
+
+KEY = "arn:aws:kms:us-east-1:1:key/a"
+OTHER_KEY = "arn:aws:kms:us-east-1:1:key/b"
+PLAIN = Encryption()
+ENCRYPTED = Encryption(encrypted=True, kms_key_arn=KEY)
+
+
+def plan(
+    default: Encryption = PLAIN, instance_type: str = "m5.large", kind: str = "hvm", **given: Any
+) -> BlockDevices:
+    """Plan the devices of a VM with these disks."""
+    image = Image("ami-1", "/dev/xvda", kind, ["/dev/xvda", "/dev/sdb"], ["snap-1"])
+    properties = VmProperties.parse({"instance_type": instance_type, "availability_zone": "z", **given})
+    return block_devices(properties, image, default)
+
+
+def ephemeral(**ebs: Any) -> dict[str, Any]:
+    """Describe the ephemeral disk, as it is by default but for what is given."""
+    whole = {"VolumeSize": 10, "VolumeType": "gp3", "DeleteOnTermination": True, **ebs}
+    return {"DeviceName": "/dev/sdb", "Ebs": whole}
+
+
+def root(**ebs: Any) -> dict[str, Any]:
+    """Describe the root disk, as it is by default but for what is given."""
+    return {"DeviceName": "/dev/xvda", "Ebs": {"VolumeType": "gp3", "DeleteOnTermination": True, **ebs}}
+
+
+def test_default_devices() -> None:
+    """Without properties there is an ephemeral disk of 10 GiB and a root disk of the AMI's size, both gp3."""
+    assert plan() == BlockDevices([ephemeral(), root()], "/dev/sdb", [])
+
+
+@pytest.mark.parametrize(
+    ("disk", "default", "expected"),
+    [
+        ({"size": 1}, PLAIN, {"VolumeSize": 1}),
+        ({"size": 1024}, PLAIN, {"VolumeSize": 1}),
+        ({"size": 1025}, PLAIN, {"VolumeSize": 2}),
+        ({"size": 20480, "type": "gp2"}, PLAIN, {"VolumeSize": 20, "VolumeType": "gp2"}),
+        ({"type": "io2", "iops": 500}, PLAIN, {"VolumeType": "io2", "Iops": 500}),
+        ({"iops": 4000, "throughput": 250}, PLAIN, {"Iops": 4000, "Throughput": 250}),
+        ({"encrypted": True}, PLAIN, {"Encrypted": True}),
+        ({"encrypted": True, "kms_key_arn": KEY}, PLAIN, {"Encrypted": True, "KmsKeyId": KEY}),
+        ({"kms_key_arn": KEY}, PLAIN, {}),
+        ({}, ENCRYPTED, {"Encrypted": True, "KmsKeyId": KEY}),
+        ({"kms_key_arn": OTHER_KEY}, ENCRYPTED, {"Encrypted": True, "KmsKeyId": OTHER_KEY}),
+        ({"kms_key_arn": None}, ENCRYPTED, {"Encrypted": True}),
+        ({"encrypted": False}, ENCRYPTED, {}),
+        ({"encrypted": None}, ENCRYPTED, {}),
+        ({"size": None, "type": None}, PLAIN, {}),
+    ],
+)
+def test_ephemeral_disk(disk: dict[str, Any], default: Encryption, expected: dict[str, Any]) -> None:
+    """The ephemeral disk is as its properties say; sizes are rounded up, a key goes only with encryption."""
+    assert plan(default, ephemeral_disk=disk).mappings == [ephemeral(**expected), root()]
+
+
+@pytest.mark.parametrize(
+    ("disk", "expected", "left_out"),
+    [
+        ({"size": 30721}, {"VolumeSize": 31}, []),
+        ({"type": "io1", "iops": 500}, {"VolumeType": "io1", "Iops": 500}, []),
+        ({"type": "io2", "iops": 500}, {"VolumeType": "io2", "Iops": 500}, []),
+        ({"iops": 4000, "throughput": 250}, {"Iops": 4000, "Throughput": 250}, []),
+        (
+            {"type": "gp2", "iops": 500, "throughput": 250},
+            {"VolumeType": "gp2"},
+            [
+                "root_disk.iops, which EBS type gp2 does not take",
+                "root_disk.throughput, which EBS type gp2 does not take",
+            ],
+        ),
+        (
+            {"type": "io1", "iops": 500, "throughput": 250},
+            {"VolumeType": "io1", "Iops": 500},
+            ["root_disk.throughput, which EBS type io1 does not take"],
+        ),
+    ],
+)
+def test_root_disk(disk: dict[str, Any], expected: dict[str, Any], left_out: list[str]) -> None:
+    """The root disk is as its properties say; what its type does not take is left out and named."""
+    assert plan(root_disk=disk) == BlockDevices([ephemeral(), root(**expected)], "/dev/sdb", left_out)
+
+
+def test_root_disk_is_not_encrypted() -> None:
+    """The configured encryption is for the ephemeral disk alone: a root disk is encrypted by its AMI."""
+    assert plan(ENCRYPTED).mappings[1] == root()
+
+
+def test_ephemeral_data_on_the_root_disk() -> None:
+    """With use_root_disk there is no other device, and the agent is told of none."""
+    disk = {"use_root_disk": True, "size": 4096}
+    assert plan(ephemeral_disk=disk) == BlockDevices([root()], None, [])
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "disk", "size"),
+    [("i3.large", {}, 475), ("i3.large", {"size": 1024}, 1), ("c5d.large", {}, 10)],
+)
+def test_ephemeral_size_by_type(instance_type: str, disk: dict[str, Any], size: int) -> None:
+    """Without a size the ephemeral disk is as large as the instance store of the types known for it."""
+    mappings = plan(instance_type=instance_type, ephemeral_disk=disk).mappings
+    assert mappings[0] == ephemeral(VolumeSize=size)
+
+
+@pytest.mark.parametrize(
+    ("name", "devices", "expected"),
+    [
+        ("/dev/xvda", ["/dev/xvda", "/dev/sdb"], "/dev/xvda"),
+        ("/dev/sda1", ["/dev/sda1"], "/dev/sda1"),
+        ("/dev/sda1", ["/dev/sdb", "/dev/sda"], "/dev/sda"),
+        ("/dev/sda1", ["/dev/sda", "/dev/sda1"], "/dev/sda1"),
+        ("/dev/sda1", ["/dev/sdb"], "/dev/xvda"),
+        ("/dev/sda1", [""], "/dev/xvda"),
+        ("", ["/dev/sda"], "/dev/xvda"),
+        ("/dev/sda1", [], "/dev/xvda"),
+    ],
+)
+def test_root_device_name(name: str, devices: list[str], expected: str) -> None:
+    """The root is mapped under the AMI's own device, or the disk its partition is on, or /dev/xvda."""
+    assert root_device_name(name, devices) == expected
+
+
+def test_paravirtual_image() -> None:
+    """A paravirtual AMI is refused by name."""
+    with pytest.raises(NotSupported) as caught:
+        plan(kind="paravirtual")
+    assert caught.value.message == (
+        "Not supported yet by this CPI: virtualization type 'paravirtual' of AMI 'ami-1'. Nothing was created"
+    )

@@ -1,0 +1,246 @@
+"""From networks to network interfaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import NicPlan
+from bosh_aws_cpi.plan import nics
+from bosh_aws_cpi.properties import Network
+
+IPV6 = "2600:1f18:1::5"
+
+
+def manual(ip: str | None, subnet: str | None = "subnet-1", **more: Any) -> dict[str, Any]:
+    """Describe a manual network."""
+    return {"ip": ip, "cloud_properties": {"subnet": subnet}, **more}
+
+
+def dynamic(subnet: str | None = "subnet-1", **more: Any) -> dict[str, Any]:
+    """Describe a dynamic network."""
+    return {"type": "dynamic", "cloud_properties": {"subnet": subnet}, **more}
+
+
+VIP: dict[str, Any] = {"type": "vip", "ip": "52.1.2.3"}
+
+
+def read(networks: dict[str, dict[str, Any]]) -> dict[str, Network]:
+    """Read networks as create_vm does, vip ones too."""
+    return {name: Network.parse(name, values) for name, values in networks.items()}
+
+
+@pytest.mark.parametrize(
+    ("networks", "expected"),
+    [
+        pytest.param(
+            {"a": manual("10.0.0.5")},
+            [NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5")],
+            id="one manual network, named after itself",
+        ),
+        pytest.param(
+            {"a": manual("10.0.0.5", type="manual")},
+            [NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5")],
+            id="a type that is given",
+        ),
+        pytest.param(
+            {"a": dynamic()}, [NicPlan("a", ["a"], "subnet-1", "dynamic")], id="one dynamic network"
+        ),
+        pytest.param(
+            {"b": manual("10.0.0.6", "subnet-2"), "a": manual("10.0.0.5")},
+            [
+                NicPlan("b", ["b"], "subnet-2", "manual", "10.0.0.6"),
+                NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5"),
+            ],
+            id="several, in the order given",
+        ),
+        pytest.param(
+            {
+                "a": manual("10.0.0.5", nic_group="g"),
+                "b": manual("10.0.1.5", "subnet-2"),
+                "c": manual(IPV6, nic_group="g"),
+            },
+            [
+                NicPlan("g", ["a", "c"], "subnet-1", "manual", "10.0.0.5", IPV6),
+                NicPlan("b", ["b"], "subnet-2", "manual", "10.0.1.5"),
+            ],
+            id="a group stands where its first network stands",
+        ),
+        pytest.param(
+            {"a": manual("10.0.0.5", nic_group=1), "b": manual(IPV6, nic_group="1")},
+            [NicPlan("1", ["a", "b"], "subnet-1", "manual", "10.0.0.5", IPV6)],
+            id="a group given as a number",
+        ),
+        pytest.param(
+            {
+                "a": manual("10.0.0.5", nic_group="g"),
+                "b": manual("10.0.0.6", nic_group="g"),
+                "c": manual(IPV6, nic_group="g"),
+                "d": manual("2600:1f18:1::6", nic_group="g"),
+            },
+            [NicPlan("g", ["a", "b", "c", "d"], "subnet-1", "manual", "10.0.0.5", IPV6)],
+            id="the first address of each family",
+        ),
+        pytest.param(
+            {"a": manual("2600:1F18:0001::0005")},
+            [NicPlan("a", ["a"], "subnet-1", "manual", None, IPV6)],
+            id="IPv6 alone, in EC2's spelling",
+        ),
+        pytest.param(
+            {"a": manual("10.0.0.5", nic_group="g"), "b": manual(None, None, nic_group="g")},
+            [NicPlan("g", ["a", "b"], "subnet-1", "manual", "10.0.0.5")],
+            id="one network of a group names the subnet and the address",
+        ),
+        pytest.param(
+            {
+                "v": VIP,
+                "d": dynamic("subnet-2"),
+                "a": manual("10.0.0.5"),
+                "e": dynamic("subnet-3", ip="10.9.9.9"),
+            },
+            [
+                NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5"),
+                NicPlan("d", ["d"], "subnet-2", "dynamic"),
+            ],
+            id="manual ones first, then the first dynamic one, vip none",
+        ),
+        pytest.param(
+            {"d": dynamic(nic_group="g"), "a": manual("10.0.0.5", nic_group="g")},
+            [
+                NicPlan("g", ["a"], "subnet-1", "manual", "10.0.0.5"),
+                NicPlan("d", ["d"], "subnet-1", "dynamic"),
+            ],
+            id="a dynamic network joins no group",
+        ),
+    ],
+)
+def test_nic_plans(networks: dict[str, dict[str, Any]], expected: list[NicPlan]) -> None:
+    """Networks become interfaces: grouped, in order, each with its subnet and addresses."""
+    assert nics.nic_plans(read(networks)) == expected
+
+
+DIFFERENT = (
+    "Networks in nic_group 'g' have different subnet ids: {} or probably "
+    "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id."
+)
+NO_ADDRESS = (
+    "Could not find a single ip address for nic group 'g' "
+    "and a prefix network can only be a secondary network."
+)
+
+
+@pytest.mark.parametrize(
+    ("networks", "message"),
+    [
+        pytest.param(
+            {
+                "a": manual("10.0.0.5", "subnet-2", nic_group="g"),
+                "b": manual("10.0.0.6", "subnet-1", nic_group="g"),
+            },
+            DIFFERENT.format("subnet-2, subnet-1"),
+            id="two subnets",
+        ),
+        pytest.param({"g": manual("10.0.0.5", None)}, DIFFERENT.format(""), id="no subnet"),
+        pytest.param({"g": dynamic(None)}, DIFFERENT.format(""), id="dynamic without a subnet"),
+        pytest.param({"g": manual(None)}, NO_ADDRESS, id="no address"),
+        pytest.param({"a": manual("", nic_group="g")}, NO_ADDRESS, id="empty address"),
+    ],
+)
+def test_groups_that_make_no_interface(networks: dict[str, dict[str, Any]], message: str) -> None:
+    """A group needs one subnet and a single address; the message names the group."""
+    with pytest.raises(CloudError) as caught:
+        nics.nic_plans(read(networks))
+    assert caught.value.message == message
+    assert caught.value.ok_to_retry is False
+
+
+@pytest.mark.parametrize("networks", [{}, {"v": VIP}], ids=["none at all", "vip alone"])
+def test_networks_without_an_interface(networks: dict[str, dict[str, Any]]) -> None:
+    """A VM without an interface is refused, by what it lacks."""
+    with pytest.raises(CloudError, match="a VM needs a manual or a dynamic network"):
+        nics.nic_plans(read(networks))
+
+
+@pytest.mark.parametrize(
+    ("of_vm", "of_networks", "defaults", "expected"),
+    [
+        (["z", "a", "z"], [["n"]], ["d"], ["z", "a"]),
+        ([], [["n", "b"], ["b", "a"]], ["d"], ["a", "b", "n"]),
+        ([], [[], []], ["d", "c", "d"], ["d", "c"]),
+    ],
+    ids=["the VM's own, in their order", "the networks' together, sorted", "the defaults"],
+)
+def test_security_groups(
+    of_vm: list[str], of_networks: list[list[str]], defaults: list[str], expected: list[str]
+) -> None:
+    """The VM's groups win over the networks', which win over the defaults; none is there twice."""
+    networks = read(
+        {f"n{i}": {"cloud_properties": {"security_groups": g}} for i, g in enumerate(of_networks)}
+    )
+    assert nics.security_groups(of_vm, networks, defaults) == expected
+
+
+def test_security_groups_of_networks_without_interface() -> None:
+    """The groups of vip networks and of ignored dynamic ones count too."""
+    networks = read(
+        {
+            "d": dynamic(),
+            "e": {"type": "dynamic", "cloud_properties": {"security_groups": ["ignored"]}},
+            "v": {**VIP, "cloud_properties": {"security_groups": ["vip"]}},
+        }
+    )
+    assert nics.security_groups([], networks, ["d"]) == ["ignored", "vip"]
+
+
+def test_no_security_groups() -> None:
+    """A VM without any security group is refused."""
+    with pytest.raises(CloudError) as caught:
+        nics.security_groups([], read({"a": manual("10.0.0.5")}), [])
+    assert caught.value.message == (
+        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("sg-12345678", True),
+        ("sg-0123456789abcdef0", True),
+        ("sg-1234567", False),
+        ("sg-frontend", False),
+        ("sg-deadbeef-web", False),
+        ("my-sg-12345678", False),
+        ("sg-1234567G", False),
+        ("sg-12345678\n", False),
+        ("bosh", False),
+        ("", False),
+    ],
+)
+def test_group_ids(entry: str, expected: bool) -> None:  # noqa: FBT001 - a column of the table
+    """Only "sg-" with 8 or more hex digits and nothing else is an id: a group may be named sg-frontend."""
+    assert nics.is_group_id(entry) is expected
+
+
+ADDRESSED = NicPlan("g", ["a", "b"], "subnet-1", "manual", "10.0.0.5", IPV6)
+ADDRESSES = {"PrivateIpAddress": "10.0.0.5", "Ipv6Addresses": [{"Ipv6Address": IPV6}]}
+BARE = NicPlan("d", ["d"], "subnet-1", "dynamic")
+
+
+@pytest.mark.parametrize(("plan", "addresses"), [(ADDRESSED, ADDRESSES), (BARE, {})], ids=["both", "none"])
+def test_interface_arguments(plan: NicPlan, addresses: dict[str, Any]) -> None:
+    """An interface gets its subnet, groups and addresses; one made inside RunInstances is never public."""
+    common = {"SubnetId": "subnet-1", "Groups": ["sg-1", "sg-2"], **addresses}
+    assert nics.create_arguments(plan, ("sg-1", "sg-2")) == common
+    assert nics.inline_specification(plan, ("sg-1", "sg-2")) == {
+        "DeviceIndex": 0,
+        "AssociatePublicIpAddress": False,
+        "DeleteOnTermination": True,
+        **common,
+    }
+
+
+def test_attached_interface() -> None:
+    """An interface that is there already is named by its id and its place."""
+    assert nics.attached_specification(1, "eni-1") == {"DeviceIndex": 1, "NetworkInterfaceId": "eni-1"}

@@ -1,0 +1,119 @@
+"""Tags as EC2 takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.plan import tags
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("text", "text"),
+        ("", ""),
+        (0, "0"),
+        (12, "12"),
+        (1.5, "1.5"),
+        (True, "true"),
+        (False, "false"),
+        ([1, "a", None], '[1,"a",null]'),
+        ({"b": [True], "a": "ü"}, '{"b":[true],"a":"ü"}'),
+    ],
+)
+def test_values(value: object, expected: str) -> None:
+    """Everything becomes a string: booleans and numbers as JSON has them, lists and objects as JSON."""
+    assert tags.formatted({"key": value}) == {"key": expected}
+
+
+def test_null_values() -> None:
+    """A null value is no tag."""
+    assert tags.formatted({"a": None, "b": "1"}) == {"b": "1"}
+
+
+@pytest.mark.parametrize("more", [0, 1, 200])
+def test_limits(more: int) -> None:
+    """Keys are cut at 127 characters and values at 255, whatever they were."""
+    assert tags.formatted({"ü" * (127 + more): "é" * (255 + more)}) == {"ü" * 127: "é" * 255}
+
+
+@pytest.mark.parametrize("value", [None, {}])
+def test_no_tags(value: object) -> None:
+    """No tags property and an empty one are the same."""
+    assert tags.checked(value) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [([], "Array"), ("a", "String"), (1, "Integer"), (1.5, "Float"), (False, "Boolean")],
+)
+def test_tags_of_a_wrong_type(value: object, kind: str) -> None:
+    """Tags that are no hash are refused by their type."""
+    message = f"Invalid value for 'tags': expected a Hash but got {kind}"
+    with pytest.raises(CloudError) as caught:
+        tags.checked(value)
+    assert caught.value.message == message
+    with pytest.raises(CloudError) as caught:
+        tags.of_environment({"bosh": {"tags": value}})
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        (None, {}),
+        ({}, {}),
+        ({"bosh": None}, {}),
+        ({"bosh": []}, {}),
+        ({"bosh": {}}, {}),
+        ({"bosh": {"tags": None}}, {}),
+        ({"bosh": {"tags": {"a": 1}}}, {"a": 1}),
+    ],
+)
+def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: dict[str, Any]) -> None:
+    """The Director's tags are read from env.bosh.tags, if that is there."""
+    assert tags.of_environment(environment) == expected
+
+
+def test_specifications() -> None:
+    """Each resource type gets all tags; without tags there is no argument at all."""
+    listed = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}]
+    assert tags.specifications({"a": "1", "b": "2"}, "instance", "volume") == {
+        "TagSpecifications": [
+            {"ResourceType": "instance", "Tags": listed},
+            {"ResourceType": "volume", "Tags": listed},
+        ]
+    }
+    assert tags.specifications({}, "instance") == {}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"name": "n", "job": "j", "index": 0}, {"Name": "n", "job": "j", "index": "0"}),
+        ({"job": "j", "index": 0}, {"Name": "j/0", "job": "j", "index": "0"}),
+        ({"job": "j", "index": "1", "compiling": "c"}, {"Name": "j/1"}),
+        ({"job": "j", "compiling": "c"}, {"Name": "compiling/c"}),
+        ({"index": 0, "compiling": "c"}, {"Name": "compiling/c"}),
+        ({"name": "", "job": "j", "index": 1}, {"Name": "j/1"}),
+        ({"name": None, "compiling": "c"}, {"Name": "compiling/c"}),
+        ({"name": "new", "Name": "old"}, {"Name": "new"}),
+    ],
+)
+def test_name_tag(metadata: dict[str, Any], expected: dict[str, str]) -> None:
+    """A VM is called by its name, else by job and index, else by what it compiles."""
+    made = tags.vm_metadata(metadata)
+    assert made.items() >= expected.items()
+    assert not made.get("name")
+
+
+def test_nothing_to_be_called() -> None:
+    """Without any of these there is no Name; the metadata itself is left as it was."""
+    metadata = {"name": "n", "deployment": "d"}
+    assert tags.vm_metadata(metadata) == {"Name": "n", "deployment": "d"}
+    assert metadata == {"name": "n", "deployment": "d"}
+    assert tags.vm_metadata({"job": "j"}) == {"job": "j"}
+    assert tags.vm_metadata({}) == {}

@@ -1,0 +1,194 @@
+"""One call, from bytes to bytes, with a stand-in for the cloud behind it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached, InvalidCall
+from bosh_aws_cpi.redact import MASK, Redactor
+from bosh_aws_cpi.rpc import dispatch
+from tests.unit.rpc.standin import Foreign, Host, ask, failing
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+
+@pytest.fixture(autouse=True)
+def redactor(monkeypatch: pytest.MonkeyPatch) -> Redactor:
+    """Let no test's secrets reach the next one."""
+    fresh = Redactor()
+    monkeypatch.setattr(dispatch, "redact", fresh)
+    monkeypatch.setattr("bosh_aws_cpi.log._formatter.request_id", None)
+    return fresh
+
+
+def test_result(program_log: pytest.LogCaptureFixture) -> None:
+    """A verb gets the session and the arguments; its result is answered, and begin and end are logged."""
+    host = Host(lambda *arguments: [*arguments, "ü"])
+    assert ask(host, "set_vm_metadata", "i-1", None) == {
+        "result": ["session", "i-1", {}, "ü"],
+        "error": None,
+        "log": "",
+    }
+    assert host.targets == ["vms:set_vm_metadata"]
+    assert host.opened[0].contract == 2
+    assert [record.getMessage() for record in program_log.records] == [
+        "Starting set_vm_metadata...",
+        "Finished set_vm_metadata in 1.250 seconds, 2 AWS calls",
+    ]
+
+
+def test_shape() -> None:
+    """The result has the shape of the request's contract."""
+    host = Host(lambda *_: "/dev/sdf")
+    assert ask(host, "attach_disk", "i-1", "vol-1", api_version=1)["result"] is None
+    assert ask(host, "attach_disk", "i-1", "vol-1", api_version=2)["result"] == "/dev/sdf"
+
+
+@pytest.mark.parametrize(
+    ("error", "wire_type", "message", "ok_to_retry"),
+    [
+        (CloudError("said"), "Bosh::Clouds::CloudError", "said", False),
+        (
+            DiskNotAttached("vol-1", "i-1"),
+            "Bosh::Clouds::DiskNotAttached",
+            "Disk `vol-1' is not attached to instance `i-1'",
+            True,
+        ),
+        (Foreign("said"), "Bosh::Clouds::CloudError", "translated said", False),
+        (ValueError("said"), "Unknown", "said", False),
+        (KeyError("key"), "Unknown", "'key'", False),
+        (ValueError(), "Unknown", "ValueError", False),
+        (MemoryError(), "Unknown", "MemoryError", False),
+        (RecursionError("deep"), "Unknown", "deep", False),
+        (SystemExit(3), "Unknown", "3", False),
+        (SystemExit(), "Unknown", "SystemExit", False),
+        (KeyboardInterrupt(), "Unknown", "KeyboardInterrupt", False),
+        (GeneratorExit(), "Unknown", "GeneratorExit", False),
+    ],
+)
+def test_error(
+    program_log: pytest.LogCaptureFixture,
+    error: BaseException,
+    wire_type: str,
+    message: str,
+    *,
+    ok_to_retry: bool,
+) -> None:
+    """Whatever a verb raises is answered by its name, and logged; the response's log says where."""
+    document = ask(Host(failing(error)), "has_vm", "i-1")
+    assert document["result"] is None
+    assert document["error"] == {"type": wire_type, "message": message, "ok_to_retry": ok_to_retry}
+    assert document["log"].startswith(f"Rescued {wire_type}: {message}. backtrace: ")
+    assert document["log"].endswith(":in verb")
+    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    assert errors == [f"{wire_type}: {message}"]
+    debug = [record.getMessage() for record in program_log.records if record.levelname == "DEBUG"]
+    assert debug == [document["log"]]
+    finished = [record for record in program_log.records if record.getMessage().startswith("Finished has_vm")]
+    assert len(finished) == 1
+
+
+def test_causes() -> None:
+    """The response's log names the causes of an error, innermost last, without any source line."""
+
+    def verb(*_: Any) -> None:
+        try:
+            int("inner")
+        except ValueError as error:
+            message = "outer"
+            raise CloudError(message) from error
+
+    log = ask(Host(verb), "has_vm", "i-1")["log"]
+    before, _, after = log.partition(
+        "; caused by ValueError: invalid literal for int() with base 10: 'inner'; "
+    )
+    assert before.startswith("Rescued Bosh::Clouds::CloudError: outer. backtrace: ")
+    assert after.endswith(":in verb")
+    assert "raise" not in log
+    assert "\n" not in log
+
+
+def test_hidden_causes() -> None:
+    """A cause that was cut off is not named: it may hold what must not be seen."""
+
+    def verb(*_: Any) -> None:
+        try:
+            int("no number")
+        except ValueError:
+            message = "outer"
+            raise CloudError(message) from None
+
+    assert "caused by" not in ask(Host(verb), "has_vm", "i-1")["log"]
+
+
+def test_secrets(redactor: Redactor) -> None:
+    """Secrets of the request are masked in message and log."""
+    document = ask(
+        Host(failing(CloudError("with hunter2"))), "set_vm_metadata", "i-1", {"password": "hunter2"}
+    )
+    assert document["error"]["message"] == f"with {MASK}"
+    assert "hunter2" not in document["log"]
+    assert redactor("hunter2") == MASK
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [(float("nan"), "Out of range float values are not JSON compliant"), ({1, 2}, "not JSON serializable")],
+)
+def test_result_that_is_no_json(result: object, message: str) -> None:
+    """A result that can't be written is an error of its own, and still an answer."""
+    document = ask(Host(lambda *_: result), "get_disks", "i-1")
+    assert document["error"]["type"] == "Unknown"
+    assert message in document["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"no JSON", "Request cannot be deserialized, details: Expecting value: line 1 column 1 (char 0)"),
+        (b"{}", "Method must be a String, got: ''"),
+    ],
+)
+def test_bad_request(raw: bytes, said: str) -> None:
+    """A bad request is answered without opening anything, and its log is empty."""
+    host = Host(failing(AssertionError()))
+    document = json.loads(dispatch.answer(lambda: raw, host, lambda: 0.0))
+    assert document == {
+        "result": None,
+        "error": {"type": "InvalidCall", "message": said, "ok_to_retry": False},
+        "log": "",
+    }
+    assert host.opened == []
+
+
+def test_configuration_that_is_refused() -> None:
+    """A configuration that can't be used is answered for every method, before its arguments are looked at."""
+    host = Host(failing(AssertionError()), InvalidCall("bad configuration"))
+    document = ask(host, "info", "one argument too many")
+    assert document["error"]["message"] == "bad configuration"
+    assert document["log"] == ""
+    assert host.targets == []
+
+
+@pytest.mark.parametrize("contract", [1, 2, 3])
+def test_not_implemented(contract: int) -> None:
+    """A known method that is not there is answered with the contract's class, whatever its arguments."""
+    host = Host(failing(AssertionError()))
+    assert ask(host, "snapshot_disk", api_version=contract)["error"] == {
+        "type": "Bosh::Clouds::NotImplemented",
+        "message": f"'snapshot_disk' is not implemented by Bosh::AwsCloud::CloudV{contract}",
+        "ok_to_retry": False,
+    }
+    assert host.targets == []
+
+
+def test_wrong_arguments() -> None:
+    """Arguments are looked at before the verb is loaded."""
+    host = Host(failing(AssertionError()))
+    document = ask(host, "has_vm")
+    assert document["error"]["type"] == "InvalidCall"
+    assert document["log"] == ""
+    assert host.targets == []

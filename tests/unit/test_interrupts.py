@@ -1,0 +1,142 @@
+"""SIGTERM and SIGINT as an exception that comes only where it can do no harm."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.interrupts import Interrupted
+
+pytestmark = pytest.mark.usefixtures("signals")
+
+BOTH = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+
+
+def arrive(number: signal.Signals = signal.SIGTERM) -> None:
+    """Let a signal arrive."""
+    signal.raise_signal(number)
+
+
+def failing_step() -> None:
+    """Take a step during which a signal arrives, and which fails."""
+    with interrupts.shielded():
+        arrive()
+        raise LookupError
+
+
+@BOTH
+def test_signal(number: signal.Signals) -> None:
+    """A signal ends what runs, by its name; no handler of errors swallows that."""
+    with pytest.raises(Interrupted) as caught:
+        arrive(number)
+    assert caught.value.signal_name == number.name
+    assert str(caught.value) == f"interrupted by {number.name}"
+    assert not isinstance(caught.value, Exception)
+
+
+def test_only_the_first_counts() -> None:
+    """A second signal doesn't interrupt what the first one started."""
+    with pytest.raises(Interrupted):
+        arrive()
+    arrive()
+    arrive(signal.SIGINT)
+    interrupts.check()
+    with interrupts.shielded():
+        arrive()
+
+
+def test_shielded() -> None:
+    """A step is not interrupted; the signal comes at its end, and the first one at that."""
+    done = []
+
+    def step() -> None:
+        with interrupts.shielded():
+            arrive(signal.SIGINT)
+            interrupts.check()
+            arrive(signal.SIGTERM)
+            done.append("step")
+
+    with pytest.raises(Interrupted) as caught:
+        step()
+    assert done == ["step"]
+    assert caught.value.signal_name == "SIGINT"
+    interrupts.check()
+
+
+def test_shields_within_shields() -> None:
+    """The signal waits for the end of the outermost step."""
+    done = []
+
+    def step() -> None:
+        with interrupts.shielded():
+            with interrupts.shielded():
+                arrive()
+            done.append("after the inner one")
+
+    with pytest.raises(Interrupted):
+        step()
+    assert done == ["after the inner one"]
+
+
+def test_step_that_fails() -> None:
+    """The error of a step goes first; the signal waits for the next check, and comes once."""
+    with pytest.raises(LookupError):
+        failing_step()
+    with pytest.raises(Interrupted):
+        interrupts.check()
+    interrupts.check()
+
+
+def test_step_without_a_signal() -> None:
+    """Without a signal a step just runs, and nothing waits afterwards."""
+    with interrupts.shielded():
+        pass
+    with pytest.raises(LookupError), interrupts.shielded():
+        raise LookupError
+    interrupts.check()
+    with pytest.raises(Interrupted):  # no shield was left up
+        arrive()
+
+
+def test_signal_after_a_failed_step() -> None:
+    """A signal that waits for a check is not forgotten when a later step succeeds."""
+    with pytest.raises(LookupError):
+        failing_step()
+    with pytest.raises(Interrupted), interrupts.shielded():
+        pass
+
+
+@BOTH
+def test_signal_before_the_start(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+    """A signal that comes before there is somebody to tell waits for the start."""
+    fresh = type(vars(interrupts)["_signals"])()
+    monkeypatch.setattr("bosh_aws_cpi.interrupts._signals", fresh)
+    interrupts.install()
+    arrive(number)
+    interrupts.check()
+    with pytest.raises(Interrupted) as caught:
+        interrupts.start()
+    assert caught.value.signal_name == number.name
+    interrupts.check()
+
+
+@BOTH
+def test_close(number: signal.Signals) -> None:
+    """After the point of no return no signal ends the call."""
+    interrupts.close()
+    arrive(number)
+    interrupts.check()
+    with interrupts.shielded():
+        arrive(number)
+    assert signal.getsignal(number) is not signal.SIG_DFL
+
+
+def test_close_with_a_signal_waiting() -> None:
+    """A signal that still waits is dropped by the point of no return."""
+    with pytest.raises(LookupError):
+        failing_step()
+    interrupts.close()
+    interrupts.check()
+    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL

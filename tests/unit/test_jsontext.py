@@ -1,0 +1,131 @@
+"""JSON as every other program reads it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bosh_aws_cpi import jsontext
+from bosh_aws_cpi.jsontext import JsonTextError
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b"null", None),
+        (b' {"a": [1, 1.5, true, "x"]}\n', {"a": [1, 1.5, True, "x"]}),
+        ('{"ü": "😀"}'.encode(), {"ü": "😀"}),
+        (b'"\\ud83d\\ude00"', "😀"),
+        (b'"\\\\ud83d"', "\\ud83d"),
+        (b'{"a": {"x": 1}, "b": {"x": 1}}', {"a": {"x": 1}, "b": {"x": 1}}),
+        (b"1e308", 1e308),
+        (b"-0.0", 0.0),
+        (b"123456789012345678901234567890", 123456789012345678901234567890),
+    ],
+)
+def test_decode(raw: bytes, expected: object) -> None:
+    """JSON is read as it stands."""
+    assert jsontext.decode(raw) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"", "Expecting value"),
+        (b"{", "Expecting property name"),
+        (b'{"a": 1} {}', "Extra data"),
+        (b"{'a': 1}", "Expecting property name"),
+        (b"\xef\xbb\xbf{}", "Unexpected UTF-8 BOM"),
+        (b'"\xff"', "not UTF-8: invalid start byte at byte 1"),
+        (b'"a\nb"', "Invalid control character"),
+        (b"[NaN]", "NaN is no JSON number"),
+        (b"[Infinity]", "Infinity is no JSON number"),
+        (b"[-Infinity]", "-Infinity is no JSON number"),
+        (b"[1e309]", "a number is too large"),
+        (b"[-1e309]", "a number is too large"),
+        (b"1" * 5000, "4300 digits"),
+        (b'{"a": 1, "a": 1}', "an object has the same key twice"),
+        (b'[{"b": {"a": 1, "\\u0061": 2}}]', "an object has the same key twice"),
+        (b'"\\ud83d"', "a string holds half a surrogate pair"),
+        (b'{"\\udE00": 1}', "a string holds half a surrogate pair"),
+        (b'["\\ude00\\ud83d"]', "a string holds half a surrogate pair"),
+    ],
+)
+def test_no_json(raw: bytes, reason: str) -> None:
+    """What other programs would not take, or would not read alike, is refused with the reason."""
+    with pytest.raises(JsonTextError, match=reason):
+        jsontext.decode(raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"password": "hunter2" x',
+        b'{"password": hunter2}',
+        b'"hunter2\\q"',
+        b'"hunter2\xff"',
+        b'"hunter2\t"',
+    ],
+)
+def test_errors_quote_nothing(raw: bytes) -> None:
+    """The message never quotes the text, which may hold secrets."""
+    with pytest.raises(JsonTextError) as caught:
+        jsontext.decode(raw)
+    assert "hunter2" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(("before", "inner", "after"), [("[", "1", "]"), ('{"a":', "1", "}"), ("[", "", "]")])
+def test_depth(before: str, inner: str, after: str) -> None:
+    """A hundred levels are read and written again, one more is refused."""
+    whole = before * 100 + inner + after * 100
+    assert jsontext.encode(jsontext.decode(whole.encode())) == whole
+    with pytest.raises(JsonTextError, match="nested deeper than 100 levels"):
+        jsontext.decode((before + whole + after).encode())
+
+
+def test_great_depth() -> None:
+    """A document too deep for the reader itself is refused alike."""
+    with pytest.raises(JsonTextError, match="nested deeper than 100 levels"):
+        jsontext.decode(b"[" * 200_000)
+
+
+def test_many_openings() -> None:
+    """A broad document may have as many objects as it likes."""
+    broad = [{"a": [i]} for i in range(300)]
+    assert jsontext.decode(json.dumps(broad).encode()) == broad
+
+
+@pytest.mark.parametrize(
+    ("ascii_only", "expected"), [(False, '{"ü":[1,null]}'), (True, '{"\\u00fc":[1,null]}')]
+)
+def test_encode(expected: str, *, ascii_only: bool) -> None:
+    """JSON is written on one line without blanks, in ASCII when asked for."""
+    assert jsontext.encode({"ü": [1, None]}, ascii_only=ascii_only) == expected
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_encode_no_number(value: float) -> None:
+    """What is no JSON number is never written."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        jsontext.encode([value])
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (None, "null"),
+        (True, "Boolean"),
+        (1, "Integer"),
+        (1.5, "Float"),
+        ("a", "String"),
+        ([], "Array"),
+        ({}, "Hash"),
+        ((), "tuple"),
+    ],
+)
+def test_type_names(value: object, name: str) -> None:
+    """Types are called as BOSH's documents call them."""
+    assert jsontext.type_name(value) == name

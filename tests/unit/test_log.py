@@ -1,0 +1,124 @@
+"""Logging to stderr."""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bosh_aws_cpi import log
+from bosh_aws_cpi.redact import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} "
+
+
+class Stderr(io.StringIO):
+    """What the program logs to."""
+
+    def lines(self) -> list[str]:
+        """Return what was logged, line by line, without the time."""
+        return [re.sub(STAMP, "", line) for line in self.getvalue().splitlines()]
+
+
+@pytest.fixture
+def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
+    """Log as the program does, and give everything back."""
+    monkeypatch.setattr("bosh_aws_cpi.log._formatter.request_id", None)
+    monkeypatch.setattr(log, "redact", Redactor())
+    monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
+    kept = (log.logger.handlers, log.logger.propagate, log.logger.level)
+    stream = Stderr()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", stream)
+        log.start()
+    yield stream
+    log.logger.handlers, log.logger.propagate = kept[0], kept[1]
+    log.logger.setLevel(kept[2])
+
+
+def test_line(stderr: Stderr) -> None:
+    """A line has its time in milliseconds, its level and the message."""
+    log.logger.info("made %s", "i-1")
+    assert re.fullmatch(STAMP + "INFO: made i-1\n", stderr.getvalue())
+
+
+def test_request_id(stderr: Stderr) -> None:
+    """With a request id every line carries it, also each of a message of several lines."""
+    log.set_request_id("cpi-123456")
+    log.logger.warning("first\nsecond\r\n\nlast")
+    assert stderr.lines() == [
+        f"[req_id cpi-123456] WARNING: {text}" for text in ("first", "second", "", "last")
+    ]
+
+
+def test_traceback(stderr: Stderr) -> None:
+    """Every line of a traceback carries the request id too."""
+    log.set_request_id("cpi-1")
+    try:
+        int("no number")
+    except ValueError:
+        log.logger.exception("failed")
+    lines = stderr.getvalue().splitlines()
+    assert len(lines) > 3
+    assert all(re.match(STAMP + r"\[req_id cpi-1\] ERROR: ", line) for line in lines)
+
+
+def test_empty_message(stderr: Stderr) -> None:
+    """An empty message is a line too."""
+    log.logger.info("")
+    assert stderr.lines() == ["INFO: "]
+
+
+@pytest.mark.parametrize("request_id", [None, "", 5, ["x"], "a\nb", "\x1b[31m", "a\u2028b"])
+def test_no_request_id(request_id: object, stderr: Stderr) -> None:
+    """What is no plain string is not taken as a request id: it could forge lines."""
+    log.set_request_id(request_id)
+    log.logger.info("text")
+    assert stderr.lines() == ["INFO: text"]
+
+
+def test_redaction(stderr: Stderr) -> None:
+    """Secrets are masked in message, arguments and traceback, also those that span lines."""
+    secret = "hunter2"
+    log.redact.learn({"password": "hunter2", "key": "one\ntwo"})
+    try:
+        int(secret)
+    except ValueError:
+        log.logger.exception("%s and %s and one\ntwo", secret, {"password": secret})
+    text = stderr.getvalue()
+    assert "hunter2" not in text
+    assert "two" not in text
+    assert text.count("<redacted>") == 4
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        (None, ["INFO", "WARNING", "ERROR"]),
+        ("debug", ["DEBUG", "INFO", "WARNING", "ERROR"]),
+        ("info", ["INFO", "WARNING", "ERROR"]),
+        ("warn", ["WARNING", "ERROR"]),
+        ("error", ["ERROR"]),
+    ],
+)
+def test_levels(level: str | None, expected: list[str], stderr: Stderr) -> None:
+    """Less important messages than the level are left out; it is info unless set."""
+    if level:
+        log.set_level(level)
+    for number in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR):
+        log.logger.log(number, "text")
+    assert stderr.lines() == [f"{name}: text" for name in expected]
+
+
+def test_stderr_that_nobody_reads(stderr: Stderr) -> None:
+    """A log line that can't be written ends no call."""
+    stderr.close()
+    log.logger.info("text")
+    assert logging.raiseExceptions is False

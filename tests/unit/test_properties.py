@@ -1,0 +1,215 @@
+"""Cloud properties as manifests give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.model import Encryption
+from bosh_aws_cpi.properties import DiskProperties, StemcellProperties, VmProperties
+
+LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
+DEFAULT = Encryption(encrypted=True, kms_key_arn="default-key")
+TRUTHS = pytest.mark.parametrize("value", [True, 0, 1, "", "false", "true", [], {}, 0.0], ids=repr)
+
+
+def vm(**given: Any) -> VmProperties:
+    """Read a VM's properties: the least ones, and what is given."""
+    return VmProperties.parse({**LEAST, **given})
+
+
+@TRUTHS
+def test_truth(value: object) -> None:
+    """Everything but null and false is true, also 0, the empty string and the word false."""
+    assert vm(ephemeral_disk={"use_root_disk": value}).ephemeral_disk.use_root_disk is True
+    assert DiskProperties.parse({"encrypted": value}).encryption(Encryption()) == Encryption(encrypted=True)
+    assert vm(source_dest_check=value).source_dest_check is True
+
+
+@pytest.mark.parametrize("value", [False, None])
+def test_untruth(value: object) -> None:
+    """Null and false are false."""
+    assert vm(ephemeral_disk={"use_root_disk": value}).ephemeral_disk.use_root_disk is False
+    assert vm(auto_assign_public_ip=value).auto_assign_public_ip is False
+    assert DiskProperties.parse({"encrypted": value}).encryption(DEFAULT).encrypted is False
+
+
+@pytest.mark.parametrize(("value", "warnings"), [("false", 1), ("", 1), (0, 0), (False, 0)], ids=repr)
+def test_truth_as_string(program_log: pytest.LogCaptureFixture, value: object, warnings: int) -> None:
+    """A boolean given as a string is warned about."""
+    DiskProperties.parse({"encrypted": value})
+    assert [record.levelname for record in program_log.records] == ["WARNING"] * warnings
+    assert program_log.text.count("given as a string, which counts as true") == warnings
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, DEFAULT),
+        ({"encrypted": True}, DEFAULT),
+        ({"encrypted": None}, Encryption(encrypted=False, kms_key_arn="default-key")),
+        ({"encrypted": False}, Encryption(encrypted=False, kms_key_arn="default-key")),
+        ({"kms_key_arn": None}, Encryption(encrypted=True)),
+        ({"kms_key_arn": "own"}, Encryption(encrypted=True, kms_key_arn="own")),
+    ],
+)
+def test_encryption(given: dict[str, Any], expected: Encryption) -> None:
+    """A property that is there wins over the configured default, also when it is null or false."""
+    assert DiskProperties.parse(given).encryption(DEFAULT) == expected
+    assert StemcellProperties.parse(given).encryption(DEFAULT) == expected
+    assert vm(ephemeral_disk=given).ephemeral_disk.encryption(DEFAULT) == expected
+
+
+def test_nulls() -> None:
+    """For everything else a null is as good as absent."""
+    names = [*VmProperties.model_fields]
+    nulls = dict.fromkeys(name for name in names if name not in LEAST)
+    assert VmProperties.parse({**LEAST, **nulls}) == VmProperties.parse(LEAST)
+    inner = {"size": None, "type": None, "iops": None, "throughput": None}
+    assert vm(root_disk=inner, ephemeral_disk=inner) == vm(root_disk={}, ephemeral_disk={})
+    assert DiskProperties.parse({"type": None, "iops": None}) == DiskProperties.parse({})
+
+
+HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({}, "cloud_properties.instance_type, cloud_properties.availability_zone"),
+        ({"instance_type": "m5.large", "availability_zone": None}, "cloud_properties.availability_zone"),
+        ({"instance_type": "", "availability_zone": "z"}, "cloud_properties.instance_type"),
+    ],
+)
+def test_missing_properties(given: dict[str, Any], missing: str) -> None:
+    """All required properties that are missing are named at once."""
+    with pytest.raises(CloudError) as caught:
+        VmProperties.parse(given)
+    assert caught.value.message == f"Missing properties: {missing}. {HELP}"
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "kind"),
+    [
+        ({"instance_type": 5}, "instance_type", "Integer"),
+        ({"key_name": ["hunter2"]}, "key_name", "Array"),
+        ({"security_groups": "hunter2"}, "security_groups", "String"),
+        ({"security_groups": ["a", {"hunter2": 1}]}, "security_groups.1", "Hash"),
+        ({"metadata_options": "hunter2"}, "metadata_options", "String"),
+        ({"ephemeral_disk": "hunter2"}, "ephemeral_disk", "String"),
+        ({"ephemeral_disk": {"size": "hunter2"}}, "ephemeral_disk.size", "String"),
+        ({"ephemeral_disk": {"size": "1024"}}, "ephemeral_disk.size", "String"),
+        ({"ephemeral_disk": {"size": 0}}, "ephemeral_disk.size", "Integer"),
+        ({"ephemeral_disk": {"size": -1}}, "ephemeral_disk.size", "Integer"),
+        ({"ephemeral_disk": {"size": True}}, "ephemeral_disk.size", "Boolean"),
+        ({"ephemeral_disk": {"kms_key_arn": ["hunter2"]}}, "ephemeral_disk.kms_key_arn", "Array"),
+        ({"root_disk": {"size": 10.5}}, "root_disk.size", "Float"),
+        ({"root_disk": {"iops": "100"}}, "root_disk.iops", "String"),
+        ({"root_disk": {"type": 3}}, "root_disk.type", "Integer"),
+        ({"root_disk": ["hunter2"]}, "root_disk", "Array"),
+        ({"elbs": {"hunter2": 1}}, "elbs", "Hash"),
+        ({"advertised_routes": ["hunter2"]}, "advertised_routes.0", "String"),
+    ],
+)
+def test_wrong_types(given: dict[str, Any], path: str, kind: str) -> None:
+    """A property of a wrong type is refused by its path and its type, never by its value."""
+    with pytest.raises(CloudError) as caught:
+        vm(**given)
+    message = caught.value.message
+    assert message.startswith(f"Invalid properties: cloud_properties.{path}: ")
+    assert message.endswith(f", got {kind}")
+    assert "hunter2" not in message
+    assert caught.value.__suppress_context__
+
+
+def test_several_wrong_types() -> None:
+    """All that is wrong is said at once."""
+    with pytest.raises(CloudError) as caught:
+        DiskProperties.parse({"type": 1, "iops": "x"})
+    parts = caught.value.message.split("; ")
+    assert len(parts) == 2
+    assert parts[0].startswith("Invalid properties: cloud_properties.type: ")
+    assert parts[1].startswith("cloud_properties.iops: ")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"intance_type": 1}, ["cloud_properties.intance_type (did you mean instance_type?)"]),
+        ({"zzz": 1}, ["cloud_properties.zzz"]),
+        (
+            {"keyname": 1, "root_disk": {"sise": 1}, "ephemeral_disk": {"encryptd": 1, "zzz": 1}},
+            [
+                "cloud_properties.keyname (did you mean key_name?)",
+                "cloud_properties.ephemeral_disk.encryptd (did you mean encrypted?)",
+                "cloud_properties.ephemeral_disk.zzz",
+                "cloud_properties.root_disk.sise (did you mean size?)",
+            ],
+        ),
+    ],
+)
+def test_unknown_keys(
+    program_log: pytest.LogCaptureFixture, given: dict[str, Any], expected: list[str]
+) -> None:
+    """Unknown keys are no error; they are warned about once, with the nearest name that is known."""
+    vm(**given)
+    (record,) = program_log.records
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == f"Unknown properties are ignored: {', '.join(expected)}"
+
+
+def test_known_keys(program_log: pytest.LogCaptureFixture) -> None:
+    """What is known is not warned about, nor what a light stemcell carries beside."""
+    vm(root_disk={"size": 1}, metadata_options={"zzz": 1}, tags={"zzz": 1})
+    heavy = ("architecture", "container_format", "disk", "disk_format", "hypervisor", "infrastructure")
+    more = ("os_distro", "os_type", "root_device_name", "boot_mode", "kernel_id", "virtualization_type")
+    StemcellProperties.parse({"name": "n", "version": 1.3, "ami": {}, **dict.fromkeys((*heavy, *more), "x")})
+    assert program_log.records == []
+
+
+def test_stemcell() -> None:
+    """A stemcell's version may be a number, its AMIs are by region."""
+    properties = StemcellProperties.parse({"name": "n", "version": 1.3, "ami": {"us-east-1": "ami-1"}})
+    assert (properties.name, properties.version) == ("n", "1.3")
+    assert properties.ami == {"us-east-1": "ami-1"}
+    with pytest.raises(CloudError, match=r"cloud_properties\.ami\.us-east-1: .*, got Integer"):
+        StemcellProperties.parse({"ami": {"us-east-1": 5}})
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ({"spot_bid_price": 0}, "spot_bid_price"),
+        ({"elbs": ["a"], "lb_target_groups": ["b"]}, "elbs, cloud_properties.lb_target_groups"),
+        ({"advertised_routes": [{"table_id": "t"}]}, "advertised_routes"),
+        ({"auto_assign_public_ip": True}, "auto_assign_public_ip"),
+        ({"raw_instance_storage": "false"}, "raw_instance_storage"),
+        ({"source_dest_check": False}, "source_dest_check"),
+        ({"ephemeral_disk": {"use_instance_storage": True}}, "ephemeral_disk.use_instance_storage"),
+    ],
+)
+def test_not_there_yet(given: dict[str, Any], names: str) -> None:
+    """What this CPI can't do yet is refused by name and never silently left out."""
+    with pytest.raises(NotSupported) as caught:
+        vm(**given)
+    assert caught.value.message == (
+        f"Not supported yet by this CPI: cloud_properties.{names}. Nothing was created"
+    )
+
+
+def test_asking_for_nothing() -> None:
+    """Such a property that asks for nothing is fine."""
+    given = vm(
+        spot_bid_price=None,
+        spot_ondemand_fallback=True,
+        elbs=[],
+        lb_target_groups=[],
+        advertised_routes=[],
+        auto_assign_public_ip=False,
+        raw_instance_storage=False,
+        source_dest_check=True,
+        ephemeral_disk={"use_instance_storage": False},
+    )
+    assert given.not_there_yet() == []

@@ -1,0 +1,162 @@
+"""What must not be seen."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from bosh_aws_cpi.redact import MASK, Redactor
+
+SECRET = """s3"cr'et\\ /:@ü"""
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\ndef==\n-----END RSA PRIVATE KEY-----\n"
+
+
+def learned(document: object) -> Redactor:
+    """Return a redactor that was told of a document."""
+    redact = Redactor()
+    redact.learn(document)
+    return redact
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        SECRET,
+        json.dumps(SECRET)[1:-1],
+        json.dumps(SECRET, ensure_ascii=False)[1:-1],
+        repr(SECRET)[1:-1],
+        quote(SECRET, safe=""),
+    ],
+    ids=["plain", "JSON in ASCII", "JSON", "Python", "URL"],
+)
+def test_spellings(spelling: str) -> None:
+    """A secret is masked however it is spelled, as often as it stands there."""
+    redact = learned({"password": SECRET})
+    assert redact(f"a {spelling} b {spelling} c") == f"a {MASK} b {MASK} c"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("password", "blobstore_password", "Passwd", "passphrase", "secret_access_key", "client_secret"),
+        *("session_token", "token", "certificate", "private_key", "cert", "ca", "tls_ca", "mbus_cert"),
+        *("access_key_id", "credentials", "auth", "key", "API_KEY"),
+    ],
+)
+def test_secret_names(name: str) -> None:
+    """A value is a secret by its key, at any depth, and so is all that stands below such a key."""
+    redact = learned({"a": [{"b": {name: ["first-secret", {"c": "second-secret"}]}}]})
+    assert redact("first-secret, second-secret, c") == f"{MASK}, {MASK}, c"
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        ({"credentials_source": "env_or_profile"}, "credentials_source env_or_profile"),
+        ({"metadata_options": {"http_tokens": "required"}}, "a region is required"),
+        ({"networks": {"private": {"type": "manual", "ip": "10.0.0.5"}}}, "manual 10.0.0.5 private"),
+        ({"key_name": "bosh", "default_key_name": "vms"}, "bosh vms"),
+        ({"kms_key_arn": "arn:aws:kms:us-east-1:1:key/a"}, "arn:aws:kms:us-east-1:1:key/a"),
+        ({"keys": ["monkey"], "author": "somebody"}, "monkey somebody"),
+        ({"tags": {"owner": "team"}}, "team"),
+        ({"password": None, "secret": 12345, "token": True}, "None 12345 True"),
+    ],
+)
+def test_no_secrets(document: dict[str, Any], text: str) -> None:
+    """What only sounds like a secret is left readable."""
+    assert learned(document)(text) == text
+
+
+def test_short_values() -> None:
+    """A value of one or two characters is left, for masking it would hide the message and not the secret."""
+    assert learned({"password": "ab", "secret": "", "token": "abc"})("ab abc") == f"ab {MASK}"
+
+
+def test_longest_first() -> None:
+    """A secret that holds another one is masked whole."""
+    redact = learned({"password": "secret", "token": "secret-token", "key": "my-secret-token"})
+    assert redact("my-secret-token secret-token secret") == f"{MASK} {MASK} {MASK}"
+
+
+def test_learning_more() -> None:
+    """What was learned first is still known after the next document."""
+    redact = learned({"password": "first-one"})
+    redact.learn({"password": "second-one"})
+    redact.learn({})
+    assert redact("first-one second-one") == f"{MASK} {MASK}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nats://nats:pw@10.0.0.6:4222", f"nats://nats:{MASK}@10.0.0.6:4222"),
+        ("get https://u:p%40q@h/x?y and on", f"get https://u:{MASK}@h/x?y and on"),
+        ("http://u:p@ss:word@h:1/", f"http://u:{MASK}@h:1/"),
+        ("http://:pw@h", f"http://:{MASK}@h"),
+        ("http://10.0.0.6:25777/instances/i-1", "http://10.0.0.6:25777/instances/i-1"),
+        ("mail a@b: http://h/x", "mail a@b: http://h/x"),
+    ],
+)
+def test_urls(text: str, expected: str) -> None:
+    """A password inside a URL is masked, the rest of the URL stays."""
+    assert Redactor()(text) == expected
+
+
+@pytest.mark.parametrize("password", ["hunter2", "hun/ter 2", "h@nter:2"])
+def test_password_of_a_url(password: str) -> None:
+    """A password that is learned from a URL is masked outside of it too, whatever it holds."""
+    redact = learned({"agent": {"mbus": f"nats://nats:{password}@h:1"}})
+    assert redact(f"it was {password}") == f"it was {MASK}"
+
+
+@pytest.mark.parametrize("name", ["AccessKeyId", "SecretAccessKey", "SessionToken"])
+def test_keys_in_an_answer(name: str) -> None:
+    """Keys in an answer of AWS are masked though nobody told of them."""
+    assert Redactor()(f"<{name}>hunter2</{name}>") == f"<{name}>{MASK}</{name}>"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"before {PEM} after", f"before {MASK}\n after"),
+        (f"{PEM}{PEM}", f"{MASK}\n{MASK}\n"),
+        (json.dumps({"a": PEM, "b": 1}), f'{{"a": "{MASK}\\n", "b": 1}}'),
+        ("x -----BEGIN CERTIFICATE-----\nMIIEabc", f"x {MASK}"),
+    ],
+    ids=["as it is", "two", "in JSON", "cut off"],
+)
+def test_pem_blocks(text: str, expected: str) -> None:
+    """A PEM block is masked wherever it stands, one that is cut off to the end."""
+    assert Redactor()(text) == expected
+
+
+def test_pem_value() -> None:
+    """A PEM value is learned under any key."""
+    body = learned({"env": {"whatever": PEM}})(f"<{PEM}>")
+    assert body == f"<{MASK}>"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('"password": "x y"', f'"password": "{MASK}"'),
+        ("{'secret': 'it\\'s', 'a': 'b'}", f"{{'secret': \"{MASK}\", 'a': 'b'}}"),
+        (':session_token => "x"', f':session_token => "{MASK}"'),
+        ('secret_access_key="x"', f'secret_access_key="{MASK}"'),
+        ('Private_Key: "a\\"b"', f'Private_Key: "{MASK}"'),
+        ('no_password_here: "x"', 'no_password_here: "x"'),
+        ("the password is required", "the password is required"),
+    ],
+)
+def test_named_values(text: str, expected: str) -> None:
+    """A quoted value behind a secret's name is masked though nobody told of it."""
+    assert Redactor()(text) == expected
+
+
+@pytest.mark.parametrize("document", [None, "text", 1, [], {}])
+def test_nothing_to_learn(document: object) -> None:
+    """A document without secrets changes nothing."""
+    assert learned(document)("some text 1") == "some text 1"
