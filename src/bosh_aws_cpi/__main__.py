@@ -73,6 +73,9 @@ def main() -> int:
     interrupts.install()
     output = _claim_stdout()
     log.start()
+    if output is None:
+        log.logger.error("stdout is closed: nobody would learn what the call made, so it is not made")
+        return 1
     host = _AwsHost(sys.argv[1:])
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
     status = _deliver(output, response)
@@ -90,6 +93,8 @@ def _claim_stdout() -> int | None:
     _fill_gap(_STDIN)
     is_closed = _fill_gap(_STDOUT)
     _fill_gap(_STDERR)
+    os.set_blocking(_STDIN, True)
+    os.set_blocking(_STDOUT, True)
     output = None if is_closed else os.dup(_STDOUT)
     os.dup2(_STDERR, _STDOUT)
     return output
@@ -118,10 +123,8 @@ def _read_all() -> bytes:
     return b"".join(chunks)
 
 
-def _deliver(output: int | None, response: bytes) -> int:
+def _deliver(output: int, response: bytes) -> int:
     try:
-        if output is None:
-            raise BrokenPipeError
         rest = memoryview(response)
         while rest:
             rest = rest[os.write(output, rest) :]

@@ -60,14 +60,18 @@ def url(parent: Json, key: str, path: str, scheme: str) -> str | None:
     if endpoint is None:
         return None
     full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
-    try:
-        parts = urlsplit(full)
-        is_url = full.isprintable() and _HOST.fullmatch(parts.hostname or "") is not None and parts.port != 0
-    except ValueError:
-        is_url = False
-    if not is_url:
-        raise invalid(f"configuration parameter {path}:{key} must be a host, host:port or URL")
+    if not (full.isprintable() and _is_url(full)):
+        raise invalid(f"configuration parameter {path}:{key} must be a host, host:port or http(s) URL")
     return full
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        has_port = parts.port != 0
+    except ValueError:
+        return False
+    return has_port and parts.scheme in {"http", "https"} and bool(_HOST.fullmatch(parts.hostname or ""))
 
 
 def is_true(value: object) -> bool:

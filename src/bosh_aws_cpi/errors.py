@@ -13,6 +13,8 @@ strings are part of the contract::
     └── CloudError                    Bosh::Clouds::CloudError
         ├── VMNotFound                Bosh::Clouds::VMNotFound
         ├── VMCreationFailed          Bosh::Clouds::VMCreationFailed
+        ├── NetworkNotFound           Bosh::Clouds::NetworkNotFound
+        ├── NoDiskSpace               Bosh::Clouds::NoDiskSpace
         ├── DiskNotFound              Bosh::Clouds::DiskNotFound
         └── DiskNotAttached           Bosh::Clouds::DiskNotAttached
 
@@ -94,6 +96,18 @@ class VMCreationFailed(CloudError):
     """The VM could not be created, and nothing of it is left."""
 
     wire_type = "Bosh::Clouds::VMCreationFailed"
+
+
+class NetworkNotFound(CloudError):
+    """The network that is to be deleted is gone."""
+
+    wire_type = "Bosh::Clouds::NetworkNotFound"
+
+
+class NoDiskSpace(CloudError):
+    """There is no room for the disk."""
+
+    wire_type = "Bosh::Clouds::NoDiskSpace"
 
 
 class DiskNotFound(CloudError):

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as an exception that comes only where it can do no harm.
+"""SIGTERM, SIGINT and SIGHUP as an exception that comes only where it can do no harm.
 
 A signal between "EC2 has made it" and "its removal is armed" would orphan what was
 made. Such steps are shielded: the signal waits for their end. Only the first signal
@@ -42,9 +42,14 @@ _signals = _Signals()
 
 
 def install() -> None:
-    """Catch SIGTERM and SIGINT from now on; they wait until there is somebody to tell."""
+    """Catch SIGTERM, SIGINT and SIGHUP from now on; they wait until there is somebody to tell.
+
+    SIGHUP stays ignored where the parent ignores it, as nohup does.
+    """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _signals.on_signal)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _signals.on_signal)
 
 
 def start() -> None:

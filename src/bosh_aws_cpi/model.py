@@ -61,6 +61,8 @@ class Instance:
     availability_zone: str
     devices: Mapping[str, str]
     """Volume id by device name."""
+    leaving: frozenset[str] = frozenset()
+    """Those of the volumes that are being detached."""
     nic_attachments: Mapping[str, str] = field(default_factory=dict)
     """Attachment id by network interface id."""
     state_reason: str | None = None

@@ -37,6 +37,36 @@ class EphemeralDisk(Encryptable):
     use_instance_storage: Truth = False
 
 
+_OTHER_SPELLINGS = {"http_protocol_ipv_6": "http_protocol_ipv6"}
+"""The spelling that the Ruby CPI takes."""
+
+
+class MetadataOptions(Properties):
+    """EC2's instance metadata options, in snake case."""
+
+    http_endpoint: str | None = None
+    http_protocol_ipv6: str | None = None
+    http_put_response_hop_limit: Count | None = None
+    http_tokens: str | None = None
+    instance_metadata_tags: str | None = None
+
+    @classmethod
+    def parse(cls, defaults: Json, own: Json) -> Json:
+        """Read and check the options, a VM's own over the defaults.
+
+        Returns:
+            Those that are given and known.
+
+        Raises:
+            CloudError: One has the wrong type.
+        """
+        merged = {
+            _OTHER_SPELLINGS.get(key, key): value for given in (defaults, own) for key, value in given.items()
+        }
+        options = parsed(cls, merged, "metadata_options")
+        return options.model_dump(include=set(cls.model_fields), exclude_none=True)
+
+
 class VmProperties(Properties):
     """create_vm's ``cloud_properties``."""
 

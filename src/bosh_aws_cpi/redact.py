@@ -58,6 +58,8 @@ def _secrets(value: object, *, secret: bool = False) -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _secrets(inner, secret=secret)
+    elif secret and isinstance(value, int) and not isinstance(value, bool):
+        yield str(value)
     elif isinstance(value, str):
         if secret or "-----BEGIN " in value:
             yield value

@@ -80,11 +80,11 @@ def test_encrypted_copy(
 ) -> None:
     """An encrypted stemcell is a copy of our own, tagged, waited for, and deleted with its snapshots."""
     cpi = cpi_with(encrypted=True, stemcell={"kms_key_arn": KEY})
-    fake_aws.rule(action="DescribeImages", nth=1, replace=[[">available<", ">pending<"]])
+    fake_aws.rule(action="DescribeImages", nth=2, replace=[[">available<", ">pending<"]])
     properties = {"ami": {"us-east-1": world.image_id}, "kms_key_arn": "another"}
     answer = cpi.call("create_stemcell", "/x/image", properties, {"tags": {"a": "b"}}, api_version=3)
     copy = answer.ok()
-    assert fake_aws.actions()[:3] == ["CopyImage", "DescribeImages", "DescribeImages"]
+    assert fake_aws.actions()[:4] == ["DescribeImages", "CopyImage", "DescribeImages", "DescribeImages"]
     (parameters,) = sent("CopyImage")
     assert {name: parameters[name] for name in ("Name", "SourceImageId", "SourceRegion")} == {
         "Name": f"Copied from SourceAMI {world.image_id}",
@@ -115,7 +115,7 @@ def test_copy_that_fails(
     """A copy that EC2 could not make is an error with its reason, and is removed."""
     reason = "<stateReason><message>The key is disabled</message></stateReason>"
     failed = "<imageState>failed</imageState>" + reason
-    fake_aws.rule(action="DescribeImages", nth=1, replace=[["<imageState>available</imageState>", failed]])
+    fake_aws.rule(action="DescribeImages", nth=2, replace=[["<imageState>available</imageState>", failed]])
     properties = {"ami": {"us-east-1": world.image_id}}
     error = cpi_with(encrypted=True).call("create_stemcell", "/x/image", properties).error
     (copy,) = [word.strip("',") for word in error["message"].split() if word.startswith("'ami-")]

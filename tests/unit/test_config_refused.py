@@ -153,7 +153,7 @@ def test_endpoints_that_are_none(key: str, endpoint: str) -> None:
     """What is no host, with or without a port, and no URL, is refused by its name."""
     section, name = key.split(":")
     given: dict[str, Any] = {section: {name: endpoint}}
-    refused(f"configuration parameter {key} must be a host, host:port or URL", **given)
+    refused(f"configuration parameter {key} must be a host, host:port or http(s) URL", **given)
 
 
 @pytest.mark.parametrize(

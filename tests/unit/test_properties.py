@@ -8,7 +8,7 @@ import pytest
 
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.properties import DiskProperties, StemcellProperties, VmProperties
+from bosh_aws_cpi.properties import DiskProperties, MetadataOptions, StemcellProperties, VmProperties
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
 DEFAULT = Encryption(encrypted=True, kms_key_arn="default-key")
@@ -213,3 +213,33 @@ def test_asking_for_nothing() -> None:
         ephemeral_disk={"use_instance_storage": False},
     )
     assert given.not_there_yet() == []
+
+
+@pytest.mark.parametrize(
+    ("defaults", "own", "merged"),
+    [
+        ({}, {}, {}),
+        ({"http_tokens": "optional"}, {"http_tokens": "required"}, {"http_tokens": "required"}),
+        ({"http_tokens": "optional"}, {"http_tokens": None}, {}),
+        (
+            {"http_protocol_ipv6": "disabled"},
+            {"http_protocol_ipv_6": "enabled"},
+            {"http_protocol_ipv6": "enabled"},
+        ),
+        (
+            {"http_put_response_hop_limit": 2},
+            {"http_endpoint": "enabled"},
+            {"http_put_response_hop_limit": 2, "http_endpoint": "enabled"},
+        ),
+        ({}, {"http_tokenz": "required"}, {}),
+    ],
+)
+def test_metadata_options(defaults: dict[str, Any], own: dict[str, Any], merged: dict[str, Any]) -> None:
+    """A VM's metadata options win over the defaults, in either spelling; unknown ones are left out."""
+    assert MetadataOptions.parse(defaults, own) == merged
+
+
+def test_metadata_option_of_wrong_type() -> None:
+    """A metadata option of a wrong type is named, before EC2 is asked for anything."""
+    with pytest.raises(CloudError, match=r"metadata_options\.http_put_response_hop_limit: .*, got String"):
+        MetadataOptions.parse({}, {"http_put_response_hop_limit": "2"})

@@ -62,7 +62,7 @@ def test_secret_names(name: str) -> None:
         ({"kms_key_arn": "arn:aws:kms:us-east-1:1:key/a"}, "arn:aws:kms:us-east-1:1:key/a"),
         ({"keys": ["monkey"], "author": "somebody"}, "monkey somebody"),
         ({"tags": {"owner": "team"}}, "team"),
-        ({"password": None, "secret": 12345, "token": True}, "None 12345 True"),
+        ({"password": None, "secret": 12, "token": True}, "None 12 True"),
     ],
 )
 def test_no_secrets(document: dict[str, Any], text: str) -> None:

@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import IMAGE_MISSING, SNAPSHOT_MISSING, has_code
+from bosh_aws_cpi.aws import tags, timing
+from bosh_aws_cpi.aws.errors import IMAGE_MISSING, SNAPSHOT_MISSING, described, has_code
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image, Json
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import ImageTypeDef
+    from mypy_boto3_ec2.type_defs import FilterTypeDef, ImageTypeDef
 
-_FAILED = frozenset({"failed", "error", "invalid"})
+_FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
+AMI_TAG = "bosh_ami"
+"""On a snapshot: the AMI that it belongs, or belonged, to."""
 _SNAPSHOT_IN_USE = frozenset({"InvalidSnapshot.InUse"})
 
 
@@ -70,40 +72,89 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
 def discard(client: "EC2Client", ami_id: str) -> None:
     """Remove an AMI and the snapshots behind its block devices; what is gone already is fine.
 
+    An AMI that is gone may have left snapshots behind, when an earlier call failed between
+    the two: they are looked for.
+
     Raises:
-        CloudError: That is not certain.
+        CloudError: That is not certain. Every snapshot was tried.
     """
     image = find(client, ami_id)
     if image is None:
         logger.info("AMI '%s' is gone already", ami_id)
+        _delete_snapshots(client, ami_id, _left_snapshots(client, ami_id))
         return
+    _deregister(client, ami_id)
+    _delete_snapshots(client, ami_id, image.snapshot_ids)
+
+
+def discard_copy(client: "EC2Client", ami_id: str) -> None:
+    """Remove a copy of an AMI that was not finished, with its snapshots.
+
+    While the copy is pending, EC2 does not show its snapshots with the AMI, nor perhaps the
+    AMI itself yet.
+
+    Raises:
+        CloudError: That is not certain. Every snapshot that was found was tried.
+    """
+    logger.info("Removing AMI '%s'", ami_id)
+    shown = _shown_snapshots(client, ami_id)
+    timing.remove(
+        f"AMI '{ami_id}'",
+        lambda error: has_code(error, IMAGE_MISSING),
+        lambda: client.deregister_image(ImageId=ami_id),
+    )
+    _wait_until_gone(client, ami_id)
+    _delete_snapshots(client, ami_id, [*shown, *_left_snapshots(client, ami_id, apart_from=shown)])
+
+
+def _shown_snapshots(client: "EC2Client", ami_id: str) -> Sequence[str]:
+    """The snapshots that EC2 shows with an AMI; a question that fails must not keep it from removal."""
+    try:
+        image = find(client, ami_id)
+    except client.exceptions.ClientError as error:
+        logger.warning("The snapshots of AMI '%s' can't be asked for: %s", ami_id, described(error))
+        return []
+    return image.snapshot_ids if image else []
+
+
+def _deregister(client: "EC2Client", ami_id: str) -> None:
     try:
         client.deregister_image(ImageId=ami_id)
     except client.exceptions.ClientError as error:
         if not has_code(error, IMAGE_MISSING):
             raise
     _wait_until_gone(client, ami_id)
-    for snapshot_id in image.snapshot_ids:
-        _delete_snapshot(client, snapshot_id)
 
 
-def discard_copy(client: "EC2Client", ami_id: str) -> None:
-    """Remove a copy of an AMI that was not finished, with its snapshots.
+def _left_snapshots(client: "EC2Client", ami_id: str, apart_from: Sequence[str] = ()) -> list[str]:
+    """Snapshots of an AMI that is gone: by EC2's description of a copy's, and by our tag."""
+    filters: list[FilterTypeDef] = [
+        {"Name": "description", "Values": [f"Copied for DestinationAmi {ami_id} *"]},
+        {"Name": f"tag:{AMI_TAG}", "Values": [ami_id]},
+    ]
+    paginator = client.get_paginator("describe_snapshots")
+    found = [
+        snapshot["SnapshotId"]
+        for each in filters
+        for page in paginator.paginate(OwnerIds=["self"], Filters=[each])
+        for snapshot in page["Snapshots"]
+    ]
+    return [snapshot_id for snapshot_id in dict.fromkeys(found) if snapshot_id not in apart_from]
 
-    While the copy is pending, EC2 does not show its snapshots with the AMI; their
-    description names it.
 
-    Raises:
-        CloudError: That is not certain.
-    """
-    pages = client.get_paginator("describe_snapshots").paginate(
-        OwnerIds=["self"],
-        Filters=[{"Name": "description", "Values": [f"Copied for DestinationAmi {ami_id} *"]}],
-    )
-    unfinished = [snapshot["SnapshotId"] for page in pages for snapshot in page["Snapshots"]]
-    discard(client, ami_id)
-    for snapshot_id in unfinished:
-        _delete_snapshot(client, snapshot_id)
+def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[str]) -> None:
+    """Try every snapshot; those that stay are tagged, so that a repeated call finds them."""
+    failed: dict[str, Exception] = {}
+    for snapshot_id in snapshot_ids:
+        try:
+            _delete_snapshot(client, snapshot_id)
+        except client.exceptions.ClientError as error:
+            failed[snapshot_id] = error
+    for snapshot_id, reason in failed.items():
+        logger.warning("Snapshot '%s' of AMI '%s' stays: %s", snapshot_id, ami_id, described(reason))
+        tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})
+    if failed:
+        raise next(iter(failed.values()))
 
 
 def _wait_until_gone(client: "EC2Client", ami_id: str) -> None:

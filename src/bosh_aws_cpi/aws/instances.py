@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import (
-    INSTANCE_MISSING,
     NO_CAPACITY,
     THROTTLED,
     described,
@@ -150,16 +149,11 @@ def discard(client: "EC2Client", vm_cid: str) -> None:
         CloudError: That is not certain.
     """
     logger.info("Removing instance '%s'", vm_cid)
-    try:
-        terminate(client, vm_cid)
-    except VMNotFound:
-        # It was made a moment ago, so it is rather not to be seen yet than gone.
-        timing.patiently(
-            timing.TAGGABLE,
-            f"instance '{vm_cid}' to be seen",
-            INSTANCE_MISSING,
-            lambda: client.terminate_instances(InstanceIds=[vm_cid]),
-        )
+    timing.remove(
+        f"instance '{vm_cid}'",
+        lambda error: isinstance(error, VMNotFound),
+        lambda: terminate(client, vm_cid),
+    )
     wait_until_terminated(client, vm_cid)
 
 
@@ -189,6 +183,11 @@ def _instance(entry: "InstanceTypeDef") -> Instance:
             for device in entry.get("BlockDeviceMappings", [])
             if "Ebs" in device
         },
+        leaving=frozenset(
+            device["Ebs"]["VolumeId"]
+            for device in entry.get("BlockDeviceMappings", [])
+            if device.get("Ebs", {}).get("Status") in {"detaching", "detached"}
+        ),
         nic_attachments={
             nic["NetworkInterfaceId"]: nic["Attachment"]["AttachmentId"]
             for nic in entry.get("NetworkInterfaces", [])

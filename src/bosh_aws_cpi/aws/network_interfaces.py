@@ -68,19 +68,30 @@ def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, 
         )
 
 
-def discard(client: "EC2Client", nic: Nic) -> None:
+def discard(client: "EC2Client", nic: Nic, *, was_seen: bool) -> None:
     """Remove an interface; one that went with its instance is fine.
 
     It is repeated while EC2 still holds the interface for an instance that has ended.
+
+    Args:
+        client: The EC2 client.
+        nic: The interface.
+        was_seen: Whether EC2 has shown it since it was made; if not, its being unknown
+            may pass.
     """
     logger.info("Removing network interface '%s'", nic.nic_id)
-    try:
+
+    def delete() -> None:
         timing.patiently(
             timing.NIC_RELEASED,
             f"network interface '{nic.nic_id}' to be released",
             NIC_IN_USE,
             lambda: client.delete_network_interface(NetworkInterfaceId=nic.nic_id),
         )
-    except client.exceptions.ClientError as error:
-        if not has_code(error, NIC_MISSING):
-            raise
+
+    timing.remove(
+        f"network interface '{nic.nic_id}'",
+        lambda error: has_code(error, NIC_MISSING),
+        delete,
+        timing.AT_ONCE if was_seen else timing.VISIBLE,
+    )

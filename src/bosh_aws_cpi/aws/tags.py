@@ -47,8 +47,13 @@ def create(
 
 def mark_deleted(client: "EC2Client", resource_id: str) -> None:
     """Name a resource that AWS is still deleting so that operators see it; failing to is logged."""
+    try_to_create(client, resource_id, TO_BE_DELETED)
+
+
+def try_to_create(client: "EC2Client", resource_id: str, tags: Mapping[str, str]) -> None:
+    """Tag a resource, tried once; failing to is logged, whatever the reason."""
     try:
-        _create(client, [resource_id], TO_BE_DELETED, timing.AT_ONCE)
+        _create(client, [resource_id], tags, timing.AT_ONCE)
     except client.exceptions.ClientError as error:
         _log_refusal(resource_id, error)
 

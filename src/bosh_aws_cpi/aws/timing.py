@@ -52,6 +52,8 @@ IMAGE_AVAILABLE: Final = Policy(3600, longest_pause=15)
 IMAGE_GONE: Final = Policy(300)
 SNAPSHOT_RELEASED: Final = Policy(300)
 TAGGABLE: Final = Policy(30)
+VISIBLE: Final = Policy(30)
+"""How long something new may stay unknown to AWS (eventual consistency)."""
 AT_ONCE: Final = Policy(0)
 """One attempt."""
 
@@ -104,6 +106,31 @@ def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[
         What the call returned. When the time is over its last error is raised.
     """
     return _retrying(policy, what, lambda error: has_code(error, codes))(call)
+
+
+def remove(
+    what: str,
+    is_missing: Callable[[BaseException], bool],
+    call: Callable[[], object],
+    policy: Policy = VISIBLE,
+) -> None:
+    """Remove something that was made a moment ago.
+
+    A removal often follows the making within milliseconds, and AWS may answer then that
+    there is no such thing. Only what is still unknown after a while is taken as gone.
+
+    Args:
+        what: What is removed, for the log.
+        is_missing: Whether an error says that it is not there.
+        call: The removal.
+        policy: How long it may be unknown.
+    """
+    try:
+        _retrying(policy, f"{what} to be seen", is_missing)(call)
+    except Exception as error:
+        if not is_missing(error):
+            raise
+        logger.info("There is no %s: it is gone, or was never made", what)
 
 
 def _retrying(policy: Policy, what: str, is_passing: Callable[[BaseException], bool]) -> "tenacity.Retrying":

@@ -1,10 +1,12 @@
 """EBS volumes: make, look at, attach, detach, delete."""
 
+import re
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import code_of, is_volume_missing, naming_disk, naming_vm
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Volume
 
 if TYPE_CHECKING:
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import VolumeTypeDef
 
 _IN_USE = frozenset({"VolumeInUse"})
+_FAILED = frozenset({"error", "deleting", "deleted"})
 _NOT_READY = frozenset({"IncorrectState"})
 
 
@@ -44,7 +47,7 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
     except client.exceptions.ClientError as error:
         if not is_volume_missing(error):
             raise
-        named = [cid for cid in disk_cids if f"'{cid}'" in str(error) or f"({cid})" in str(error)]
+        named = [cid for cid in disk_cids if re.search(rf"{re.escape(cid)}\b", str(error))]
         raise DiskNotFound((named or disk_cids)[0]) from error
     found = {entry["VolumeId"]: _volume(entry) for entry in answer["Volumes"]}
     for disk_cid in disk_cids:
@@ -66,9 +69,9 @@ def wait_until_available(client: "EC2Client", disk_cid: str) -> None:
             volume = find(client, disk_cid)
         except DiskNotFound:  # eventual consistency: CreateVolume has answered with this id
             raise timing.NotYet("not to be seen yet") from None
-        if volume.state == "error":
+        if volume.state in _FAILED:
             message = (
-                f"EBS could not make volume '{disk_cid}': it is in state error. "
+                f"EBS could not make volume '{disk_cid}': it is in state {volume.state}. "
                 "For an encrypted disk, check that its KMS key exists, is enabled and may be used"
             )
             raise CloudError(message)
@@ -117,7 +120,12 @@ def discard(client: "EC2Client", disk_cid: str) -> None:
     Raises:
         CloudError: That is not certain.
     """
-    delete(client, disk_cid)
+    logger.info("Removing volume '%s'", disk_cid)
+    timing.remove(
+        f"volume '{disk_cid}'",
+        lambda error: isinstance(error, DiskNotFound),
+        lambda: delete(client, disk_cid),
+    )
     wait_until_deleted(client, disk_cid)
 
 
@@ -145,14 +153,21 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     """Wait until a volume is attached to an instance.
 
     Raises:
-        CloudError: It takes too long.
+        CloudError: It takes too long, or came off again, as when the instance is ending.
         DiskNotFound: The volume went away.
     """
+    seen: list[str] = []
 
     def probe() -> None:
-        state, _ = find(client, disk_cid).attachments.get(vm_cid, ("not attached", ""))
-        if state != "attached":
-            raise timing.NotYet(state)
+        attachment = find(client, disk_cid).attachments.get(vm_cid)
+        if attachment is None and seen:
+            message = f"Volume '{disk_cid}' came off instance '{vm_cid}' again, it was {seen[-1]}"
+            raise CloudError(message)
+        if attachment is None:
+            raise timing.NotYet("not attached")
+        seen.append(attachment[0])
+        if attachment[0] != "attached":
+            raise timing.NotYet(attachment[0])
 
     timing.until(timing.VOLUME_ATTACHED, f"volume '{disk_cid}' to be attached to instance '{vm_cid}'", probe)
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 _IN_USE = "InvalidIPAddress.InUse"
+MAX_UNHELD = 10
+"""Attempts, over about half a minute, at an address that nobody is seen to hold."""
 
 
 class AddressTaken(CloudError):
@@ -32,6 +34,7 @@ def claiming(client: "EC2Client", plan: NicPlan, make: Callable[[], Made]) -> Ma
     Raises:
         AddressTaken: An interface that is not about to go holds it, or it takes too long.
     """
+    unheld: list[str] = []
 
     def attempt() -> Made:
         try:
@@ -39,7 +42,11 @@ def claiming(client: "EC2Client", plan: NicPlan, make: Callable[[], Made]) -> Ma
         except client.exceptions.ClientError as error:
             if code_of(error) != _IN_USE:
                 raise
-            _check_departing(client, plan, error)
+            if not _is_held_by_departing(client, plan, error):
+                unheld.append(described(error))
+            if len(unheld) > MAX_UNHELD:
+                message = f"{unheld[-1]}: no interface is seen to hold it; is it in a delegated prefix?"
+                raise AddressTaken(message) from error
             raise timing.NotYet(described(error)) from error
 
     addresses = " and ".join(filter(None, (plan.ipv4_address, plan.ipv6_address))) or "an address"
@@ -47,7 +54,9 @@ def claiming(client: "EC2Client", plan: NicPlan, make: Callable[[], Made]) -> Ma
     return timing.until(timing.ADDRESS_RELEASED, what, attempt, AddressTaken)
 
 
-def _check_departing(client: "EC2Client", plan: NicPlan, error: Exception) -> None:
+def _is_held_by_departing(client: "EC2Client", plan: NicPlan, error: Exception) -> bool:
+    """False when nobody is seen to hold the address, as for a moment after it was released."""
+    is_held = False
     for address in filter(None, (plan.ipv4_address, plan.ipv6_address)):
         holder = network_interfaces.holder(client, plan.subnet_id, address)
         if holder is None:
@@ -59,7 +68,9 @@ def _check_departing(client: "EC2Client", plan: NicPlan, error: Exception) -> No
                 f"({holder.status}) {owner}"
             )
             raise AddressTaken(message) from error
+        is_held = True
         logger.info("Address %s is still held by '%s', which is going away", address, holder.nic_id)
+    return is_held
 
 
 def _is_departing(client: "EC2Client", holder: AddressHolder) -> bool:

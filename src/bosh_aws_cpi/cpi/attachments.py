@@ -2,7 +2,8 @@
 
 from bosh_aws_cpi.aws import instance_types, instances, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.errors import DiskNotAttached, DiskNotFound
+from bosh_aws_cpi.cpi.registry import Registry
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts
 from bosh_aws_cpi.plan import device_names
@@ -56,14 +57,28 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
         logger.info("Disk '%s' is gone: there is nothing to detach from '%s'", disk_cid, vm_cid)
     except DiskNotAttached:
         instances.find(cloud.ec2, vm_cid)  # a VM that is gone is the better answer
-        if not (registry.is_there and registry.detach(vm_cid, disk_cid)):
+        if not _finish_detaching(registry, vm_cid, disk_cid):
             raise
-        logger.info("Disk '%s' was detached before, its registry entry is removed now", disk_cid)
         return
     registry.detach(vm_cid, disk_cid)
 
 
+def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:
+    """Take a disk that AWS has detached out of the registry; False when there was nothing to finish."""
+    try:
+        is_finished = registry.is_there and registry.detach(vm_cid, disk_cid)
+    except CloudError as error:
+        logger.warning("The registry was asked for disk '%s' in vain: %s", disk_cid, error)
+        return False
+    if is_finished:
+        logger.info("Disk '%s' was detached before, its registry entry is removed now", disk_cid)
+    return is_finished
+
+
 def _name_of(instance: Instance, disk_cid: str) -> str | None:
+    """The device name under which the disk is attached; a disk that is being detached has none."""
+    if disk_cid in instance.leaving:
+        return None
     return next((name for name, attached in instance.devices.items() if attached == disk_cid), None)
 
 

@@ -11,10 +11,9 @@ from bosh_aws_cpi.plan import tags as tag_plan
 def has_disk(cloud: Cloud, disk_cid: str) -> bool:
     """Say whether the disk is there (contract: has_disk)."""
     try:
-        volumes.find(cloud.ec2, disk_cid)
+        return volumes.find(cloud.ec2, disk_cid).state != "deleted"
     except DiskNotFound:
         return False
-    return True
 
 
 def delete_disk(cloud: Cloud, disk_cid: str) -> None:

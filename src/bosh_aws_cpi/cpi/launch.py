@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bosh_aws_cpi.aws import instances, network_interfaces
-from bosh_aws_cpi.aws.errors import described
+from bosh_aws_cpi.aws.errors import translate
 from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -28,6 +28,8 @@ class Launch:
     """Whether the interfaces are made before the instance; else there is one, made with it."""
     group_ids: Sequence[str]
     zone: str
+    metadata_options: Json
+    """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
 
 
@@ -52,8 +54,6 @@ def _launch(cloud: Cloud, plan: Launch, undo: Undo) -> str:
     running = instances.wait_until_running(cloud.ec2, vm_cid, [nic.nic_id for nic in made])
     attachments = [(nic.nic_id, running.nic_attachments[nic.nic_id]) for nic in made]
     network_interfaces.delete_on_termination(cloud.ec2, attachments)
-    # Armed before it is written: the registry may have taken settings whose answer was lost.
-    undo.make(lambda: vm_cid, cloud.registry.delete)
     cloud.registry.save(vm_cid, agent_settings.full(plan.facts, macs))
     return vm_cid
 
@@ -62,7 +62,7 @@ def _run(cloud: Cloud, plan: Launch, arguments: Json, undo: Undo) -> Instance:
     def run() -> Instance:
         return undo.make(
             lambda: instances.run(cloud.ec2, arguments),
-            lambda made: instances.discard(cloud.ec2, made.vm_cid),
+            lambda made: _discard(cloud, made.vm_cid),
         )
 
     if plan.nics_first:
@@ -72,6 +72,14 @@ def _run(cloud: Cloud, plan: Launch, arguments: Json, undo: Undo) -> Instance:
         return claiming(cloud.ec2, nic_plan, run)
     except AddressTaken as error:
         raise _nic_failed(nic_plan, error.message) from error
+
+
+def _discard(cloud: Cloud, vm_cid: str) -> None:
+    """Remove the instance and its settings: the registry may have taken some whose answer was lost."""
+    try:
+        instances.discard(cloud.ec2, vm_cid)
+    finally:
+        cloud.registry.delete(vm_cid)
 
 
 def _make_nics(cloud: Cloud, plan: Launch, undo: Undo) -> list[Nic]:
@@ -85,18 +93,23 @@ def _make_nic(cloud: Cloud, plan: Launch, nic_plan: NicPlan, undo: Undo) -> Nic:
         **tag_plan.specifications(plan.tags, "network-interface"),
     }
 
+    seen: set[str] = set()
+
     def create() -> Nic:
         return undo.make(
             lambda: network_interfaces.create(cloud.ec2, arguments),
-            lambda made: network_interfaces.discard(cloud.ec2, made),
+            lambda made: network_interfaces.discard(cloud.ec2, made, was_seen=made.nic_id in seen),
         )
 
     try:
         nic = claiming(cloud.ec2, nic_plan, create)
         network_interfaces.wait_until_available(cloud.ec2, nic.nic_id)
-    except (cloud.ec2.exceptions.ClientError, BoshError) as error:
-        reason = error.message if isinstance(error, BoshError) else described(error)
-        raise _nic_failed(nic_plan, reason) from error
+        seen.add(nic.nic_id)
+    except Exception as error:
+        typed = error if isinstance(error, BoshError) else translate(error)
+        if typed is None:
+            raise
+        raise _nic_failed(nic_plan, typed.message) from error
     return nic
 
 
@@ -116,8 +129,8 @@ def _run_arguments(cloud: Cloud, plan: Launch, made: Sequence[Nic], macs: Mappin
         defaults={
             "key_name": aws.default_key_name,
             "iam_instance_profile": aws.default_iam_instance_profile,
-            "metadata_options": aws.metadata_options,
         },
+        metadata_options=plan.metadata_options,
         devices=plan.facts.devices,
         interfaces=interfaces,
         tags=plan.tags,

@@ -53,7 +53,7 @@ def _encrypted_copy(
     cloud: Cloud, source: str | None, encryption: Encryption, wanted_tags: dict[str, str]
 ) -> str:
     region = cloud.config.aws.region
-    if source is None:
+    if source is None or images.find(cloud.ec2, source) is None:
         raise _not_in_region(region)
     ec2 = cloud.ec2
     arguments = {

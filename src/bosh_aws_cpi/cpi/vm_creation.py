@@ -13,7 +13,7 @@ from bosh_aws_cpi.plan import agent_settings, nics, placement
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import VmFacts
 from bosh_aws_cpi.plan.block_devices import block_devices
-from bosh_aws_cpi.properties import VmProperties, parse_networks
+from bosh_aws_cpi.properties import MetadataOptions, VmProperties, parse_networks
 
 
 def create_vm(
@@ -48,6 +48,7 @@ def create_vm(
     properties = VmProperties.parse(cloud_properties)
     parsed = parse_networks(networks_given)
     plans = nics.nic_plans(parsed)
+    options = MetadataOptions.parse(cloud.config.aws.metadata_options, properties.metadata_options)
     tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
     group_entries = nics.security_groups(
         properties.security_groups, parsed, cloud.config.aws.default_security_groups
@@ -76,6 +77,7 @@ def create_vm(
         facts=facts,
         nic_plans=plans,
         nics_first=bool(made_first),
+        metadata_options=options,
         group_ids=_group_ids(cloud, group_entries, where.vpc_id),
         zone=where.zone,
         tags=tag_plan.formatted(tags),
@@ -111,7 +113,7 @@ def _where(cloud: Cloud, plans: list[NicPlan], properties: VmProperties, disk_ci
     zone = placement.one_subnet_zone(subnet.availability_zone for subnet in ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
     placement.check_zone(zone, str(properties.availability_zone), [disk.availability_zone for disk in disks])
-    return _Where(zone, ordered[0].vpc_id)
+    return _Where(zone, placement.one_vpc(subnet.vpc_id for subnet in ordered))
 
 
 def _check_size(facts: VmFacts, made_first: list[NicPlan], *, is_registry_used: bool) -> None:

@@ -19,7 +19,7 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
     ones none. vip networks make none.
 
     Raises:
-        CloudError: No network makes an interface, or a group has not exactly one subnet, or
+        CloudError: No network makes an interface, or a group's networks name no subnet or several, or
             a manual group has no single address.
     """
     groups: dict[str, list[str]] = {}

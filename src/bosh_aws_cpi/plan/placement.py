@@ -21,6 +21,19 @@ def one_subnet_zone(zones: Iterable[str]) -> str:
     return found[0]
 
 
+def one_vpc(vpc_ids: Iterable[str]) -> str:
+    """The VPC that all nic groups' subnets lie in.
+
+    Raises:
+        CloudError: They lie in several.
+    """
+    found = list(dict.fromkeys(vpc_ids))
+    if len(found) > 1:
+        message = f"All nic groups must be in the same VPC. Found subnets in VPCs: {', '.join(found)}"
+        raise CloudError(message)
+    return found[0]
+
+
 def check_zone(subnet_zone: str, vm_zone: str, disk_zones: Sequence[str]) -> None:
     """Check that the subnet, the VM and the disks it will get are in one zone.
 

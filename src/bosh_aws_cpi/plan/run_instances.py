@@ -7,14 +7,13 @@ from bosh_aws_cpi.model import BlockDevices, Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties import VmProperties
 
-_ACRONYMS = {"http_protocol_ipv6": "HttpProtocolIpv6", "http_protocol_ipv_6": "HttpProtocolIpv6"}
-
 
 def arguments(  # noqa: PLR0913 - one for each thing that RunInstances is told
     *,
     ami_id: str,
     properties: VmProperties,
     defaults: Json,
+    metadata_options: Json,
     devices: BlockDevices,
     interfaces: Sequence[Json],
     tags: Mapping[str, str],
@@ -26,8 +25,8 @@ def arguments(  # noqa: PLR0913 - one for each thing that RunInstances is told
     Args:
         ami_id: The stemcell's AMI.
         properties: The VM's cloud properties.
-        defaults: The configuration's ``key_name``, ``iam_instance_profile`` and
-            ``metadata_options``, under the VM's own.
+        defaults: The configuration's ``key_name`` and ``iam_instance_profile``, under the VM's own.
+        metadata_options: EC2's instance metadata options, in snake case.
         devices: The block devices.
         interfaces: The network interfaces, each with its device index.
         tags: For instance and volumes, and for an interface that is made here.
@@ -36,7 +35,7 @@ def arguments(  # noqa: PLR0913 - one for each thing that RunInstances is told
     """
     key_name = properties.key_name or defaults["key_name"]
     profile = properties.iam_instance_profile or defaults["iam_instance_profile"]
-    options = metadata_options({**defaults["metadata_options"], **properties.metadata_options})
+    options = {_camel(name): value for name, value in metadata_options.items()}
     made_here = any("SubnetId" in interface for interface in interfaces)
     tagged = ("instance", "volume", "network-interface") if made_here else ("instance", "volume")
     optional = {
@@ -53,13 +52,6 @@ def arguments(  # noqa: PLR0913 - one for each thing that RunInstances is told
         "Placement": _placement(properties, zone),
         **{name: value for name, value in optional.items() if value},
         **tag_plan.specifications(tags, *tagged),
-    }
-
-
-def metadata_options(options: Json) -> Json:
-    """EC2's instance metadata options from their names in snake case."""
-    return {
-        _ACRONYMS.get(name) or _camel(name): value for name, value in options.items() if value is not None
     }
 
 

@@ -95,8 +95,10 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
     logger.info("Starting %s...", call.method)
     try:
         result = host.verb(target)(session, *arguments)
+        interrupts.close()
         return versions.shape(call.method, call.contract, result)
     except Exception as error:  # noqa: BLE001 - every failure of a verb gets a name
+        interrupts.close()
         typed = _typed(error, host)
         raise _Failed(typed, _rescued(typed, error)) from None
     finally:
@@ -114,9 +116,7 @@ def _unforeseen(error: BaseException) -> Unknown:
 
 
 def _ended_by(signal: Interrupted) -> CloudError:
-    return CloudError(
-        f"The call was ended by {signal.signal_name} before it was done; its log says what was removed again"
-    )
+    return CloudError(f"The call was ended by {signal.signal_name} before it was done")
 
 
 def _rescued(typed: BoshError, error: BaseException) -> str:

@@ -137,36 +137,81 @@ def test_discard_what_goes_meanwhile(ec2: Ec2) -> None:
     images.discard(ec2.client, AMI)
 
 
+def snapshots_left(ec2: Ec2, *by_description: str, by_tag: tuple[str, ...] = ()) -> None:
+    """Answer the search for what an AMI left behind."""
+    for name, value, found in (
+        ("description", f"Copied for DestinationAmi {AMI} *", by_description),
+        ("tag:bosh_ami", AMI, by_tag),
+    ):
+        answer = {"Snapshots": [{"SnapshotId": snapshot_id} for snapshot_id in found]}
+        filters = [{"Name": name, "Values": [value]}]
+        ec2.answers("describe_snapshots", answer, OwnerIds=["self"], Filters=filters)
+
+
 def test_discard_what_is_gone(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
     """An AMI that is gone already is logged and is no error."""
     lay(ec2, GONE)
+    snapshots_left(ec2)
     images.discard(ec2.client, AMI)
     assert [record.getMessage() for record in program_log.records] == [f"AMI '{AMI}' is gone already"]
 
 
-@pytest.mark.parametrize("operation", ["deregister_image", "delete_snapshot"])
-def test_discard_refused(ec2: Ec2, operation: str) -> None:
+def test_discard_what_was_half_deleted(ec2: Ec2) -> None:
+    """An AMI that is gone loses the snapshots that an earlier call left, found by description and tag."""
+    lay(ec2, GONE)
+    snapshots_left(ec2, "snap-1", "snap-2", by_tag=("snap-2", "snap-3"))
+    for number in (1, 2, 3):
+        ec2.answers("delete_snapshot", SnapshotId=f"snap-{number}")
+    images.discard(ec2.client, AMI)
+
+
+def test_discard_refused(ec2: Ec2) -> None:
     """A refusal goes on as it is: the deletion is not certain."""
     lay(ec2, entry("available", "snap-1"))
-    if operation == "delete_snapshot":
-        ec2.answers("deregister_image", ImageId=AMI)
-        lay(ec2, GONE)
-        ec2.refuses(operation, "UnauthorizedOperation", SnapshotId="snap-1")
-    else:
-        ec2.refuses(operation, "UnauthorizedOperation", ImageId=AMI)
+    ec2.refuses("deregister_image", "UnauthorizedOperation", ImageId=AMI)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         images.discard(ec2.client, AMI)
 
 
-def test_discard_copy(ec2: Ec2) -> None:
-    """A copy that was not finished loses the snapshots too that EC2 does not show with it yet."""
-    filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
-    first = {"Snapshots": [{"SnapshotId": "snap-1"}], "NextToken": "t"}
-    ec2.answers("describe_snapshots", first, OwnerIds=["self"], Filters=filters)
-    second: dict[str, Any] = {"Snapshots": []}
-    ec2.answers("describe_snapshots", second, OwnerIds=["self"], Filters=filters, NextToken="t")
-    lay(ec2, entry("pending"))
+def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
+    """Every snapshot is tried; one that stays is tagged so that a repeated call finds it, and is an error."""
+    lay(ec2, entry("available", "snap-1", "snap-2"))
     ec2.answers("deregister_image", ImageId=AMI)
     lay(ec2, GONE)
+    ec2.refuses("delete_snapshot", "UnauthorizedOperation", SnapshotId="snap-1")
+    ec2.answers("delete_snapshot", SnapshotId="snap-2")
+    ec2.answers("create_tags", Resources=["snap-1"], Tags=[{"Key": "bosh_ami", "Value": AMI}])
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        images.discard(ec2.client, AMI)
+
+
+def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
+    """A copy that EC2 does not know yet is tried again, and loses the snapshots made for it."""
+    lay(ec2, GONE)
+    ec2.refuses("deregister_image", "InvalidAMIID.NotFound", ImageId=AMI)
+    ec2.answers("deregister_image", ImageId=AMI)
+    lay(ec2, GONE)
+    snapshots_left(ec2, "snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
+    images.discard_copy(ec2.client, AMI)
+    assert len(clock.pauses) == 1
+
+
+def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
+    """A copy that EC2 shows loses each of its snapshots once."""
+    lay(ec2, entry("failed", "snap-1"))
+    ec2.answers("deregister_image", ImageId=AMI)
+    lay(ec2, GONE)
+    snapshots_left(ec2, "snap-1", "snap-2")
+    ec2.answers("delete_snapshot", SnapshotId="snap-1")
+    ec2.answers("delete_snapshot", SnapshotId="snap-2")
+    images.discard_copy(ec2.client, AMI)
+
+
+def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
+    """A question that is refused does not keep the copy from being removed."""
+    ec2.refuses("describe_images", "UnauthorizedOperation", ImageIds=[AMI], IncludeDeprecated=True)
+    ec2.answers("deregister_image", ImageId=AMI)
+    lay(ec2, GONE)
+    snapshots_left(ec2)
     images.discard_copy(ec2.client, AMI)

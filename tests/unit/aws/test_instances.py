@@ -165,7 +165,7 @@ def test_discard_what_is_not_seen_yet(ec2: Ec2, clock: Clock) -> None:
     ec2.answers("terminate_instances", **IDS)
     lay(ec2, "terminated")
     instances.discard(ec2.client, VM)
-    assert len(clock.pauses) == 2
+    assert len(clock.pauses) == 3
 
 
 def test_terminate_unknown(ec2: Ec2) -> None:

@@ -112,12 +112,34 @@ def test_discard(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
         ec2.refuses("delete_network_interface", code, NetworkInterfaceId=ID)
     if NOT_FOUND not in codes:
         ec2.answers("delete_network_interface", NetworkInterfaceId=ID)
-    network_interfaces.discard(ec2.client, NIC)
+    network_interfaces.discard(ec2.client, NIC, was_seen=True)
     assert len(clock.pauses) == len([code for code in codes if code != NOT_FOUND])
+
+
+def test_discard_before_it_was_seen(ec2: Ec2, clock: Clock) -> None:
+    """An interface made a moment ago that EC2 does not know yet is not taken for one that is gone."""
+    ec2.refuses("delete_network_interface", NOT_FOUND, NetworkInterfaceId=ID)
+    ec2.refuses("delete_network_interface", NOT_FOUND, NetworkInterfaceId=ID)
+    ec2.answers("delete_network_interface", NetworkInterfaceId=ID)
+    network_interfaces.discard(ec2.client, NIC, was_seen=False)
+    assert len(clock.pauses) == 2
+
+
+def test_discard_what_is_never_seen(ec2: Ec2, clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+    """Only an interface that stays unknown for half a minute is taken as gone, and that is logged."""
+    for _ in range(100):
+        ec2.refuses("delete_network_interface", NOT_FOUND, NetworkInterfaceId=ID)
+    network_interfaces.discard(ec2.client, NIC, was_seen=False)
+    assert 30 <= clock.now <= 36
+    said = f"There is no network interface '{ID}': it is gone, or was never made"
+    assert program_log.records[-1].getMessage() == said
+    for _ in range(100 - len(clock.pauses) - 1):
+        with pytest.raises(ClientError):
+            ec2.client.delete_network_interface(NetworkInterfaceId=ID)
 
 
 def test_discard_refused(ec2: Ec2) -> None:
     """Any other refusal goes on as it is: the removal is not certain."""
     ec2.refuses("delete_network_interface", "UnauthorizedOperation", NetworkInterfaceId=ID)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        network_interfaces.discard(ec2.client, NIC)
+        network_interfaces.discard(ec2.client, NIC, was_seen=True)

@@ -129,8 +129,8 @@ def test_both_addresses(ec2: Ec2) -> None:
     ],
 )
 def test_time_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, plan: NicPlan, what: str) -> None:
-    """After ten minutes the claim ends with what EC2 said last."""
-    monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.holder", lambda *_: None)
+    """After ten minutes with a departing holder the claim ends with what EC2 said last."""
+    monkeypatch.setattr("bosh_aws_cpi.cpi.addresses._is_held_by_departing", lambda *_: True)
     with pytest.raises(AddressTaken) as caught:
         claiming(ec2.client, plan, Maker(10_000))
     assert caught.value.message == (
@@ -138,6 +138,14 @@ def test_time_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, plan:
         f"last seen: {SAID}"
     )
     assert clock.now >= 600
+
+
+def test_address_that_nobody_holds(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address in use that no interface is seen to hold is given up after a while."""
+    monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.holder", lambda *_: None)
+    with pytest.raises(AddressTaken, match="no interface is seen to hold it; is it in a delegated prefix"):
+        claiming(ec2.client, PLAN, Maker(10_000))
+    assert 10 <= clock.now <= 60
 
 
 @pytest.mark.parametrize(

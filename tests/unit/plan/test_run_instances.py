@@ -10,11 +10,10 @@ from bosh_aws_cpi.model import BlockDevices
 from bosh_aws_cpi.plan import run_instances
 from bosh_aws_cpi.properties import VmProperties
 
-NO_DEFAULTS: dict[str, Any] = {"key_name": None, "iam_instance_profile": None, "metadata_options": {}}
+NO_DEFAULTS: dict[str, Any] = {"key_name": None, "iam_instance_profile": None}
 DEFAULTS: dict[str, Any] = {
     "key_name": "bosh",
     "iam_instance_profile": "profile",
-    "metadata_options": {"http_tokens": "optional", "http_put_response_hop_limit": 2},
 }
 DEVICE = {"DeviceName": "/dev/xvda", "Ebs": {"VolumeType": "gp3"}}
 INLINE = {"DeviceIndex": 0, "SubnetId": "subnet-1"}
@@ -33,6 +32,7 @@ def arguments(
     defaults: dict[str, Any] = NO_DEFAULTS,
     interfaces: tuple[dict[str, Any], ...] = (INLINE,),
     tags: dict[str, str] | None = None,
+    metadata_options: dict[str, Any] | None = None,
     **given: Any,
 ) -> dict[str, Any]:
     """Make the arguments for a VM with these properties."""
@@ -42,6 +42,7 @@ def arguments(
             {"instance_type": "m5.large", "availability_zone": "ignored here", **given}
         ),
         defaults=defaults,
+        metadata_options=metadata_options or {},
         devices=BlockDevices((DEVICE,), None),
         interfaces=interfaces,
         tags=tags or {},
@@ -56,22 +57,20 @@ def test_least_arguments() -> None:
 
 
 def test_defaults() -> None:
-    """Key, profile and metadata options come from the configuration when the VM names none."""
+    """Key and profile come from the configuration when the VM names none."""
     assert arguments(DEFAULTS) == {
         **BARE,
         "KeyName": "bosh",
         "IamInstanceProfile": {"Name": "profile"},
-        "MetadataOptions": {"HttpTokens": "optional", "HttpPutResponseHopLimit": 2},
     }
 
 
 def test_own_properties() -> None:
-    """The VM's own properties win; its metadata options are merged over the defaults, one by one."""
+    """The VM's own properties win over the defaults."""
     given = arguments(
         DEFAULTS,
         key_name="mine",
         iam_instance_profile="other",
-        metadata_options={"http_tokens": "required"},
         placement_group="group",
         tenancy="dedicated",
     )
@@ -79,7 +78,6 @@ def test_own_properties() -> None:
         **BARE,
         "KeyName": "mine",
         "IamInstanceProfile": {"Name": "other"},
-        "MetadataOptions": {"HttpTokens": "required", "HttpPutResponseHopLimit": 2},
         "Placement": {"AvailabilityZone": "z", "GroupName": "group", "Tenancy": "dedicated"},
     }
 
@@ -102,27 +100,19 @@ def test_tags(interface: dict[str, Any], kinds: list[str]) -> None:
     assert given["TagSpecifications"] == [{"ResourceType": kind, "Tags": listed} for kind in kinds]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("http_tokens", "HttpTokens"),
-        ("http_put_response_hop_limit", "HttpPutResponseHopLimit"),
-        ("http_endpoint", "HttpEndpoint"),
-        ("instance_metadata_tags", "InstanceMetadataTags"),
-        ("http_protocol_ipv6", "HttpProtocolIpv6"),
-        ("http_protocol_ipv_6", "HttpProtocolIpv6"),
-        ("HttpTokens", "HttpTokens"),
-    ],
-)
-def test_metadata_option_names(name: str, expected: str) -> None:
-    """Metadata options are spelled as EC2 does, whichever spelling of IPv6 a manifest has."""
-    assert run_instances.metadata_options({name: "x"}) == {expected: "x"}
-
-
-def test_metadata_options_of_null() -> None:
-    """A VM takes a default away by a null; with none left, no options are sent."""
-    nothing = {"http_tokens": None, "http_put_response_hop_limit": None}
-    assert "MetadataOptions" not in arguments(DEFAULTS, metadata_options=nothing)
-    assert run_instances.metadata_options({"http_tokens": None, "http_endpoint": "enabled"}) == {
-        "HttpEndpoint": "enabled"
+def test_metadata_options() -> None:
+    """Metadata options are spelled as EC2 does."""
+    options = {
+        "http_tokens": "required",
+        "http_put_response_hop_limit": 2,
+        "http_endpoint": "enabled",
+        "instance_metadata_tags": "enabled",
+        "http_protocol_ipv6": "enabled",
+    }
+    assert arguments(metadata_options=options)["MetadataOptions"] == {
+        "HttpTokens": "required",
+        "HttpPutResponseHopLimit": 2,
+        "HttpEndpoint": "enabled",
+        "InstanceMetadataTags": "enabled",
+        "HttpProtocolIpv6": "enabled",
     }
