@@ -17,7 +17,7 @@ console: venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
 test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
-	$(BIN)/python -m pytest -n auto $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto -m "not release and not e2e" $(PYTEST_ARGS)
 
 lint: venv ## Check style, format, types and the direction of imports
 	$(BIN)/python -m ruff check .

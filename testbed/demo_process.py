@@ -9,7 +9,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self
 
 from testbed.cloud import ROOT
 
@@ -39,29 +39,25 @@ class Program:
             stderr=subprocess.PIPE,
             env={"PATH": os.defpath, "HOME": home, "TMPDIR": home},
             cwd=ROOT,
-            text=True,
+            bufsize=0,  # what is read line by line must leave the rest to `finish`
             start_new_session=True,
         )
 
-    @property
-    def stdout(self) -> IO[str]:
-        """Its standard output, to be read while it runs."""
-        assert self.process.stdout is not None  # noqa: S101 - tells the type checker
-        return self.process.stdout
-
     def read_until(self, beginning: str) -> list[str]:
         """Read lines up to the first with this beginning, that one too; else to the end."""
+        assert self.process.stdout is not None  # noqa: S101 - tells the type checker
         lines = []
-        for line in self.stdout:
-            lines.append(line.rstrip("\n"))
-            if line.startswith(beginning):
+        for line in self.process.stdout:
+            lines.append(line.decode().rstrip("\n"))
+            if lines[-1].startswith(beginning):
                 break
         return lines
 
     def finish(self, stdin: str | None = None) -> tuple[str, str, int]:
         """Wait for its end; the rest of stdout and stderr, and the exit status."""
-        stdout, stderr = self.process.communicate(stdin, timeout=PATIENCE)
-        return stdout, stderr, self.process.returncode
+        given = None if stdin is None else stdin.encode()
+        stdout, stderr = self.process.communicate(given, timeout=PATIENCE)
+        return stdout.decode(), stderr.decode(), self.process.returncode
 
     def signal(self, number: int) -> None:
         """Signal it and all it started, as a terminal does."""
