@@ -5,10 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test lint lock clean venv
+.PHONY: help demo console test test-release e2e lint lock vendor clean venv
 
 help: ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: venv ## Show the CPI at work on a simulated AWS
 	@$(BIN)/python -m testbed.demo
@@ -19,6 +19,13 @@ console: venv ## Call the CPI by hand on a simulated AWS
 test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
 	$(BIN)/python -m pytest -n auto -m "not release and not e2e" $(PYTEST_ARGS)
 
+test-release: venv ## Run the tests of the release's job over the real ERB; needs ruby
+	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)
+
+e2e: venv vendor ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs Go, ruby and a compiler
+	@sh scripts/e2e-tools
+	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
+
 lint: venv ## Check style, format, types and the direction of imports
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m ruff format --check .
@@ -27,6 +34,9 @@ lint: venv ## Check style, format, types and the direction of imports
 
 lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versions
 	@PATH="$(BIN):$$PATH" sh scripts/lock $(LOCK_ARGS)
+
+vendor: venv ## Fetch what the BOSH release is built from into blobs/
+	@sh scripts/vendor $(VENDOR_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
 	rm -rf $(VENV) $(VENV).log build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,200 @@
+"""What the package bosh_aws_cpi installs, from wheels made here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.util import cache_from_source
+from pathlib import Path
+from typing import Any
+
+import botocore
+import pytest
+from botocore.loaders import Loader
+from botocore.regions import EndpointResolver
+
+from bosh_release import install
+
+PLATFORM = "Linux-x86_64"
+DATA = Path(botocore.__file__).parent / "data"
+EXAMPLE = b'{"documentation": "long", "shapes": {"A": {"documentation": "text", "members": {}}}}'
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    """Lay what BOSH unpacks before it compiles the package: our code and three wheels."""
+    folder = tmp_path / "sources"
+    (folder / "bosh_aws_cpi").mkdir(parents=True)
+    (folder / "bosh_aws_cpi" / "__init__.py").touch()
+    (folder / "bosh_aws_cpi" / "__main__.py").write_text("def main():\n    print('started')\n    return 3\n")
+    (folder / "bosh_release").mkdir()
+    for name in ("install.py", "start.py"):
+        shutil.copy(Path(install.__file__).parent / name, folder / "bosh_release")
+    service = {f"botocore/data/{name}/2020-01-01/service-2.json": EXAMPLE for name in install.SERVICES}
+    endpoints: dict[str, Any] = {"partitions": [{"services": {"ec2": {}, "s3": {}}}]}
+    made = {
+        "wheels/any/botocore-1-py3-none-any.whl": {
+            "botocore/__init__.py": b"",
+            "botocore/data/endpoints.json": json.dumps(endpoints).encode(),
+            "botocore/data/s3/2020-01-01/service-2.json": b"{}",
+            "botocore-1.dist-info/METADATA": b"",
+            "botocore-1.data/scripts/tool": b"",
+            **service,
+        },
+        f"wheels/{PLATFORM}/native-1-cp313-cp313-x.whl": {"native.py": b"HERE = 1"},
+        "wheels/Linux-aarch64/native-1-cp313-cp313-y.whl": {"native.py": b"HERE = 2"},
+    }
+    lines = []
+    for path, content in made.items():
+        wheel = folder / path
+        wheel.parent.mkdir(parents=True, exist_ok=True)
+        with zipfile.ZipFile(wheel, "w") as archive:
+            for name, written in content.items():
+                archive.writestr(name, written)
+        lines.append(f"{hashlib.sha256(wheel.read_bytes()).hexdigest()}  {path}\n")
+    (folder / install.HASHES).write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture
+def lib(sources: Path, tmp_path: Path) -> Path:
+    """Install, and return the folder."""
+    install.install(sources, tmp_path / "lib", PLATFORM)
+    return tmp_path / "lib"
+
+
+@pytest.fixture(scope="module")
+def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the real data of botocore, cut."""
+    folder = tmp_path_factory.mktemp("botocore") / "data"
+    folder.mkdir()
+    for entry in DATA.iterdir():
+        if entry.is_file():
+            shutil.copy(entry, folder)
+        elif entry.name in {*install.SERVICES, "s3"}:
+            shutil.copytree(entry, folder / entry.name)
+    install.cut(folder)
+    return folder
+
+
+def loader(data: Path) -> Loader:
+    """Return what reads botocore's data there, and nowhere else."""
+    return Loader(extra_search_paths=[str(data)], include_default_search_paths=False)
+
+
+def run(*command: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run this interpreter as the package and the job do."""
+    words = [sys.executable, "-I", "-S", "-B", *map(str, command)]
+    return subprocess.run(words, check=False, capture_output=True, text=True, cwd=folder, env={})
+
+
+def test_folder_runs_the_cpi(lib: Path) -> None:
+    """The installed folder is the program: its exit status is the CPI's."""
+    ended = run(lib, "cpi.json", folder=lib.parent)
+    assert (ended.returncode, ended.stdout) == (3, "started\n")
+
+
+def test_wheels_of_the_platform(lib: Path) -> None:
+    """Native code is that of the platform."""
+    assert (lib / "native.py").read_text() == "HERE = 1"
+
+
+def test_installation_records_are_left_out(lib: Path) -> None:
+    """What describes the wheels, and their scripts, is not installed."""
+    assert sorted(path.name for path in lib.iterdir() if path.is_dir() and path.name != "__pycache__") == [
+        "bosh_aws_cpi",
+        "botocore",
+    ]
+
+
+def test_every_module_has_bytecode(lib: Path) -> None:
+    """Every module has bytecode that is valid whatever the time stamps say."""
+    modules = list(lib.rglob("*.py"))
+    assert len(modules) == 5
+    for module in modules:
+        flags = Path(cache_from_source(str(module))).read_bytes()[4:8]
+        assert int.from_bytes(flags, "little") == 1, module  # by hash, and not to be checked
+
+
+def test_changed_wheel_is_refused(sources: Path, tmp_path: Path) -> None:
+    """A wheel that is not the pinned one is refused, and named."""
+    wheel = next((sources / "wheels" / PLATFORM).iterdir())
+    wheel.write_bytes(wheel.read_bytes() + b"\n")
+    with pytest.raises(install.InstallError, match=r"native-1-cp313-cp313-x\.whl is not the file"):
+        install.install(sources, tmp_path / "lib", PLATFORM)
+
+
+def test_unknown_platform_is_refused(sources: Path, tmp_path: Path) -> None:
+    """On another platform the package says which there are, and nothing more."""
+    ended = run("bosh_release/install.py", tmp_path / "lib", "SunOS-sparc", folder=sources)
+    assert ended.returncode == 1
+    expected = "bosh_aws_cpi: there are no wheels for SunOS-sparc, only for Linux-aarch64, Linux-x86_64\n"
+    assert ended.stderr == expected
+
+
+def test_missing_service_is_refused(sources: Path, tmp_path: Path) -> None:
+    """A botocore without the data of a service that the CPI calls is refused."""
+    install.install(sources, tmp_path / "lib", PLATFORM)
+    shutil.rmtree(tmp_path / "lib" / "botocore" / "data" / "sts")
+    with pytest.raises(install.InstallError, match="botocore has no data for sts"):
+        install.cut(tmp_path / "lib" / "botocore" / "data")
+
+
+def test_module_that_does_not_compile_is_refused(sources: Path, tmp_path: Path) -> None:
+    """A module without bytecode would be compiled at every call: the package refuses it."""
+    (sources / "bosh_aws_cpi" / "broken.py").write_text("def")
+    with pytest.raises(install.InstallError, match="not every module could be compiled"):
+        install.install(sources, tmp_path / "lib", PLATFORM)
+
+
+def test_data_of_other_services_is_cut(cut: Path) -> None:
+    """The data of the services that the CPI calls stays, in one version each, uncompressed."""
+    assert {entry.name for entry in cut.iterdir() if entry.is_dir()} == install.SERVICES.keys()
+    assert all(len(list((cut / service).iterdir())) == 1 for service in install.SERVICES)
+    assert not list(cut.rglob("*.gz"))
+    assert not list(cut.rglob("examples-*"))
+
+
+@pytest.mark.parametrize("service", sorted(install.SERVICES))
+@pytest.mark.parametrize("kind", ["service-2", "paginators-1", "waiters-2", "endpoint-rule-set-1"])
+def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
+    """The SDK reads the same from the cut data, but for the documentation of calls and their shapes."""
+
+    def read(data: Path) -> Any:
+        known = loader(data)
+        if kind not in {"service-2", "endpoint-rule-set-1"} and service not in known.list_available_services(
+            kind
+        ):
+            return None
+        model: Any = known.load_service_model(service, kind)
+        return model
+
+    whole = read(DATA)
+    for section in ("operations", "shapes"):
+        if kind == "service-2":
+            whole[section] = install.without_documentation(whole[section])
+    assert read(cut) == whole
+
+
+def test_member_named_documentation_stays() -> None:
+    """Only text is documentation: a member or a shape of that name stays."""
+    shapes = {"documentation": {"members": {"documentation": {"shape": "S", "documentation": "text"}}}}
+    stays = {"documentation": {"members": {"documentation": {"shape": "S"}}}}
+    assert install.without_documentation(shapes) == stays
+
+
+def test_endpoints_stay(cut: Path) -> None:
+    """Every service has the endpoints in every region of every partition that it had before."""
+    whole, left = (EndpointResolver(loader(data).load_data("endpoints")) for data in (DATA, cut))
+    partitions = whole.get_available_partitions()
+    assert left.get_available_partitions() == partitions
+    for partition in partitions:
+        for name in sorted(set(install.SERVICES.values())):
+            regions = whole.get_available_endpoints(name, partition)
+            assert left.get_available_endpoints(name, partition) == regions
+            for region in [*regions, "xx-new-1"]:
+                assert left.construct_endpoint(name, region) == whole.construct_endpoint(name, region)

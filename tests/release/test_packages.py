@@ -1,0 +1,200 @@
+"""config/blobs.yml, the lock file, the packages and the code say the same; nothing is fetched or compiled."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from botocore.loaders import Loader
+
+from bosh_aws_cpi import config
+from bosh_release import blobs, install, vendor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROOT = blobs.ROOT
+SOURCES = ROOT / "src"
+INDEX = blobs.read_index(blobs.INDEX.read_text())
+LOCK = blobs.read_lock(blobs.LOCK.read_text())
+WHEELS = [blob for blob in INDEX.values() if blob.is_wheel]
+PLATFORMS = sorted({wheel.platform for wheel in WHEELS} - {install.EVERY_PLATFORM})
+
+
+def normalized(name: str) -> str:
+    """Return a project's name in the one form that counts."""
+    return re.sub("[-_.]+", "-", name).lower()
+
+
+def locked_as(wheel: blobs.Blob) -> str:
+    """Return what the lock file would call a wheel."""
+    name, version, *_ = wheel.file.name.split("-")
+    return f"{normalized(name)}=={version}"
+
+
+def spec(package: str) -> dict[str, Any]:
+    """Return a package's spec."""
+    parsed: dict[str, Any] = yaml.safe_load((ROOT / "packages" / package / "spec").read_text())
+    return parsed
+
+
+def files(package: str) -> set[str]:
+    """Return what a package takes from src/ and would take from blobs/, as the `bosh` CLI looks for it."""
+    sources = {
+        str(path.relative_to(SOURCES)) for pattern in spec(package)["files"] for path in SOURCES.glob(pattern)
+    }
+    vendored = {path for path in INDEX for pattern in spec(package)["files"] if path_matches(path, pattern)}
+    return sources | vendored
+
+
+def path_matches(path: str, pattern: str) -> bool:
+    """Does a pattern of a spec name a path? `**/` stands for any folders, also for none."""
+    expression = re.escape(pattern).replace(r"\*\*/", "(?:.*/)?").replace(r"\*", "[^/]*")
+    return re.fullmatch(expression, path) is not None
+
+
+def test_lock_is_read_whole() -> None:
+    """Every requirement of the lock file is known here, with hashes."""
+    pinned = re.findall(r"^([^\s#]+)==", blobs.LOCK.read_text(), re.MULTILINE)
+    assert list(LOCK) == pinned
+    assert all("--hash=sha256:" in requirement for requirement in LOCK.values())
+
+
+def test_platforms() -> None:
+    """Wheels with native code are there for Linux and macOS, on Intel and ARM processors."""
+    assert PLATFORMS == ["Darwin-arm64", "Darwin-x86_64", "Linux-aarch64", "Linux-x86_64"]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_each_platform_has_what_is_locked(platform: str) -> None:
+    """Each platform gets one wheel of each locked project, in the locked version, and nothing else."""
+    got = [locked_as(wheel) for wheel in WHEELS if wheel.platform in {install.EVERY_PLATFORM, platform}]
+    assert sorted(got) == sorted(requirement.split()[0] for requirement in LOCK.values())
+
+
+@pytest.mark.parametrize(
+    "wheel", WHEELS, ids=lambda wheel: f"{wheel.platform}/{wheel.file.name.split('-')[0]}"
+)
+def test_wheels_have_locked_hashes(wheel: blobs.Blob) -> None:
+    """A wheel's SHA-256 in blobs.yml is one that the lock file has for that project."""
+    assert f"--hash=sha256:{wheel.sha256}" in LOCK[locked_as(wheel).split("==")[0]]
+
+
+@pytest.mark.parametrize(
+    "wheel", WHEELS, ids=lambda wheel: f"{wheel.platform}/{wheel.file.name.split('-')[0]}"
+)
+def test_wheels_fit_their_platform(wheel: blobs.Blob) -> None:
+    """A wheel's tags fit the folder it is in, and CPython 3.13."""
+    *_, interpreter, abi, tag = wheel.file.name.removesuffix(".whl").split("-")
+    if wheel.platform == install.EVERY_PLATFORM:
+        assert ("py3" in interpreter.split("."), abi, tag) == (True, "none", "any")
+    else:
+        system, machine = wheel.platform.split("-")
+        assert abi in {"cp313", "abi3"}
+        assert tag.startswith({"Linux": "manylinux", "Darwin": "macosx"}[system])
+        assert tag.endswith(machine)
+
+
+def test_package_has_the_same_hashes() -> None:
+    """What the package checks its wheels against is what blobs.yml says."""
+    assert (SOURCES / install.HASHES).read_text() == blobs.hashes_text(INDEX.values())
+
+
+def test_index_is_as_bosh_writes_it() -> None:
+    """blobs.yml is written in the form of the `bosh` CLI, which adds to it when blobs are uploaded."""
+    assert blobs.index_text(INDEX.values()) == blobs.INDEX.read_text()
+
+
+def test_uploaded_blobs_keep_their_place() -> None:
+    """A blob's id in the blobstore of final releases survives reading and writing blobs.yml."""
+    text = "python/x.tar.xz:\n  size: 1\n  object_id: 8f2c\n  sha: sha256:ab\n"
+    assert blobs.index_text(blobs.read_index(text).values()) == text
+
+
+def test_one_source_of_the_interpreter() -> None:
+    """There is one source of CPython 3.13, and the package python-3.13 takes it."""
+    (source,) = [path for path in INDEX if path.startswith("python/")]
+    assert re.fullmatch(r"python/Python-3\.13\.\d+\.tar\.xz", source)
+    assert files("python-3.13") == {source}
+
+
+def test_package_takes_the_cpi_and_its_wheels() -> None:
+    """The package bosh_aws_cpi takes every module of the CPI, every wheel, and what installs them."""
+    modules = {str(path.relative_to(SOURCES)) for path in (SOURCES / "bosh_aws_cpi").rglob("*.py")}
+    installer = {install.HASHES, "bosh_release/install.py", "bosh_release/start.py"}
+    assert files("bosh_aws_cpi") == modules | installer | {wheel.path for wheel in WHEELS}
+
+
+@pytest.mark.parametrize("package", ["python-3.13", "bosh_aws_cpi"])
+def test_no_pattern_is_idle(package: str) -> None:
+    """Each pattern of a package's spec names something; the `bosh` CLI refuses one that does not."""
+    for pattern in spec(package)["files"]:
+        matching = [path for path in files(package) if path_matches(path, pattern)]
+        assert matching, pattern
+
+
+def test_packages_are_named_by_their_folder() -> None:
+    """Each package has its folder's name, and is compiled after the interpreter that it runs with."""
+    names = {path.parent.name: spec(path.parent.name) for path in (ROOT / "packages").glob("*/spec")}
+    assert {name: parsed["name"] for name, parsed in names.items()} == {name: name for name in names}
+    assert names["bosh_aws_cpi"]["dependencies"] == ["python-3.13"]
+
+
+def test_data_of_every_service_with_an_endpoint() -> None:
+    """The SDK's data stays for the services whose endpoints can be configured, and for no other."""
+    endpoints = {f"{name}_endpoint": "https://aws.test" for name in ("ec2", "elb", "sts", "ebs")}
+    aws = {**endpoints, "region": "here", "max_retries": 8, "access_key_id": "a", "secret_access_key": "b"}
+    document = {"cloud": {"properties": {"aws": aws}}}
+    assert config.parse(document, {}, {}).aws.endpoints.keys() == install.SERVICES.keys()
+
+
+def test_data_of_every_client() -> None:
+    """The SDK's data stays for every service that the code makes a client of."""
+    asked = {
+        argument.value
+        for path in (SOURCES / "bosh_aws_cpi").rglob("*.py")
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", None) in {"_make", "create_client"}
+        for argument in call.args
+        if isinstance(argument, ast.Constant)
+    }
+    assert "ec2" in asked
+    assert asked <= install.SERVICES.keys()
+
+
+@pytest.mark.parametrize("service", sorted(install.SERVICES))
+def test_endpoint_names(service: str) -> None:
+    """A service's endpoints stay under the name that botocore looks for."""
+    model = Loader().load_service_model(service, "service-2")
+    assert model["metadata"]["endpointPrefix"] == install.SERVICES[service]
+
+
+def test_vendor_knows_every_platform() -> None:
+    """The folders that `make vendor` fills are those that blobs.yml has."""
+    assert vendor.TAGS.keys() == {wheel.platform for wheel in WHEELS}
+
+
+def test_native_wheels_are_the_declared_ones() -> None:
+    """What has native code is what `make vendor --update` asks for by platform."""
+    native = {locked_as(wheel).split("==")[0] for wheel in WHEELS if wheel.platform in PLATFORMS}
+    assert native == vendor.NATIVE
+
+
+def test_changed_blob_is_refused(tmp_path: Path) -> None:
+    """A file that is not what blobs.yml says is refused, and named."""
+    file = tmp_path / "x.whl"
+    file.write_bytes(b"x")
+    blob = blobs.Blob("wheels/any/x.whl", 1, "0" * 64)
+    with pytest.raises(blobs.VendorError, match=r"x\.whl is not what config/blobs.yml says"):
+        blob.check(file)
+
+
+def test_right_blob_is_accepted(tmp_path: Path) -> None:
+    """A file that is what blobs.yml says is accepted, and not changed."""
+    file = tmp_path / "x.whl"
+    file.write_bytes(b"x")
+    blobs.Blob("wheels/any/x.whl", *blobs.measure(file)).check(file)
+    assert file.read_bytes() == b"x"

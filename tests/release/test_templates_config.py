@@ -1,0 +1,373 @@
+"""`config/cpi.json` and `config/cacert.pem`: every property's way to what the program reads."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from bosh_aws_cpi import config, config_file
+from testbed.executable import ABSENT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Render = Callable[[str, Mapping[str, object]], str]
+
+pytestmark = pytest.mark.release
+
+NASTY = (
+    "  a'b\"c''\n\r\n\t$HOME ${HOME} $(id) `id` %s %% \\ \\n \\' #{1 + 1} <%= 1 %> <%- %> %> "
+    "{{x}} ((y)) & < > \u2028 \xe9\xdf \u65e5\u672c \U0001f600 --- : - [ # !  "
+)
+KEYS = {"aws.access_key_id": "AKIATEST", "aws.secret_access_key": "secret-4d1f"}
+REGISTRY = {"registry.username": "u", "registry.password": "p", "registry.host": "10.0.0.6"}
+DEFAULTS = {
+    "aws": {
+        "credentials_source": "static",
+        "access_key_id": None,
+        "secret_access_key": None,
+        "session_token": None,
+        "role_arn": None,
+        "default_iam_instance_profile": None,
+        "default_key_name": None,
+        "default_security_groups": ["bosh"],
+        "region": "us-east-1",
+        "max_retries": 8,
+        "dualstack": False,
+        "encrypted": False,
+        "kms_key_arn": None,
+        "metadata_options": None,
+        "enable_describe_instance_types": True,
+    },
+    "agent": {"ntp": ["0.pool.ntp.org", "1.pool.ntp.org"]},
+    "debug": {"cpi": {"api_version": 3}},
+}
+PLACES = {
+    "aws.credentials_source": "aws credentials_source",
+    "aws.access_key_id": "aws access_key_id",
+    "aws.secret_access_key": "aws secret_access_key",
+    "aws.session_token": "aws session_token",
+    "aws.role_arn": "aws role_arn",
+    "aws.default_iam_instance_profile": "aws default_iam_instance_profile",
+    "aws.default_key_name": "aws default_key_name",
+    "aws.default_security_groups": "aws default_security_groups",
+    "aws.region": "aws region",
+    "aws.ec2_endpoint": "aws ec2_endpoint",
+    "aws.elb_endpoint": "aws elb_endpoint",
+    "aws.ebs_endpoint": "aws ebs_endpoint",
+    "aws.sts_endpoint": "aws sts_endpoint",
+    "aws.max_retries": "aws max_retries",
+    "aws.dualstack": "aws dualstack",
+    "aws.encrypted": "aws encrypted",
+    "aws.kms_key_arn": "aws kms_key_arn",
+    "aws.metadata_options": "aws metadata_options",
+    "aws.enable_describe_instance_types": "aws enable_describe_instance_types",
+    "aws.fast_path_delete": "aws fast_path_delete",
+    "aws.stemcell_upload": "aws stemcell_upload",
+    "aws.deregister_on_delete": "aws deregister_on_delete",
+    "aws.stemcell.kernel_id": "aws stemcell kernel_id",
+    "aws.stemcell.copy_from_region": "aws stemcell copy_from_region",
+    "agent.mbus": "agent mbus",
+    "ntp": "agent ntp",
+    "debug.cpi.api_version": "debug cpi api_version",
+    "debug.cpi.log_level": "debug cpi log_level",
+}
+COMPOSED = {
+    *("registry.username", "registry.password", "registry.host", "registry.port"),
+    *("nats.user", "nats.password", "nats.address", "nats.port", "agent.nats.address"),
+}
+IN_OTHER_FILES = {
+    *("aws.connection_options.ca_cert", "env.http_proxy", "env.https_proxy", "env.no_proxy"),
+}
+STRINGS = sorted(PLACES.keys() - {"aws.default_security_groups", "aws.metadata_options", "ntp"})
+
+
+def sections(render: Render, properties: Mapping[str, object]) -> dict[str, Any]:
+    """Render cpi.json, and return what is in its `properties`."""
+    document = json.loads(render("config/cpi.json", properties))
+    assert document.keys() == {"cloud"}
+    assert document["cloud"].keys() == {"plugin", "properties"}
+    assert document["cloud"]["plugin"] == "aws"
+    found: dict[str, Any] = document["cloud"]["properties"]
+    return found
+
+
+def at(document: Any, place: str) -> Any:
+    """Return what is at a place in a document; its keys are separated by spaces."""
+    for key in place.split():
+        document = document[key]
+    return document
+
+
+def parsed(render: Render, folder: Path, properties: Mapping[str, object]) -> config.CpiConfig:
+    """Render cpi.json, and read it as the program does."""
+    path = folder / "cpi.json"
+    path.write_bytes(render("config/cpi.json", properties).encode())
+    return config.parse(config_file.read(str(path)), {}, {})
+
+
+def test_defaults(render: Render) -> None:
+    """With the required properties alone every default is in its place, and nothing else is there."""
+    assert sections(render, {}) == DEFAULTS
+
+
+def test_every_property_is_tested(job_spec: dict[str, Any]) -> None:
+    """The tests know every property that the job declares, and no other."""
+    assert job_spec["properties"].keys() == PLACES.keys() | COMPOSED | IN_OTHER_FILES
+
+
+@pytest.mark.parametrize("name", STRINGS)
+def test_any_text_arrives(render: Render, name: str) -> None:
+    """Quotes, newlines, signs of shells and templates, and characters beyond ASCII arrive unchanged."""
+    assert at(sections(render, {name: NASTY}), PLACES[name]) == NASTY
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("aws.default_security_groups", [NASTY, "sg-1", ""]),
+        ("aws.default_security_groups", []),
+        ("aws.metadata_options", {NASTY: NASTY, "http_put_response_hop_limit": 2, "deep": {"er": [NASTY]}}),
+        ("aws.metadata_options", {}),
+        ("ntp", [NASTY]),
+        ("ntp", []),
+        ("aws.max_retries", 0),
+        ("aws.max_retries", 100),
+        ("aws.dualstack", True),
+        ("aws.encrypted", True),
+        ("aws.enable_describe_instance_types", False),
+        ("aws.fast_path_delete", True),
+        ("aws.fast_path_delete", False),
+        ("aws.deregister_on_delete", False),
+        ("aws.stemcell_upload", {"parallel": 4}),
+        ("aws.ec2_endpoint", ""),
+        ("debug.cpi.api_version", 2),
+    ],
+)
+def test_any_type_arrives(render: Render, name: str, value: object) -> None:
+    """Lists, mappings, numbers, both truths and what is empty arrive as they are."""
+    assert at(sections(render, {name: value}), PLACES[name]) == value
+
+
+@pytest.mark.parametrize("name", sorted(PLACES.keys() - {"aws.region", "aws.default_security_groups"}))
+def test_null_is_not_given(render: Render, name: str) -> None:
+    """A property that the manifest sets to null has its default."""
+    assert sections(render, {name: None}) == DEFAULTS
+
+
+@pytest.mark.parametrize("name", ["aws.region", "aws.default_security_groups"])
+@pytest.mark.parametrize("value", [ABSENT, None])
+def test_required_properties(refusal: Render, name: str, value: object) -> None:
+    """Without a region, or without security groups, rendering fails, and says which property is missing."""
+    assert refusal("config/cpi.json", {name: value}) == f"Can't find property '{name}'"
+
+
+def test_region_is_required_beside_endpoints(refusal: Render) -> None:
+    """The region has to be given also when both endpoints are."""
+    endpoints = {"aws.ec2_endpoint": "ec2.example.org", "aws.elb_endpoint": "elb.example.org"}
+    assert "'aws.region'" in refusal("config/cpi.json", {**endpoints, "aws.region": ABSENT})
+
+
+def test_stemcell_properties_share_a_place(render: Render) -> None:
+    """What is set for all stemcells is in `aws.stemcell`, each under its own key."""
+    properties = {"aws.stemcell.kernel_id": "aki-1", "aws.stemcell.copy_from_region": "us-west-2"}
+    assert sections(render, properties)["aws"]["stemcell"] == {
+        "kernel_id": "aki-1",
+        "copy_from_region": "us-west-2",
+    }
+
+
+def test_registry(render: Render) -> None:
+    """A registry has its user and password in its endpoint, where the password is encoded, and beside it."""
+    properties = {**REGISTRY, "registry.password": "a/b@c:d%e f+g?&", "registry.port": 25778}
+    assert sections(render, properties)["registry"] == {
+        "endpoint": "http://u:a%2Fb%40c%3Ad%25e%20f%2Bg%3F%26@10.0.0.6:25778",
+        "user": "u",
+        "password": "a/b@c:d%e f+g?&",
+    }
+
+
+def test_registry_port(render: Render) -> None:
+    """The registry's port is 25777 unless another is given; a port alone configures no registry."""
+    assert urlsplit(sections(render, REGISTRY)["registry"]["endpoint"]).port == 25777
+    assert "registry" not in sections(render, {"registry.port": 25778})
+
+
+@pytest.mark.parametrize("missing", sorted(REGISTRY))
+def test_registry_needs_all(refusal: Render, missing: str) -> None:
+    """When one of user, password and host is missing, rendering fails, and says which."""
+    given = {name: value for name, value in REGISTRY.items() if name != missing}
+    assert refusal("config/cpi.json", given) == f"Can't find property '{missing}'"
+
+
+@pytest.mark.parametrize("given", sorted(REGISTRY))
+def test_registry_by_one_property(refusal: Render, given: str) -> None:
+    """One of user, password and host is enough to ask for a registry, and not enough to have one."""
+    message = refusal("config/cpi.json", {given: REGISTRY[given]})
+    assert given not in message
+    assert any(name in message for name in REGISTRY)
+
+
+def test_registry_of_numbers(render: Render, tmp_path: Path) -> None:
+    """A user and a password that YAML takes for numbers are text to the program."""
+    numbers = {**REGISTRY, "registry.username": 7, "registry.password": 12345}
+    registry = parsed(render, tmp_path, {**KEYS, **numbers}).registry
+    assert registry is not None
+    assert (registry.user, registry.password) == ("7", "12345")
+    assert registry.endpoint == "http://7:12345@10.0.0.6:25777"
+
+
+@pytest.mark.parametrize(
+    ("properties", "mbus"),
+    [
+        ({"nats.address": "10.0.0.6", "nats.password": "p"}, "nats://nats:p@10.0.0.6:4222"),
+        ({"agent.nats.address": "10.0.0.7", "nats.password": "p"}, "nats://nats:p@10.0.0.7:4222"),
+        (
+            {"agent.nats.address": "10.0.0.7", "nats.address": "10.0.0.6", "nats.password": "p"},
+            "nats://nats:p@10.0.0.7:4222",
+        ),
+        (
+            {"nats.address": "10.0.0.6", "nats.user": "me", "nats.password": "p", "nats.port": 4223},
+            "nats://me:p@10.0.0.6:4223",
+        ),
+        ({"nats.address": "n", "nats.password": NASTY}, f"nats://nats:{NASTY}@n:4222"),
+        ({"nats.address": NASTY, "nats.password": "p"}, f"nats://nats:p@{NASTY}:4222"),
+        ({"nats.address": "n", "nats.password": "p", "nats.user": NASTY}, f"nats://{NASTY}:p@n:4222"),
+        ({"nats.address": "n", "nats.password": 12345}, "nats://nats:12345@n:4222"),
+        ({"agent.mbus": "https://mbus:p@10.0.0.6:6868", "nats.address": "n"}, "https://mbus:p@10.0.0.6:6868"),
+    ],
+)
+def test_mbus(render: Render, properties: dict[str, object], mbus: str) -> None:
+    """The bus is `agent.mbus`, or what the nats properties say, with the password as it is."""
+    assert sections(render, properties)["agent"]["mbus"] == mbus
+
+
+@pytest.mark.parametrize(
+    ("properties", "missing"),
+    [
+        ({"nats.address": "n"}, "'nats.password'"),
+        ({"agent.nats.address": "n"}, "'nats.password'"),
+        ({"nats.password": "p"}, "'agent.nats.address', or 'nats.address'"),
+    ],
+)
+def test_mbus_by_halves(refusal: Render, properties: dict[str, object], missing: str) -> None:
+    """NATS with its address or password alone fails to render, and what is missing is named."""
+    assert refusal("config/cpi.json", properties) == f"Can't find property {missing}"
+
+
+def test_no_mbus(render: Render) -> None:
+    """The user and port of NATS alone make no bus."""
+    assert "mbus" not in sections(render, {"nats.user": "me", "nats.port": 4223})["agent"]
+
+
+def test_program_reads_defaults(render: Render, tmp_path: Path) -> None:
+    """With the required properties and keys alone, the program has a configuration."""
+    read = parsed(render, tmp_path, KEYS)
+    assert read.aws.max_retries == 8
+    assert read.aws.enable_describe_instance_types is True
+    assert read.aws.endpoints == {}
+    assert read.aws.stemcell == read.aws.metadata_options == {}
+    assert read.registry is None
+    assert read.supported_api_version == 3
+    assert read.log_level == "info"
+
+
+def test_program_reads_every_text(render: Render, tmp_path: Path) -> None:
+    """Whatever text the properties hold, the program has the same."""
+    names = (
+        *("access_key_id", "secret_access_key", "session_token", "role_arn", "default_key_name"),
+        *("default_iam_instance_profile", "region", "kms_key_arn"),
+    )
+    properties: dict[str, object] = {f"aws.{name}": f"{name}{NASTY}" for name in names}
+    properties |= {
+        "aws.default_security_groups": [NASTY],
+        "aws.metadata_options": {NASTY: NASTY},
+        "aws.stemcell.kernel_id": NASTY,
+        "agent.mbus": NASTY,
+        "ntp": [NASTY],
+    }
+    read = parsed(render, tmp_path, properties)
+    encryption = {"kms_key_arn": read.aws.encryption.kms_key_arn}
+    for name in names:
+        assert {**vars(read.aws), **encryption}[name] == f"{name}{NASTY}"
+    assert read.aws.default_security_groups == [NASTY]
+    assert read.aws.metadata_options == {NASTY: NASTY}
+    assert read.aws.stemcell == {"kernel_id": NASTY}
+    assert read.agent == {"mbus": NASTY, "ntp": [NASTY]}
+
+
+def test_program_reads_the_registry(render: Render, tmp_path: Path) -> None:
+    """Whatever text the registry's password holds, the program has the same, beside the URL and in it."""
+    read = parsed(render, tmp_path, {**KEYS, **REGISTRY, "registry.password": NASTY})
+    assert read.registry is not None
+    assert read.registry.user == "u"
+    assert read.registry.password == NASTY
+    parts = urlsplit(read.registry.endpoint)
+    assert unquote(parts.password or "") == NASTY
+    assert (parts.hostname, parts.port) == ("10.0.0.6", 25777)
+
+
+@pytest.mark.parametrize("name", ["registry.username", "registry.host"])
+def test_registry_text(render: Render, name: str) -> None:
+    """The registry's user and host are in the URL as they are."""
+    registry = sections(render, {**REGISTRY, name: NASTY})["registry"]
+    user, host = (NASTY if name == at else REGISTRY[at] for at in ("registry.username", "registry.host"))
+    assert registry["endpoint"] == f"http://{user}:p@{host}:25777"
+    assert registry["user"] == user
+
+
+def test_program_reads_own_properties(render: Render, tmp_path: Path) -> None:
+    """The endpoints, the fast deletes and the level of logging reach the program."""
+    properties = {
+        **KEYS,
+        **{
+            f"aws.{service}_endpoint": f"{service}.example.org:8443"
+            for service in ("ec2", "elb", "ebs", "sts")
+        },
+        "aws.fast_path_delete": True,
+        "aws.encrypted": True,
+        "aws.dualstack": True,
+        "aws.enable_describe_instance_types": False,
+        "aws.max_retries": 2,
+        "debug.cpi.log_level": "debug",
+        "debug.cpi.api_version": 2,
+    }
+    read = parsed(render, tmp_path, properties)
+    assert read.aws.endpoints == {
+        "ec2": "https://ec2.example.org:8443",
+        "elb": "https://elb.example.org:8443",
+        "elbv2": "https://elb.example.org:8443",
+        "ebs": "https://ebs.example.org:8443",
+        "sts": "https://sts.example.org:8443",
+    }
+    assert read.aws.fast_path_delete is True
+    assert read.aws.encryption.encrypted is True
+    assert read.aws.dualstack is True
+    assert read.aws.enable_describe_instance_types is False
+    assert read.aws.max_retries == 2
+    assert read.log_level == "debug"
+    assert read.supported_api_version == 2
+
+
+def test_credentials_from_the_profile(render: Render, tmp_path: Path) -> None:
+    """`env_or_profile` without keys is a configuration that the program takes."""
+    read = parsed(render, tmp_path, {"aws.credentials_source": "env_or_profile"})
+    assert read.aws.credentials_source == "env_or_profile"
+    assert read.aws.access_key_id is None
+
+
+@pytest.mark.parametrize(
+    "text", [NASTY, "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n", "x"]
+)
+def test_ca_certificates(render: Render, text: str) -> None:
+    """cacert.pem is the property, not a byte more or less."""
+    assert render("config/cacert.pem", {"aws.connection_options.ca_cert": text}) == text
+
+
+def test_no_ca_certificates(render: Render) -> None:
+    """Without the property cacert.pem is empty."""
+    assert render("config/cacert.pem", {}) == ""

@@ -1,0 +1,172 @@
+"""The rest of the job: its spec, `monit`, `bin/cpi_ctl`, and the table of its properties."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    Render = Callable[[str, Mapping[str, object]], str]
+
+pytestmark = pytest.mark.release
+
+OLD_RULE = "vcap ALL= NOPASSWD: /of/an/older/release\n"
+
+
+class Machine:
+    """A machine's folders, and bin/cpi_ctl for them."""
+
+    def __init__(self, folder: Path, script: str) -> None:
+        """Lay the folders that every BOSH VM has."""
+        self.vcap = folder / "vcap"
+        self.rule = folder / "sudoers.d" / "cpi"
+        self.rule.parent.mkdir()
+        self.pid_file = self.vcap / "sys" / "run" / "aws_cpi" / "cpi.pid"
+        self.copy = self.vcap / "packages" / "bosh_aws_cpi" / "bin" / "stemcell-copy"
+        self.copy.parent.mkdir(parents=True)
+        self._control = folder / "cpi_ctl"
+        for known, here in (("/var/vcap", self.vcap), ("/etc/sudoers.d", self.rule.parent)):
+            assert known in script
+            script = script.replace(known, str(here))
+        self._control.write_text(script)
+        self._control.chmod(0o755)
+
+    def control(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run bin/cpi_ctl as monit does: with next to no environment."""
+        return subprocess.run(
+            [str(self._control), *arguments],
+            env={"PATH": "/bin:/usr/bin:/sbin:/usr/sbin"},
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+
+    def succeed(self, *arguments: str) -> None:
+        """Run bin/cpi_ctl, which must succeed in silence."""
+        done = self.control(*arguments)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.fixture
+def machine(render: Render, tmp_path: Path) -> Machine:
+    """Return a machine with the job."""
+    return Machine(tmp_path, render("bin/cpi_ctl", {}))
+
+
+def test_files(job_spec: dict[str, Any], root: Path) -> None:
+    """The job has the name and files that its callers look for, and a template for each."""
+    assert job_spec["name"] == "aws_cpi"
+    assert set(job_spec["templates"].values()) == {
+        *("bin/cpi", "bin/cpi_ctl", "config/cpi.json", "config/cacert.pem")
+    }
+    templates = root / "jobs" / "aws_cpi" / "templates"
+    assert {path.name for path in templates.iterdir()} == job_spec["templates"].keys()
+
+
+def test_packages(job_spec: dict[str, Any], root: Path) -> None:
+    """The job needs the two packages that bin/cpi starts from."""
+    assert job_spec["packages"] == ["python-3.13", "bosh_aws_cpi"]
+    script = (root / "jobs" / "aws_cpi" / "templates" / "cpi.erb").read_text()
+    assert set(re.findall(r"BOSH_PACKAGES_DIR/([^/]+)/", script)) == set(job_spec["packages"])
+
+
+def test_release_name(root: Path) -> None:
+    """The release has the name under which manifests ask for it."""
+    assert yaml.safe_load((root / "config" / "final.yml").read_text())["name"] == "bosh-aws-cpi"
+
+
+def test_properties_are_described(job_spec: dict[str, Any]) -> None:
+    """Every property says what it is for."""
+    for name, definition in job_spec["properties"].items():
+        assert definition["description"].strip(), name
+
+
+def test_table_of_properties(job_spec: dict[str, Any], root: Path) -> None:
+    """docs/job.md lists every property once, with its default."""
+    table = (root / "docs" / "job.md").read_text()
+    rows = re.findall(r"^\| `([a-z0-9_.]+)` \| (.*?) ?\| .+ \|$", table, flags=re.MULTILINE)
+    properties = job_spec["properties"]
+    assert sorted(name for name, _ in rows) == sorted(properties)
+    for name, default in rows:
+        value = properties[name].get("default")
+        assert yaml.safe_load(default.strip("`") or "null") == value or default == "required", name
+    required = {name for name, default in rows if default == "required"}
+    assert required == {"aws.region", "aws.default_security_groups"}
+
+
+def test_monit(render: Render) -> None:
+    """Monit watches process `cpi` by its pid file, and starts and stops it by bin/cpi_ctl."""
+    lines = [line.strip() for line in render("monit", {}).splitlines()]
+    assert lines == [
+        "check process cpi",
+        "with pidfile /var/vcap/sys/run/aws_cpi/cpi.pid",
+        'start program "/var/vcap/jobs/aws_cpi/bin/cpi_ctl start"',
+        'stop program "/var/vcap/jobs/aws_cpi/bin/cpi_ctl stop"',
+        "group vcap",
+    ]
+
+
+def test_start(machine: Machine) -> None:
+    """After a start the pid file holds 1; without a program to copy stemcells there is no rule for it."""
+    machine.succeed("start")
+    assert machine.pid_file.read_text() == "1\n"
+    assert list(machine.rule.parent.iterdir()) == []
+
+
+def test_start_with_stemcell_copy(machine: Machine) -> None:
+    """With that program in the package, vcap may run it as root, and nothing else."""
+    machine.copy.write_text("")
+    machine.copy.chmod(0o755)
+    machine.succeed("start")
+    assert machine.pid_file.read_text() == "1\n"
+    assert machine.rule.read_text() == f"vcap ALL=(root) NOPASSWD: {machine.copy}\n"
+    assert machine.rule.stat().st_mode & 0o7777 == 0o440
+    assert list(machine.rule.parent.iterdir()) == [machine.rule]
+
+
+def test_start_again(machine: Machine) -> None:
+    """A start after a start, or after one that was cut short, ends in the same state."""
+    machine.copy.write_text("")
+    machine.copy.chmod(0o755)
+    machine.succeed("start")
+    machine.rule.with_name("cpi.new").write_text("half a ru")
+    machine.rule.with_name("cpi.new").chmod(0o644)
+    machine.succeed("start")
+    assert machine.rule.stat().st_mode & 0o7777 == 0o440
+    assert machine.rule.read_text().endswith(f"{machine.copy}\n")
+    assert list(machine.rule.parent.iterdir()) == [machine.rule]
+
+
+def test_start_after_another_release(machine: Machine) -> None:
+    """A rule that an older release left is gone after a start."""
+    machine.rule.write_text(OLD_RULE)
+    machine.rule.chmod(0o440)
+    machine.succeed("start")
+    assert not machine.rule.exists()
+
+
+def test_stop(machine: Machine) -> None:
+    """A stop takes back what a start did; it succeeds too when there is nothing to take back."""
+    machine.copy.write_text("")
+    machine.copy.chmod(0o755)
+    machine.succeed("start")
+    machine.succeed("stop")
+    assert not machine.pid_file.exists()
+    assert list(machine.rule.parent.iterdir()) == []
+    machine.succeed("stop")
+
+
+@pytest.mark.parametrize("arguments", [(), ("restart",)])
+def test_anything_else(machine: Machine, arguments: tuple[str, ...]) -> None:
+    """Any other argument is refused, and what may be given is said."""
+    done = machine.control(*arguments)
+    assert done.returncode == 1
+    assert "start|stop" in done.stderr
+    assert not machine.pid_file.exists()
