@@ -39,7 +39,7 @@ vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
-	rm -rf $(VENV) $(VENV).log build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(VENV).log .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The script itself sees what is missing or out of date; with nothing to do it is done at once.

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed.hypervisor import ENDS_WITH_US
+
 TOOLS = Path(__file__).parent.parent / ".e2e" / "bin"
 """Where scripts/e2e-tools puts `bosh` and `bosh-agent`."""
 PATIENCE = 1500.0
@@ -136,7 +138,8 @@ class Bosh:
             "BOSH_LOG_PATH": str(log),
         }
         process = subprocess.Popen(
-            [TOOLS / "bosh", "--tty", "--no-color", *arguments],  # without a terminal it tells little
+            # Without a terminal it tells the operator little.
+            [*ENDS_WITH_US, TOOLS / "bosh", "--tty", "--no-color", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -150,4 +153,5 @@ class Bosh:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        log.with_suffix(".output.log").write_bytes(output)
         return Run(process.returncode, output.decode(errors="replace"), log.read_text(errors="replace"))

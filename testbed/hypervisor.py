@@ -1,0 +1,264 @@
+"""What EC2 does behind its API: a machine for each running instance, here a real bosh-agent.
+
+The agent gets its settings as on EC2, from instance metadata with the instance's own user data, and
+serves the address that these settings name. It runs on the agent's dummy platform, which only notes disks
+in files, and in a mount namespace in which a folder of its own is /var/vcap: what it compiles and installs
+is where it is on a VM, and nothing of this computer is changed.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+
+from botocore.exceptions import ClientError
+
+from testbed.metadata_server import INSTANCE_ID, SSH_KEYS, TOKEN, USER_DATA, MetadataServer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from testbed.cloud import FakeAws
+
+INTERVAL = 0.2
+"""Seconds between two looks at the instances."""
+PATIENCE = 60.0
+"""Seconds for a state of the machines to come about."""
+HOST = "127.0.0.1"
+BASE = "/var/vcap"
+ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""Starts a program that ends with the thread that started it, however that ends."""
+APART = (*ENDS_WITH_US, "unshare", "--user", "--map-root-user", "--mount")
+"""Starts a program in a mount namespace of its own, without needing root."""
+TOGETHER = ("--pid", "--fork", "--kill-child")
+"""More of `unshare`: all that the program starts ends with it, process groups of their own included."""
+AS_VCAP = f'mount -t tmpfs none /var && mkdir {BASE} && mount --bind "$1" {BASE} && cd / && shift'
+"""The shell's words that make the folder `$1` /var/vcap there."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One instance's agent.
+
+    Attributes:
+        folder: What is /var/vcap to the agent. It stays when the machine has ended.
+        log: What the agent wrote on stderr.
+    """
+
+    instance_id: str
+    folder: Path
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that the agent booted with, as it keeps them."""
+        settings: dict[str, Any] = self._kept("settings.json", {})
+        return settings
+
+    @property
+    def mounts(self) -> dict[str, str]:
+        """Disk ids by the folder that they are mounted at."""
+        return {each["MountDir"]: each["DiskCid"] for each in self._kept("mounts.json", None) or []}
+
+    @property
+    def migrations(self) -> list[tuple[str, str]]:
+        """The disks whose content was copied: from which, to which."""
+        return [(each["FromDiskCid"], each["ToDiskCid"]) for each in self._kept("disk_migrations.json", [])]
+
+    @property
+    def running(self) -> bool:
+        """Whether the agent's process is there."""
+        return self.process.poll() is None
+
+    @property
+    def serving(self) -> bool:
+        """Whether the agent listens at the address of its settings, on the loopback interface."""
+        try:
+            mbus = urlsplit(self.settings.get("mbus", ""))
+        except ValueError:  # the file is being written
+            return False
+        if mbus.hostname != HOST or not mbus.port:
+            return False
+        with socket.socket() as probe:
+            return probe.connect_ex((HOST, mbus.port)) == 0
+
+    def end(self) -> None:
+        """Cut the power: end the agent and all that it started."""
+        if self.process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        # The kernel ends what is left in the namespace, and closes its sockets, in its own time.
+        deadline = time.monotonic() + PATIENCE
+        while self.serving and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def _kept(self, name: str, default: object) -> Any:
+        path = self.folder / "bosh" / name
+        return json.loads(path.read_text()) if path.exists() else default
+
+
+class Hypervisor:
+    """Starts and ends machines as the instances come and go, for one `with` block.
+
+    Attributes:
+        metadata: The instance metadata that the machines ask.
+        machines: All machines so far, by instance id; those that ended, too.
+    """
+
+    def __init__(self, fake_aws: FakeAws, agent: Path, folder: Path) -> None:
+        """Prepare; looking begins with the `with` block.
+
+        Args:
+            fake_aws: Whose instances.
+            agent: The agent's executable.
+            folder: For the machines' files.
+        """
+        self.metadata = MetadataServer()
+        self.machines: dict[str, Machine] = {}
+        self._ec2 = fake_aws.new_client("ec2")
+        self._agent = agent
+        self._folder = folder
+        self._running: set[str] = set()
+        self._looked = threading.Condition()
+        self._looks = 0
+        self._problem: Exception | None = None
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look_until_done)
+
+    def __enter__(self) -> Self:
+        """Start to look."""
+        self.metadata.__enter__()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End all machines."""
+        self._done.set()
+        self._thread.join()
+        for machine in self.machines.values():
+            machine.end()
+        self.metadata.__exit__(kind, error, trace)
+        if self._problem is not None and error is None:
+            raise self._problem
+
+    @property
+    def running(self) -> list[Machine]:
+        """The machines of the instances that run."""
+        with self._looked:
+            return [self.machines[instance_id] for instance_id in sorted(self._running)]
+
+    def settle(self) -> list[Machine]:
+        """Wait until the machines are what the instances are, and have booted; returns those that run."""
+        with self._looked:
+            # Two: the one that may be under way has perhaps asked already.
+            begun = self._looks
+            settled = self._looked.wait_for(lambda: self._settled(begun + 2), timeout=PATIENCE)
+        if self._problem is not None:
+            raise self._problem
+        for machine in self.running:
+            if not machine.running:
+                end = "".join(machine.log.read_text(errors="replace").splitlines(keepends=True)[-20:])
+                raise RuntimeError(f"the agent of {machine.instance_id} ended:\n{end}")
+        if not settled:
+            raise TimeoutError(f"the machines did not follow the instances within {PATIENCE:.0f} s")
+        return self.running
+
+    def _settled(self, looks: int) -> bool:
+        if self._problem is not None:
+            return True
+        machines = self.running
+        ended = any(not machine.running for machine in machines)
+        return self._looks >= looks and (ended or all(machine.serving for machine in machines))
+
+    def _look_until_done(self) -> None:
+        while not self._done.wait(INTERVAL):
+            try:
+                self._look()
+            except Exception as problem:  # noqa: BLE001 - who waits hears of it, whatever it is
+                with self._looked:
+                    self._problem = problem
+                    self._looked.notify_all()
+                return
+
+    def _look(self) -> None:
+        wanted = self._instances()
+        # Ends first: the machine that comes listens where the one that goes did.
+        for instance_id in self._running - wanted:
+            self.machines[instance_id].end()
+            self.metadata.remove(instance_id)
+        for instance_id in sorted(wanted - self.machines.keys()):
+            user_data = self._user_data(instance_id)
+            if user_data is not None:
+                self.machines[instance_id] = self._start(instance_id, user_data)
+        with self._looked:
+            self._running = wanted & self.machines.keys()
+            self._looks += 1
+            self._looked.notify_all()
+
+    def _instances(self) -> set[str]:
+        answer = self._ec2.describe_instances(
+            Filters=[{"Name": "instance-state-name", "Values": ["running"]}]
+        )
+        return {i["InstanceId"] for r in answer["Reservations"] for i in r["Instances"]}
+
+    def _user_data(self, instance_id: str) -> str | None:
+        """Read an instance's user data; none when the instance is gone again."""
+        try:
+            answer = self._ec2.describe_instance_attribute(InstanceId=instance_id, Attribute="userData")
+        except ClientError as error:
+            if error.response["Error"]["Code"] == "InvalidInstanceID.NotFound":
+                return None
+            raise
+        return base64.b64decode(answer["UserData"].get("Value", "")).decode()
+
+    def _start(self, instance_id: str, user_data: str) -> Machine:
+        self.metadata.add(instance_id, user_data)
+        folder = self._folder / instance_id
+        (folder / "bosh").mkdir(parents=True)
+        config = json.dumps(self._configuration(instance_id))
+        (folder / "bosh" / "agent.json").write_text(config)
+        log = self._folder / f"{instance_id}.log"
+        with log.open("wb") as stderr:
+            process = subprocess.Popen(
+                [*APART, *TOGETHER, "sh", "-c", f'{AS_VCAP} && exec "$@"', "sh", folder, *self._command()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env={"PATH": os.environ.get("PATH", os.defpath), "HOME": BASE, "TMPDIR": BASE},
+                start_new_session=True,  # `unshare` and the agent are ended at once
+            )
+        return Machine(instance_id, folder, log, process)
+
+    def _command(self) -> list[str]:
+        config = f"{BASE}/bosh/agent.json"
+        return [str(self._agent), "-P", "dummy", "-M", "dummy", "-b", BASE, "-C", config]
+
+    def _configuration(self, instance_id: str) -> dict[str, Any]:
+        source = {
+            "Type": "HTTP",
+            "URI": self.metadata.url,
+            "UserDataPath": f"/{instance_id}{USER_DATA}",
+            "InstanceIDPath": f"/{instance_id}{INSTANCE_ID}",
+            "SSHKeysPath": f"/{instance_id}{SSH_KEYS}",
+            "TokenPath": f"/{instance_id}{TOKEN}",
+        }
+        return {"Infrastructure": {"Settings": {"Sources": [source]}}}

@@ -1,0 +1,56 @@
+"""Instance metadata, version 2 only, for many instances on one loopback port."""
+
+from __future__ import annotations
+
+import secrets
+
+from testbed.loopback import LoopbackServer, Reply, Request
+
+TOKEN = "/latest/api/token"
+USER_DATA = "/latest/user-data/"
+INSTANCE_ID = "/latest/meta-data/instance-id/"
+SSH_KEYS = "/latest/meta-data/public-keys/0/openssh-key/"
+
+
+class MetadataServer(LoopbackServer):
+    """Answers what each instance may ask about itself.
+
+    An instance knows the service by its link-local address, and the service knows the
+    instance by the wire. Here both are a prefix of the path: `/INSTANCE_ID/latest/…`.
+    """
+
+    def __init__(self) -> None:
+        """Know no instance yet."""
+        super().__init__()
+        self._documents: dict[str, dict[str, str]] = {}
+        self._tokens: dict[str, str] = {}
+
+    def add(self, instance_id: str, user_data: str) -> None:
+        """Answer for an instance from now on."""
+        # A key is there, if an empty one: the agent asks for ten seconds before it takes a 404.
+        self._documents[instance_id] = {USER_DATA: user_data, INSTANCE_ID: instance_id, SSH_KEYS: ""}
+        self._tokens[instance_id] = secrets.token_urlsafe()
+
+    def remove(self, instance_id: str) -> None:
+        """Answer for an instance no longer."""
+        self._documents.pop(instance_id, None)
+        self._tokens.pop(instance_id, None)
+
+    def reply(self, request: Request) -> Reply:
+        """Answer as the service does: nothing without a token of that same instance."""
+        _, instance_id, path = request.path.split("/", 2) if request.path.count("/") > 1 else ("", "", "")
+        token = self._tokens.get(instance_id)
+        path = f"/{path}"
+        if token is None:
+            return Reply(404, content_type="text/plain")
+        if path == TOKEN:
+            asked = request.method == "PUT" and "x-aws-ec2-metadata-token-ttl-seconds" in request.headers
+            return (
+                Reply(200, token.encode(), "text/plain") if asked else Reply(400, content_type="text/plain")
+            )
+        if request.headers.get("x-aws-ec2-metadata-token") != token:
+            return Reply(401, content_type="text/plain")
+        document = self._documents[instance_id].get(path)
+        if request.method != "GET" or document is None:
+            return Reply(404, content_type="text/plain")
+        return Reply(200, document.encode(), "text/plain")

@@ -1,0 +1,150 @@
+"""What the end-to-end tests share: the release, installed by the real CLI, and real agents."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.bosh_cli import TOOLS, Bosh, Run
+from testbed.cloud import FakeAws, lay
+from testbed.environment import JOB, Environment, write_stemcell
+from testbed.hypervisor import Hypervisor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from testbed.world import World
+
+ROOT = Path(__file__).parent.parent.parent
+RELEASE = ("LICENSE", "NOTICE", "blobs", "config", "jobs", "packages", "src")
+"""What a release is made of."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """The first environment: made with nothing compiled beforehand, looked at, and deleted.
+
+    Attributes:
+        created: The run that made it.
+        deleted: The run that deleted it.
+        settings: What the VM's agent booted with.
+        instance: What EC2 knew of the VM.
+        things: The world's state while it was there.
+        left: The world's state afterwards.
+        secrets: What nobody may find in a log.
+        state: The CLI's record.
+        vcap: What was on the VM below /var/vcap: the job and its packages.
+    """
+
+    created: Run
+    deleted: Run
+    settings: dict[str, Any]
+    instance: dict[str, Any]
+    things: dict[str, list[str]]
+    left: dict[str, list[str]]
+    secrets: dict[str, str]
+    state: dict[str, Any]
+    vcap: Path
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return a folder for all that outlives a test; the logs in it stay."""
+    path = tmp_path_factory.mktemp("e2e")
+    yield path
+    for each in path.glob("*/*"):
+        if each.is_dir():
+            shutil.rmtree(each)
+        elif each.suffix != ".log":
+            each.unlink()
+
+
+@pytest.fixture(scope="session")
+def bosh(folder: Path) -> Bosh:
+    """Return the CLI."""
+    assert (TOOLS / "bosh").exists(), "the tools are not built: run `make e2e`"
+    return Bosh(folder / "home")
+
+
+@pytest.fixture(scope="session")
+def release(bosh: Bosh, folder: Path) -> Path:
+    """Return the release's tarball: E2E_RELEASE, when that names one, else built from this working copy."""
+    if given := os.environ.get("E2E_RELEASE"):
+        return Path(given).resolve()
+    # From a copy: the CLI writes its own records into the folder that it builds from.
+    source = folder / "release" / "source"
+    source.mkdir(parents=True)
+    for name in RELEASE:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, source / name)
+    tarball = folder / "release" / "bosh-aws-cpi.tgz"
+    bosh.run("create-release", "--force", "--dir", source, "--tarball", tarball).ok()
+    return tarball
+
+
+@pytest.fixture(scope="session")
+def hypervisor(server: FakeAws, folder: Path) -> Iterator[Hypervisor]:
+    """Have machines for the instances."""
+    machines = folder / "machines"
+    machines.mkdir()
+    with Hypervisor(server, TOOLS / "bosh-agent", machines) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def installation(
+    server: FakeAws, hypervisor: Hypervisor, bosh: Bosh, release: Path, folder: Path
+) -> Installation:
+    """Make the first environment, in the shape of bosh-deployment's aws/cpi.yml, and delete it."""
+    server.reset()
+    world = lay(server)
+    place = folder / "first"
+    place.mkdir()
+    environment = Environment(bosh, place, release, server, world)
+    environment.stemcell = write_stemcell(place, world.image_id, "1.1", 3)
+    environment.jobs = [JOB]
+    environment.debug = {"cpi": {"log_level": "debug"}}
+    created = environment.create()
+    created.ok()
+    (machine,) = hypervisor.settle()
+    settings, things, state = machine.settings, world.state(), environment.state
+    instance = world.instance(machine.instance_id)
+    vcap = folder / "vcap"
+    for part in ("data", "jobs", "packages"):
+        shutil.copytree(machine.folder / part, vcap / part, symlinks=True)
+    bosh.save()
+    deleted = environment.delete()
+    deleted.ok()
+    left, secrets = world.state(), environment.secrets
+    return Installation(created, deleted, settings, instance, things, left, secrets, state, vcap)
+
+
+@pytest.fixture
+def environment(
+    installation: Installation, bosh: Bosh, release: Path, fake_aws: FakeAws, world: World, tmp_path: Path
+) -> Environment:
+    """Return an environment of which nothing is there yet but the compiled packages, on stemcell 1.1."""
+    bosh.restore()
+    described = Environment(bosh, tmp_path, release, fake_aws, world)
+    described.stemcell = write_stemcell(tmp_path, world.image_id, "1.1", 3)
+    described.continue_installation(installation.state)
+    return described
+
+
+@pytest.fixture
+def disk_of(world: World) -> Callable[[Environment], dict[str, Any]]:
+    """Return a function that describes the one disk that the CLI's record knows."""
+
+    def describe(environment: Environment) -> dict[str, Any]:
+        (disk,) = environment.state["disks"]
+        answer = world.ec2.describe_volumes(VolumeIds=[disk["cid"]])
+        (volume,) = answer["Volumes"]
+        found: dict[str, Any] = volume
+        return found
+
+    return describe

@@ -1,0 +1,126 @@
+"""One environment through all that create-env can be asked for, on stemcells of either kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.environment import register_image, write_stemcell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testbed.bosh_cli import Run
+    from testbed.environment import Environment
+    from testbed.hypervisor import Hypervisor, Machine
+    from testbed.world import World
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+
+NEW_VM = ["has_vm", "delete_vm", "create_vm", "set_vm_metadata", "attach_disk", "set_disk_metadata"]
+NEW_DISK = ["create_disk", "attach_disk", "set_disk_metadata", "detach_disk", "delete_disk"]
+
+
+class Life:
+    """An environment, and what is true of it after every run that made or changed it."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        hypervisor: Hypervisor,
+        world: World,
+        disk_of: Callable[[Environment], dict[str, Any]],
+    ) -> None:
+        """Begin with nothing."""
+        self.environment = environment
+        self._hypervisor = hypervisor
+        self._world = world
+        self._disk_of = disk_of
+        self._laid = world.state()
+
+    def create(self, *methods: str) -> tuple[Run, Machine, dict[str, Any]]:
+        """Run create-env, which must make these calls; returns the run, the machine and the disk."""
+        run = self.environment.create()
+        run.ok()
+        assert run.methods == list(methods)
+        (machine,) = self._hypervisor.settle()
+        disk = self._disk_of(self.environment)
+        state = self._world.state()
+        assert state["instances"] == [machine.instance_id] == [self.environment.state["current_vm_cid"]]
+        assert len(state["volumes"]) == 3, "root, ephemeral and persistent"
+        assert len(state["interfaces"]) == 1
+        assert state["images"] == self._laid["images"]
+        assert machine.running
+        assert [each["InstanceId"] for each in disk["Attachments"]] == [machine.instance_id]
+        assert disk["VolumeId"] in machine.mounts.values()
+        return run, machine, disk
+
+    def delete(self) -> Run:
+        """Run delete-env, after which nothing may be left."""
+        run = self.environment.delete()
+        run.ok()
+        assert self._hypervisor.settle() == []
+        assert self._world.state() == self._laid
+        return run
+
+
+@pytest.mark.parametrize("api_version", [2, 3])
+def test_life(
+    api_version: int,
+    environment: Environment,
+    hypervisor: Hypervisor,
+    world: World,
+    disk_of: Callable[[Environment], dict[str, Any]],
+    tmp_path: Path,
+) -> None:
+    """Fresh, again, with a larger disk, another type, another stemcell, and gone: each as it should be."""
+    other_image = register_image(world.ec2, "another-light-stemcell")
+    life = Life(environment, hypervisor, world, disk_of)
+    environment.stemcell = write_stemcell(tmp_path, world.image_id, "1.1", api_version)
+
+    # Fresh.
+    run, machine, disk = life.create(
+        *("create_stemcell", "create_vm", "set_vm_metadata"),
+        *("create_disk", "attach_disk", "set_disk_metadata"),
+    )
+    contexts = {call.request["context"]["vm"]["stemcell"]["api_version"] for call in run.calls}
+    assert contexts == {api_version}
+    assert (disk["Size"], disk["VolumeType"]) == (20, "gp3")
+    assert "registry" not in machine.settings
+
+    # Again, with nothing changed: the CPI is not even started.
+    run, unchanged, _ = life.create()
+    assert "No deployment, stemcell or release changes" in run.output
+    assert run.calls == []
+    assert unchanged is machine
+
+    # A larger disk: its content moves.
+    environment.disk_size = 40_960
+    run, grown, larger = life.create(*NEW_VM, *NEW_DISK)
+    assert "Migrating disk content" in run.output
+    assert grown.migrations == [(disk["VolumeId"], larger["VolumeId"])]
+    assert larger["Size"] == 40
+    assert grown.settings["agent_id"] != machine.settings["agent_id"]
+
+    # Another type: another VM with the same disk.
+    environment.instance_type = "m5.xlarge"
+    run, recreated, disk = life.create(*NEW_VM)
+    (create_vm,) = (call for call in run.calls if call.method == "create_vm")
+    assert create_vm.request["arguments"][4] == [larger["VolumeId"]]
+    assert recreated.instance_id != grown.instance_id
+    assert world.instance(recreated.instance_id)["InstanceType"] == "m5.xlarge"
+    assert disk["VolumeId"] == larger["VolumeId"]
+
+    # Another stemcell: another VM of another image with the same disk.
+    environment.stemcell = write_stemcell(tmp_path, other_image, "1.2", api_version)
+    run, restemmed, disk = life.create("create_stemcell", *NEW_VM, "delete_stemcell")
+    assert world.instance(restemmed.instance_id)["ImageId"] == other_image
+    assert disk["VolumeId"] == larger["VolumeId"]
+    assert [each["version"] for each in environment.state["stemcells"]] == ["1.2"]
+
+    # Gone.
+    run = life.delete()
+    assert run.methods == ["has_vm", "delete_vm", "delete_disk", "delete_stemcell"]
+    assert environment.state == {}

@@ -1,0 +1,87 @@
+"""The job as it is on a Director's VM, started as the Director starts it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.cloud import ROOT
+from testbed.executable import Answer, Cpi, config
+from testbed.hypervisor import APART, AS_VCAP, BASE
+
+if TYPE_CHECKING:
+    from testbed.world import World
+    from tests.e2e.conftest import Installation
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+
+# The VM's files are where they are on a VM, and this working copy, whose files an installed release must
+# not need, is out of sight.
+AS_THE_DIRECTOR = f"""
+{AS_VCAP} && mount -t tmpfs none "$1" &&
+exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME={BASE} TMPDIR={BASE} {BASE}/jobs/aws_cpi/bin/cpi
+"""
+
+
+@pytest.fixture
+def cpi(installation: Installation) -> Cpi:
+    """Return the installed executable; it has its configuration from the job's template."""
+    script = ["sh", "-c", AS_THE_DIRECTOR, "sh", str(installation.vcap), str(ROOT)]
+    return Cpi(config("unused"), command=[*APART, *script])
+
+
+def checked(answer: Answer) -> dict[str, Any]:
+    """Return a response that has the Director's schema."""
+    document = answer.document
+    assert answer.returncode == 0, answer.stderr
+    assert document.keys() == {"result", "error", "log"}
+    assert isinstance(document["log"], str)
+    if document["error"] is not None:
+        assert {key: type(value) for key, value in document["error"].items()} == {
+            "type": str,
+            "message": str,
+            "ok_to_retry": bool,
+        }
+    return document
+
+
+def test_info_without_version(cpi: Cpi) -> None:
+    """`info`, which carries no version, announces contract 3 and both kinds of stemcells."""
+    document = checked(cpi.call("info", api_version=None))
+    assert document["error"] is None
+    assert document["result"]["api_version"] == 3
+    assert set(document["result"]["stemcell_formats"]) == {"aws-light", "aws-raw"}
+
+
+def test_stemcell_with_tags(cpi: Cpi, world: World) -> None:
+    """Contract 3 gives create_stemcell tags as a third argument; a light stemcell keeps its AMI's id."""
+    properties = {"ami": {"us-east-1": world.image_id}}
+    answer = cpi.call("create_stemcell", "/nowhere/image", properties, {"tags": {"k": "v"}}, api_version=3)
+    assert checked(answer)["result"] == f"{world.image_id} light"
+
+
+@pytest.mark.parametrize("api_version", [2, 3])
+def test_disk_without_stemcell(cpi: Cpi, world: World, api_version: int) -> None:
+    """Disks are made, tagged and deleted by requests that name no stemcell."""
+    properties = {"type": "gp3"}
+    disk_id = checked(cpi.call("create_disk", 1024, properties, None, api_version=api_version))["result"]
+    assert world.state()["volumes"] == [disk_id]
+    tagged = cpi.call("set_disk_metadata", disk_id, {"director": "mine"}, api_version=api_version)
+    assert checked(tagged)["error"] is None
+    deleted = cpi.call("delete_disk", disk_id, api_version=api_version)
+    assert checked(deleted)["error"] is None
+    assert world.state() == world.empty
+
+
+def test_error_has_its_schema(cpi: Cpi, world: World) -> None:
+    """An error has a type that the Director knows, and its log lines name the request."""
+    del world
+    missing = "vol-00000000000000000"
+    answer = cpi.call(
+        "attach_disk", "i-00000000000000000", missing, stemcell=3, context={"request_id": "cpi-123456"}
+    )
+    document = checked(answer)
+    assert document["result"] is None
+    assert document["error"]["type"].startswith("Bosh::Clouds::")
+    assert "[req_id cpi-123456]" in answer.stderr

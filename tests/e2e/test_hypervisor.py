@@ -1,0 +1,127 @@
+"""The machines of the test bed: an agent for each running instance, and none without one."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.request
+from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+
+import pytest
+
+from testbed.environment import free_port
+from testbed.metadata_server import TOKEN, USER_DATA
+from testbed.tls import Authority
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testbed.hypervisor import Hypervisor, Machine
+    from testbed.world import World
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def boot(world: World, hypervisor: Hypervisor, tmp_path: Path) -> Callable[..., Machine]:
+    """Return a function that launches an instance with agent settings and waits for its machine."""
+    pem = Authority(tmp_path, "ca").certify().read_text()  # a key and its certificate
+
+    def launch(agent_id: str, port: int) -> Machine:
+        blobstore = {"provider": "local", "options": {"blobstore_path": "/var/vcap/micro_bosh/data/cache"}}
+        settings = {
+            "agent_id": agent_id,
+            "mbus": f"https://mbus:password@127.0.0.1:{port}",
+            "env": {
+                "bosh": {
+                    "blobstores": [blobstore],
+                    "mbus": {"cert": {"ca": "", "certificate": pem, "private_key": pem}},
+                }
+            },
+        }
+        launched = world.ec2.run_instances(
+            ImageId=world.image_id,
+            InstanceType="m5.large",
+            MinCount=1,
+            MaxCount=1,
+            SubnetId=world.subnet_id,
+            UserData=json.dumps(settings),
+        )
+        hypervisor.settle()
+        return hypervisor.machines[launched["Instances"][0]["InstanceId"]]
+
+    return launch
+
+
+def ask(url: str, method: str = "GET", **headers: str) -> tuple[int, str]:
+    """Ask the instance metadata; returns status and body."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    request = urllib.request.Request(url, method=method, headers=named)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+            return response.status, response.read().decode()
+    except HTTPError as error:
+        with error:
+            return error.code, ""
+
+
+def listens(port: int) -> bool:
+    """Say whether a connection to this port is taken."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_machine_follows_its_instance(
+    boot: Callable[..., Machine], world: World, hypervisor: Hypervisor
+) -> None:
+    """An agent runs with its instance's settings, and its process ends with the instance."""
+    machine = boot("agent-1", free_port())
+    assert hypervisor.running == [machine]
+    world.ec2.terminate_instances(InstanceIds=[machine.instance_id])
+    assert hypervisor.settle() == []
+    assert not machine.running
+    assert machine.settings["agent_id"] == "agent-1"
+
+
+def test_port_is_free_for_the_next_machine(
+    boot: Callable[..., Machine], world: World, hypervisor: Hypervisor
+) -> None:
+    """A machine that ended does not answer for the one that comes after it."""
+    port = free_port()
+    first = boot("agent-1", port)
+    assert listens(port)
+    world.ec2.terminate_instances(InstanceIds=[first.instance_id])
+    hypervisor.settle()
+    assert not listens(port)
+
+
+def test_agent_that_ends_is_told(world: World, hypervisor: Hypervisor) -> None:
+    """An agent that can't start is an error with the agent's own words, not a wait for its time-out."""
+    world.ec2.run_instances(
+        ImageId=world.image_id,
+        InstanceType="m5.large",
+        MinCount=1,
+        MaxCount=1,
+        SubnetId=world.subnet_id,
+        UserData="{}",
+    )
+    with pytest.raises(RuntimeError, match="Metadata does not provide settings"):
+        hypervisor.settle()
+
+
+def test_metadata_wants_a_token_of_the_same_instance(
+    boot: Callable[..., Machine], hypervisor: Hypervisor
+) -> None:
+    """User data is there for a request with the instance's own token, and for no other."""
+    first, second = boot("agent-1", free_port()), boot("agent-2", free_port())
+    ours, theirs = (f"{hypervisor.metadata.url}/{each.instance_id}" for each in (first, second))
+    lifetime: dict[str, Any] = {"X_aws_ec2_metadata_token_ttl_seconds": "60"}
+    _, token = ask(ours + TOKEN, "PUT", **lifetime)
+    _, foreign = ask(theirs + TOKEN, "PUT", **lifetime)
+    assert ask(ours + USER_DATA)[0] == 401
+    assert ask(ours + USER_DATA, X_aws_ec2_metadata_token=foreign)[0] == 401
+    status, user_data = ask(ours + USER_DATA, X_aws_ec2_metadata_token=token)
+    assert status == 200
+    assert json.loads(user_data)["agent_id"] == "agent-1"

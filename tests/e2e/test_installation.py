@@ -1,0 +1,107 @@
+"""The first create-env: the release is compiled, installed and used, and its job set up on the VM."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.environment import ADDRESS
+
+if TYPE_CHECKING:
+    from tests.e2e.conftest import Installation
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+
+PACKAGES = ("python-3.13", "bosh_aws_cpi")
+
+
+def test_packages_are_compiled_for_the_cli_and_on_the_vm(installation: Installation) -> None:
+    """Each package is compiled twice: where create-env runs, and by the VM's agent for the job there."""
+    compiled = re.findall(r"Compiling package '([^/]+)/\w+'\.\.\. Finished", installation.created.output)
+    assert compiled == [*PACKAGES, *PACKAGES]
+
+
+def test_calls_are_those_of_a_fresh_environment(installation: Installation) -> None:
+    """The CLI asks for a stemcell, a VM and a disk, in its order, with `info` before each call."""
+    assert installation.created.methods == [
+        *("create_stemcell", "create_vm", "set_vm_metadata"),
+        *("create_disk", "attach_disk", "set_disk_metadata"),
+    ]
+    assert len(installation.created.calls) == 13
+    assert installation.deleted.methods == ["has_vm", "delete_vm", "delete_disk", "delete_stemcell"]
+
+
+def test_every_answer_is_whole(installation: Installation) -> None:
+    """Every call ends with status 0 and a response that has all three keys and no error."""
+    for call in (*installation.created.calls, *installation.deleted.calls):
+        assert call.status == 0
+        assert call.response.keys() == {"result", "error", "log"}
+        assert call.response["error"] is None
+
+
+def test_vm_is_what_the_manifest_says(installation: Installation) -> None:
+    """The instance has the manifest's type, address and key, and the director's name tags."""
+    instance = installation.instance
+    assert instance["InstanceType"] == "m5.large"
+    assert instance["PrivateIpAddress"] == ADDRESS
+    assert instance["KeyName"] == "bosh"
+    tags = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
+    assert tags["Name"] == "bosh/0"
+    assert tags["deployment"] == "bosh"
+    counts = {kind: len(ids) for kind, ids in installation.things.items()}
+    assert counts == {"instances": 1, "volumes": 3, "interfaces": 1, "snapshots": 0, "images": 0}
+
+
+def test_agent_settings(installation: Installation) -> None:
+    """The agent booted with the id, name, network, disks, time servers and message bus meant for it."""
+    settings = installation.settings
+    (create_vm,) = (call for call in installation.created.calls if call.method == "create_vm")
+    assert settings["agent_id"] == create_vm.request["arguments"][0]
+    assert uuid.UUID(settings["vm"]["name"].removeprefix("vm-")).version == 5
+    network = settings["networks"]["default"]
+    assert (network["type"], network["ip"], network["netmask"]) == ("manual", ADDRESS, "255.255.255.0")
+    assert network["use_dhcp"] is True
+    assert settings["disks"]["system"] == "/dev/xvda"
+    assert settings["disks"]["ephemeral"] == "/dev/sdb"
+    assert settings["ntp"] == ["0.pool.ntp.org", "1.pool.ntp.org"]
+    password = installation.secrets["message bus password"]
+    assert settings["mbus"].startswith(f"https://mbus:{password}@127.0.0.1:")
+    assert settings["env"]["bosh"]["mbus"]["cert"]["private_key"].startswith("-----BEGIN")
+
+
+def test_every_module_has_bytecode(installation: Installation) -> None:
+    """Packages bring the bytecode of each of their modules: a call never has to compile one."""
+    modules = list((installation.vcap / "data" / "packages").rglob("*.py"))
+    assert len(modules) > 500
+    missing = [
+        path
+        for path in modules
+        if not (path.parent / "__pycache__" / f"{path.stem}.cpython-313.pyc").exists()
+    ]
+    assert missing == []
+
+
+def test_nothing_is_left(installation: Installation) -> None:
+    """After delete-env AWS holds what it held before."""
+    assert set(map(len, installation.left.values())) == {0}
+
+
+@pytest.mark.parametrize("secret", ["access key", "secret key", "message bus password", "message bus key"])
+def test_no_secret_in_the_debug_log(installation: Installation, secret: str) -> None:
+    """Neither CPI, at debug level, nor packaging scripts write a secret, nor do arguments carry one."""
+    value = installation.secrets[secret]
+    for run in (installation.created, installation.deleted):
+        assert run.said_by_programs
+        assert [text for text in run.said_by_programs if value in text] == []
+        assert [command for command in run.commands if value in command] == []
+        assert value not in run.output
+
+
+def test_debug_level_reaches_the_log(installation: Installation) -> None:
+    """At debug level each AWS call of create_vm is in the CLI's log."""
+    (create_vm,) = (call for call in installation.created.calls if call.method == "create_vm")
+    assert "DEBUG" in create_vm.stderr
+    assert "RunInstances" in create_vm.stderr
