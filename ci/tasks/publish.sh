@@ -1,0 +1,47 @@
+#!/bin/sh
+# Makes the candidate that was tested a final release: uploads blobs and packages to the blobstore of
+# config/final.yml, commits what bosh notes about it, and leaves commit, tag and notes for the pipeline.
+# Pushes nothing itself. The version is that of the newest section of CHANGELOG.md.
+set -eu
+
+: "${PRIVATE_YML:?}" "${GIT_USER_NAME:?}" "${GIT_USER_EMAIL:?}"
+
+fail() {
+  echo "publish: $*" >&2
+  exit 1
+}
+
+candidate=$PWD/candidate/bosh-aws-cpi.tgz
+final=$PWD/final
+git clone --quiet source published
+cd published
+git config user.name "$GIT_USER_NAME"
+git config user.email "$GIT_USER_EMAIL"
+
+version=$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
+[ -n "$version" ] || fail "CHANGELOG.md has no section for a version: ## [1.2.3]"
+manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
+[ ! -e "$manifest" ] || fail "version $version is published already"
+grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
+
+# The credentials live no longer than this script; .gitignore keeps them out of commits.
+trap 'rm -f config/private.yml' EXIT
+(umask 077 && printf '%s\n' "$PRIVATE_YML" > config/private.yml)
+
+# Blobs that the blobstore lacks get an object_id. finalize-release wants a clean working copy.
+make vendor
+bosh --non-interactive upload-blobs
+git add config/blobs.yml
+git diff --cached --quiet || git commit --quiet --message "Upload the blobs of version $version"
+
+bosh --non-interactive finalize-release "$candidate" --version="$version"
+git add .final_builds releases
+git commit --quiet --message "Publish version $version"
+
+bosh create-release "$manifest" --tarball="$final/bosh-aws-cpi-$version.tgz"
+echo "v$version" > "$final/tag"
+{
+  awk -v heading="## [$version]" 'index($0, "## [") == 1 { on = index($0, heading) == 1; next } on' CHANGELOG.md
+  echo
+  echo "SHA-256 of the tarball: $(sha256sum "$final/bosh-aws-cpi-$version.tgz" | cut -d ' ' -f 1)"
+} > "$final/notes.md"

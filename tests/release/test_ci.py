@@ -1,0 +1,163 @@
+"""The pipeline, its tasks and the operators' guide name what is there, and hold no secret."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+CI = ROOT / "ci"
+GUIDE = ROOT / "docs" / "operators.md"
+SCRIPTS = sorted(CI.glob("tasks/*.sh"))
+TASKS = sorted(CI.glob("tasks/*.yml"))
+YAML = sorted(CI.rglob("*.yml"))
+SECRET = re.compile(r"secret|password|private|token|access_key", re.IGNORECASE)
+MARKS = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}|-----BEGIN|\bgh[pousr]_\w{20,}|://[^/\s:@]+:[^/\s@]+@")
+"""What keys, certificates, tokens and passwords in URLs look like."""
+
+
+def load(path: Path) -> Any:
+    """Read a YAML file."""
+    return yaml.safe_load(path.read_text())
+
+
+def steps(node: object) -> Iterator[dict[str, Any]]:
+    """Walk all mappings of a document: the pipeline's steps are among them."""
+    if isinstance(node, dict):
+        yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for each in node:
+            yield from steps(each)
+
+
+PIPELINE = load(CI / "pipeline.yml")
+
+
+def test_pipeline_tasks_exist() -> None:
+    """Each task file that the pipeline names is there, and none is there that it does not name."""
+    tasks = [step for step in steps(PIPELINE["jobs"]) if "task" in step and "config" not in step]
+    named = {step["file"].removeprefix("source/") for step in tasks}
+    assert named == {str(path.relative_to(ROOT)) for path in TASKS}
+
+
+def test_pipeline_resources_exist() -> None:
+    """Each resource that a step gets or puts is declared, and each that is declared is used."""
+    declared = {resource["name"] for resource in PIPELINE["resources"]}
+    used = {
+        step.get("resource", step.get("get", step.get("put")))
+        for step in steps(PIPELINE["jobs"])
+        if "get" in step or "put" in step
+    }
+    assert used == declared
+
+
+def test_pipeline_order_exists() -> None:
+    """A version passes only jobs that there are, and that got or put the same resource."""
+    jobs = {job["name"]: job for job in PIPELINE["jobs"]}
+    passed = [(step["get"], name) for step in steps(PIPELINE["jobs"]) for name in step.get("passed", ())]
+    assert passed
+    for resource, name in passed:
+        assert any(resource in (step.get("get"), step.get("put")) for step in steps(jobs[name]))
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda path: path.name)
+def test_task_script_exists(task: Path) -> None:
+    """A task runs the script of its own name, out of an input that it declares."""
+    config = load(task)
+    assert config["run"]["path"] == f"source/ci/tasks/{task.stem}.sh"
+    assert task.with_suffix(".sh") in SCRIPTS
+    assert "source" in {entry["name"] for entry in config["inputs"]}
+
+
+def test_task_inputs_are_in_the_plan() -> None:
+    """The job that runs a task has got each of its inputs, and gives no parameter that the task lacks."""
+    for job in PIPELINE["jobs"]:
+        got = {step["get"] for step in steps(job) if "get" in step}
+        for step in steps(job):
+            if "file" in step and "task" in step:
+                config = load(ROOT / step["file"].removeprefix("source/"))
+                assert {entry["name"] for entry in config["inputs"]} <= got
+                assert set(step.get("params", ())) <= set(config.get("params", ()))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_script_is_a_shell_script(script: Path) -> None:
+    """A script is executable, is what its shell can read, and ends at the first error."""
+    text = script.read_text()
+    assert script.stat().st_mode & 0o111 == 0o111
+    assert text.startswith("#!/bin/sh\n")
+    assert re.search(r"^set -eu$", text, re.MULTILINE)
+    checked = subprocess.run(["/bin/sh", "-n", str(script)], capture_output=True, text=True, check=False)
+    assert checked.stderr == ""
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_script_reads_declared_parameters(script: Path) -> None:
+    """What a script insists on finding in its environment is a parameter of its task."""
+    required = set(re.findall(r"\$\{([A-Z_]+):\?\}", script.read_text()))
+    assert required <= set(load(script.with_suffix(".yml")).get("params", ()))
+
+
+def test_make_targets_exist() -> None:
+    """Each target of make that a script calls is in the Makefile, and the tests and checks are called."""
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    called = {
+        target
+        for script in SCRIPTS
+        for target in re.findall(r"^\s*make ([a-z0-9-]+)", script.read_text(), re.MULTILINE)
+    }
+    assert called <= targets
+    assert called >= {"lint", "test", "test-release", "vendor", "e2e"}
+
+
+@pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)
+def test_secrets_are_variables(path: Path) -> None:
+    """Whatever has a secret's name is a variable, or is left to whoever runs the task."""
+    named = [(key, value) for step in steps(load(path)) for key, value in step.items() if SECRET.search(key)]
+    for key, value in named:
+        assert value is None or re.fullmatch(r"\(\(.+\)\)", str(value)), key
+
+
+def test_no_literal_credentials() -> None:
+    """Nothing below ci/ nor in the guide looks like a key, a certificate, a token or a password in a URL."""
+    for path in [GUIDE, *(each for each in CI.rglob("*") if each.is_file())]:
+        assert not MARKS.search(path.read_text()), path
+
+
+def test_operations_file_replaces_the_release_alone() -> None:
+    """The operations file touches the entry of the release, whose name stays, and the guide shows it."""
+    (operation,) = load(CI / "ops" / "use-release.yml")
+    assert operation["path"] == "/releases/name=bosh-aws-cpi"
+    assert operation["value"]["name"] == load(ROOT / "config" / "final.yml")["name"] == "bosh-aws-cpi"
+    shown = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
+    assert [operation] in [yaml.safe_load(each) for each in shown]
+
+
+def test_guide_names_every_permission() -> None:
+    """The guide lists each action that the code calls, and no action of EC2 besides."""
+    sources = "\n".join(path.read_text() for path in sorted((ROOT / "src/bosh_aws_cpi/aws").glob("*.py")))
+    calls = re.findall(r"\bclient\.([a-z]+(?:_[a-z]+)+)\(", sources)
+    calls += re.findall(r"get_paginator\(\"([a-z_]+)\"\)", sources)
+    actions = {"".join(map(str.title, call.split("_"))) for call in calls} - {"GetPaginator"}
+    permissions = GUIDE.read_text().partition("## Permissions")[2].partition("\n## ")[0]
+    verbs = "Attach|Copy|Create|Delete|Deregister|Describe|Detach|Modify|Reboot|Run|Start|Terminate"
+    listed = set(re.findall(rf"(?<!kms:)\b(?:{verbs})[A-Z]\w+", permissions))
+    assert listed == actions
+
+
+def test_guide_links_lead_somewhere() -> None:
+    """Each file that the guide links to is there, and so is each heading."""
+    for file, heading in re.findall(r"\]\(([^)#:]*)(?:#([^)]+))?\)", GUIDE.read_text()):
+        target = (GUIDE.parent / file) if file else GUIDE
+        assert target.is_file(), file
+        headings = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
+        assert not heading or heading in {each.lower().replace(" ", "-") for each in headings}, heading
