@@ -81,6 +81,8 @@ def shielded() -> Iterator[None]:
     """Hold a signal back until the step is over.
 
     When the step itself fails, its error goes first, and the signal waits for `check`.
+    As a context manager it may raise before its step begins or after it ended, so what the
+    step made must be undone by somebody outside: `cpi.undo.undoing`.
 
     Raises:
         Interrupted: At the end of a step that succeeded, if a signal came meanwhile.

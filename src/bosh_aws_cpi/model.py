@@ -68,6 +68,9 @@ class Instance:
     state_reason: str | None = None
     """EC2's reason for the last change of state, "CODE: message"."""
 
+    def __str__(self) -> str:
+        return self.vm_cid
+
     @property
     def is_gone(self) -> bool:
         """Whether EC2 has ended it: such an instance is shown for about an hour more."""
@@ -118,6 +121,9 @@ class Nic:
 
     nic_id: str
     mac_address: str
+
+    def __str__(self) -> str:
+        return self.nic_id
 
 
 @dataclass(frozen=True)

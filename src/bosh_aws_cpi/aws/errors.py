@@ -56,6 +56,7 @@ NO_CAPACITY: Final = frozenset(
     }
 )
 """What RunInstances answers when AWS is short or at fault: the same call may succeed later."""
+UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation"})
 THROTTLED: Final = frozenset(
     {
         "RequestLimitExceeded",

@@ -1,10 +1,13 @@
 """AMIs: find, copy, deregister, with the snapshots behind them."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import tags, timing
-from bosh_aws_cpi.aws.errors import IMAGE_MISSING, SNAPSHOT_MISSING, described, has_code
+from bosh_aws_cpi.aws.cleanup import in_turn
+from bosh_aws_cpi.aws.errors import IMAGE_MISSING, SNAPSHOT_MISSING, UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image, Json
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import FilterTypeDef, ImageTypeDef
 
 _FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
+_AMI_ID = re.compile(r"ami-[0-9a-f]+")
 AMI_TAG = "bosh_ami"
 """On a snapshot: the AMI that it belongs, or belonged, to."""
 _SNAPSHOT_IN_USE = frozenset({"InvalidSnapshot.InUse"})
@@ -77,14 +81,21 @@ def discard(client: "EC2Client", ami_id: str) -> None:
 
     Raises:
         CloudError: That is not certain. Every snapshot was tried.
+        ClientError: The same.
     """
     image = find(client, ami_id)
-    if image is None:
-        logger.info("AMI '%s' is gone already", ami_id)
-        _delete_snapshots(client, ami_id, _left_snapshots(client, ami_id))
+    if image is not None:
+        _remove(client, ami_id, lambda: image.snapshot_ids, timing.AT_ONCE)
         return
-    _deregister(client, ami_id)
-    _delete_snapshots(client, ami_id, image.snapshot_ids)
+    logger.info("AMI '%s' is gone already", ami_id)
+    try:
+        left = _left_snapshots(client, ami_id)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, UNAUTHORIZED):
+            raise
+        logger.warning("What AMI '%s' may have left can't be asked for: %s", ami_id, described(error))
+        return
+    _delete_snapshots(client, ami_id, left)
 
 
 def discard_copy(client: "EC2Client", ami_id: str) -> None:
@@ -95,16 +106,32 @@ def discard_copy(client: "EC2Client", ami_id: str) -> None:
 
     Raises:
         CloudError: That is not certain. Every snapshot that was found was tried.
+        ClientError: The same.
     """
     logger.info("Removing AMI '%s'", ami_id)
     shown = _shown_snapshots(client, ami_id)
+    _remove(
+        client,
+        ami_id,
+        lambda: list(dict.fromkeys([*shown, *_left_snapshots(client, ami_id)])),
+        timing.VISIBLE,
+    )
+
+
+def _remove(
+    client: "EC2Client", ami_id: str, snapshots: Callable[[], Sequence[str]], patience: timing.Policy
+) -> None:
+    """Deregister the AMI; from then on each step is taken, whatever fails."""
     timing.remove(
         f"AMI '{ami_id}'",
         lambda error: has_code(error, IMAGE_MISSING),
         lambda: client.deregister_image(ImageId=ami_id),
+        patience,
     )
-    _wait_until_gone(client, ami_id)
-    _delete_snapshots(client, ami_id, [*shown, *_left_snapshots(client, ami_id, apart_from=shown)])
+    in_turn(
+        lambda: _wait_until_gone(client, ami_id),
+        lambda: _delete_snapshots(client, ami_id, snapshots()),
+    )
 
 
 def _shown_snapshots(client: "EC2Client", ami_id: str) -> Sequence[str]:
@@ -117,17 +144,14 @@ def _shown_snapshots(client: "EC2Client", ami_id: str) -> Sequence[str]:
     return image.snapshot_ids if image else []
 
 
-def _deregister(client: "EC2Client", ami_id: str) -> None:
-    try:
-        client.deregister_image(ImageId=ami_id)
-    except client.exceptions.ClientError as error:
-        if not has_code(error, IMAGE_MISSING):
-            raise
-    _wait_until_gone(client, ami_id)
+def _left_snapshots(client: "EC2Client", ami_id: str) -> list[str]:
+    """Snapshots of an AMI that is gone: by EC2's description of a copy's, and by our tag.
 
-
-def _left_snapshots(client: "EC2Client", ami_id: str, apart_from: Sequence[str] = ()) -> list[str]:
-    """Snapshots of an AMI that is gone: by EC2's description of a copy's, and by our tag."""
+    In EC2's filters ``*`` and ``?`` stand for other characters, so only what is an AMI's
+    id beyond doubt is looked for.
+    """
+    if not _AMI_ID.fullmatch(ami_id):
+        return []
     filters: list[FilterTypeDef] = [
         {"Name": "description", "Values": [f"Copied for DestinationAmi {ami_id} *"]},
         {"Name": f"tag:{AMI_TAG}", "Values": [ami_id]},
@@ -139,22 +163,21 @@ def _left_snapshots(client: "EC2Client", ami_id: str, apart_from: Sequence[str] 
         for page in paginator.paginate(OwnerIds=["self"], Filters=[each])
         for snapshot in page["Snapshots"]
     ]
-    return [snapshot_id for snapshot_id in dict.fromkeys(found) if snapshot_id not in apart_from]
+    return list(dict.fromkeys(found))
 
 
 def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[str]) -> None:
-    """Try every snapshot; those that stay are tagged, so that a repeated call finds them."""
-    failed: dict[str, Exception] = {}
-    for snapshot_id in snapshot_ids:
-        try:
-            _delete_snapshot(client, snapshot_id)
-        except client.exceptions.ClientError as error:
-            failed[snapshot_id] = error
-    for snapshot_id, reason in failed.items():
-        logger.warning("Snapshot '%s' of AMI '%s' stays: %s", snapshot_id, ami_id, described(reason))
+    in_turn(*(partial(_delete_or_tag, client, ami_id, snapshot_id) for snapshot_id in snapshot_ids))
+
+
+def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
+    """Delete a snapshot; one that stays is tagged, so that a repeated call finds it."""
+    try:
+        _delete_snapshot(client, snapshot_id)
+    except client.exceptions.ClientError as error:
+        logger.warning("Snapshot '%s' of AMI '%s' stays: %s", snapshot_id, ami_id, described(error))
         tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})
-    if failed:
-        raise next(iter(failed.values()))
+        raise
 
 
 def _wait_until_gone(client: "EC2Client", ami_id: str) -> None:

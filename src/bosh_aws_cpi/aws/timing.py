@@ -54,6 +54,8 @@ SNAPSHOT_RELEASED: Final = Policy(300)
 TAGGABLE: Final = Policy(30)
 VISIBLE: Final = Policy(30)
 """How long something new may stay unknown to AWS (eventual consistency)."""
+UNTHROTTLED: Final = Policy(120)
+"""How long a removal goes on against throttling, the likeliest reason why a call failed before it."""
 AT_ONCE: Final = Policy(0)
 """One attempt."""
 
@@ -118,6 +120,7 @@ def remove(
 
     A removal often follows the making within milliseconds, and AWS may answer then that
     there is no such thing. Only what is still unknown after a while is taken as gone.
+    Throttling is waited out.
 
     Args:
         what: What is removed, for the log.
@@ -126,7 +129,9 @@ def remove(
         policy: How long it may be unknown.
     """
     try:
-        _retrying(policy, f"{what} to be seen", is_missing)(call)
+        _retrying(policy, f"{what} to be seen", is_missing)(
+            lambda: patiently(UNTHROTTLED, f"{what} to be removed", THROTTLED, call)
+        )
     except Exception as error:
         if not is_missing(error):
             raise

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import VolumeTypeDef
 
+MAX_UNSEEN = 10
+"""Questions, over about 20 seconds, in which an attachment that EC2 has agreed to may not show."""
 _IN_USE = frozenset({"VolumeInUse"})
 _FAILED = frozenset({"error", "deleting", "deleted"})
 _NOT_READY = frozenset({"IncorrectState"})
@@ -160,12 +162,12 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
 
     def probe() -> None:
         attachment = find(client, disk_cid).attachments.get(vm_cid)
-        if attachment is None and seen:
-            message = f"Volume '{disk_cid}' came off instance '{vm_cid}' again, it was {seen[-1]}"
+        seen.append(attachment[0] if attachment else "not attached")
+        if attachment is None and (set(seen) != {"not attached"} or len(seen) > MAX_UNSEEN):
+            message = f"Volume '{disk_cid}' came off instance '{vm_cid}' again, is the VM ending?"
             raise CloudError(message)
         if attachment is None:
             raise timing.NotYet("not attached")
-        seen.append(attachment[0])
         if attachment[0] != "attached":
             raise timing.NotYet(attachment[0])
 

@@ -16,7 +16,7 @@ Made = TypeVar("Made")
 
 _IN_USE = "InvalidIPAddress.InUse"
 MAX_UNHELD = 10
-"""Attempts, over about half a minute, at an address that nobody is seen to hold."""
+"""Attempts, over about 20 seconds, at an address that nobody is seen to hold."""
 
 
 class AddressTaken(CloudError):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bosh_aws_cpi.aws import instances, network_interfaces
+from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import translate
 from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -76,10 +77,7 @@ def _run(cloud: Cloud, plan: Launch, arguments: Json, undo: Undo) -> Instance:
 
 def _discard(cloud: Cloud, vm_cid: str) -> None:
     """Remove the instance and its settings: the registry may have taken some whose answer was lost."""
-    try:
-        instances.discard(cloud.ec2, vm_cid)
-    finally:
-        cloud.registry.delete(vm_cid)
+    in_turn(lambda: instances.discard(cloud.ec2, vm_cid), lambda: cloud.registry.delete(vm_cid))
 
 
 def _make_nics(cloud: Cloud, plan: Launch, undo: Undo) -> list[Nic]:

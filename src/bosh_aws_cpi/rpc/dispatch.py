@@ -1,4 +1,4 @@
-"""One call: decode, open, resolve, bind, call, encode. Holds the one try/except."""
+"""One call: decode, open, resolve, bind, call, encode. The only place where errors become answers."""
 
 import traceback
 from collections.abc import Callable, Iterator

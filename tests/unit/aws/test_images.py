@@ -179,8 +179,8 @@ def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
     ec2.answers("deregister_image", ImageId=AMI)
     lay(ec2, GONE)
     ec2.refuses("delete_snapshot", "UnauthorizedOperation", SnapshotId="snap-1")
-    ec2.answers("delete_snapshot", SnapshotId="snap-2")
     ec2.answers("create_tags", Resources=["snap-1"], Tags=[{"Key": "bosh_ami", "Value": AMI}])
+    ec2.answers("delete_snapshot", SnapshotId="snap-2")
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         images.discard(ec2.client, AMI)
 
