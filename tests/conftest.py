@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,18 +15,24 @@ if TYPE_CHECKING:
 
     from testbed.world import World
 
+SLOWEST = {"test_demo.py", "test_console.py"}
+CA_BUNDLES = {"BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the slowest tests begin first, so that no worker is left alone with them in the end."""
+    items.sort(key=lambda item: item.path.name not in SLOWEST)
+
 
 @pytest.fixture(autouse=True)
 def no_machine_configuration(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Hide the machine's own AWS configuration, proxies and CA bundles from every test."""
-    for name in (
-        *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION"),
-        *("AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_CA_BUNDLE", "AWS_CONFIG_FILE", "BOSH_CA_CERT_FILE"),
-        *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY"),
-    ):
-        monkeypatch.delenv(name, raising=False)
+    for name in list(os.environ):
+        upper = name.upper()
+        if upper.startswith("AWS_") or upper.endswith("_PROXY") or upper in CA_BUNDLES:
+            monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("HOME", str(tmp_path_factory.getbasetemp()))
 

@@ -87,16 +87,19 @@ def registered_image(original: Callable[..., Any], response: Any) -> Any:
     return result
 
 
-def copied_device(response: Any, device: dict[str, Any], tags: dict[str, str]) -> None:
-    """Put a copy of a block device's snapshot in its place."""
+def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dict[str, str]) -> None:
+    """Put a copy of a block device's snapshot in its place, described as EC2 does."""
     ebs = device.get("Ebs", {})
     if not ebs.get("SnapshotId"):
         return
     backend, get = response.ec2_backend, partial(parameter, response)
     key = get("KmsKeyId")
-    snapshot = backend.copy_snapshot(
-        ebs["SnapshotId"], get("SourceRegion"), f"Copied for {get('SourceImageId')}", key
+    source_id = ebs["SnapshotId"]
+    description = (
+        f"Copied for DestinationAmi {copy_id} from SourceAmi {get('SourceImageId')} "
+        f"for SourceSnapshot {source_id}. Task created on 1,234,567,890,123."
     )
+    snapshot = backend.copy_snapshot(source_id, get("SourceRegion"), description, key)
     if get("Encrypted") is True and not key:
         snapshot.kms_key_id = backend._create_default_encryption_key()  # noqa: SLF001
     snapshot.encrypted = snapshot.encrypted or get("Encrypted") is True
@@ -108,7 +111,8 @@ def copied_device(response: Any, device: dict[str, Any], tags: dict[str, str]) -
 def copied_image(original: Callable[..., Any], response: Any) -> Any:
     """EC2 copies block devices, with snapshots of their own, encrypted if asked to.
 
-    moto gave the copy a made-up device, no encryption and no tags.
+    moto gave the copy a made-up device, no encryption and no tags, and its snapshot
+    a description that says nothing of the copy.
     """
     backend, get = response.ec2_backend, partial(parameter, response)
     if get("KmsKeyId") and get("Encrypted") is not True:
@@ -125,7 +129,7 @@ def copied_image(original: Callable[..., Any], response: Any) -> Any:
     tags = tag_specifications(response)
     devices = devices_of(source)
     for device in devices:
-        copied_device(response, device, tags.get("snapshot", {}))
+        copied_device(response, image.id, device, tags.get("snapshot", {}))
     keep_devices(image, devices)
     image.add_tags(tags.get("image", {}))
     return result

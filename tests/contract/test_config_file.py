@@ -129,22 +129,9 @@ cloud:
     "content",
     [
         pytest.param(f'{{"cloud": "{SECRET}', id="JSON that ends early"),
-        pytest.param(f'{{"a": "{SECRET}"}} {{"b": "{SECRET}"}}', id="two JSON documents"),
-        pytest.param(f'a: "{SECRET}', id="open quote"),
         pytest.param(f"a: {SECRET}\n\tb: {SECRET}", id="tab"),
-        pytest.param(f"a: *{SECRET}", id="unknown alias"),
-        pytest.param(f"a: {SECRET}\n---\nb: {SECRET}", id="two YAML documents"),
         pytest.param(f"a: !!python/object/apply:os.system ['echo {SECRET}']", id="Python object"),
-        pytest.param(f"a: !{SECRET} b", id="unknown tag"),
-        pytest.param(f"a: !!bool {SECRET}", id="no boolean"),
-        pytest.param(f"a: !!timestamp {SECRET}", id="no timestamp"),
-        pytest.param(f"a: !!int ''\nb: {SECRET}", id="no number"),
-        pytest.param(f"a: !!binary {base64.b64encode(SECRET.encode()).decode()}", id="bytes"),
-        pytest.param(f"? [{SECRET}]\n: b", id="key that is no string"),
-        pytest.param(f"a: .nan\nb: {SECRET}", id="not a number"),
-        pytest.param(f"a: &a [*a]\nb: {SECRET}", id="document within itself"),
         pytest.param(b"a: \xff\xfe " + SECRET.encode(), id="not UTF-8"),
-        pytest.param("[" * 5000 + SECRET, id="too deep"),
     ],
 )
 def test_broken_file(content: str | bytes) -> None:

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: nothing is left behind, and the caller still gets its one response.
+"""SIGTERM, SIGINT and SIGHUP: nothing is left behind, and the caller still gets its one response.
 
 A call to AWS whose answer is held back is where the signal comes; EC2 has done its part by then.
 """
@@ -28,6 +28,10 @@ EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 CLOUD_ERROR = "Bosh::Clouds::CloudError"
 HALF = b" " * 400_000
 """More than a pipe holds: once it is written, somebody is reading."""
+
+EACH_SIGNAL = pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name
+)
 
 SIGNAL_AT_EXIT = """
 import os, signal, sys
@@ -70,7 +74,7 @@ def ended_by(problem: tuple[str, str]) -> str:
     return message.removeprefix(head).split()[0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@EACH_SIGNAL
 def test_run_instances(
     fake_aws: FakeAws, world: World, cpi: Cpi, early: Checked, number: signal.Signals
 ) -> None:
@@ -222,7 +226,7 @@ def test_last_moment(fake_aws: FakeAws, world: World, is_refused: bool) -> None:
     assert bool(answer.error) or not is_refused
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@EACH_SIGNAL
 def test_waiting_for_request(early: Checked, tmp_path: Path, number: signal.Signals) -> None:
     """A call whose request has not come yet is answered, too."""
     fifo = tmp_path / "fifo"
@@ -236,3 +240,18 @@ def test_waiting_for_request(early: Checked, tmp_path: Path, number: signal.Sign
         process.send_signal(number)
         answer = finish(process)
     assert ended_by(early(answer)) == number.name
+
+
+def test_ignored_hangup(result: Checked, tmp_path: Path) -> None:
+    """A SIGHUP that the parent ignores, as nohup does, stays ignored: the call goes on to its end."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    line = f'trap "" HUP; exec "$0" "$1" <{fifo}'
+    cpi = Cpi(config("http://127.0.0.1:1"), command=["/bin/sh", "-c", line, EXECUTABLE])
+    process = cpi.start("ping")
+    with fifo.open("wb") as request:
+        request.write(HALF)
+        request.flush()
+        process.send_signal(signal.SIGHUP)
+        request.write(b'{"method": "ping", "arguments": [], "context": {"director_uuid": "u"}}')
+    assert result(finish(process)) == "pong"

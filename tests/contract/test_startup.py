@@ -105,7 +105,7 @@ def test_light_stemcell() -> None:
             ["", {"ami": {"us-east-1": "ami-0123456789abcdef0"}}],
             MAKING,
             {"stemcell_creation", "stemcells", "undo"},
-            {"images", "tags"},
+            {"images", "cleanup", "tags"},
         ),
     ],
 )

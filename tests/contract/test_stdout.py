@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 NOWHERE = "http://127.0.0.1:1"
 EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 NOISE = "noise of a library"
+FULL = ["/dev/full"] if Path("/dev/full").exists() else []
+"""A file that takes nothing; not every system has one."""
 
 NOISY = """
 import os, subprocess, sys
@@ -90,10 +92,10 @@ def test_noise_without_reader(result: Checked, kind: str) -> None:
     assert result(orphaned(2, *noisy(STATEMENTS[kind])).call("ping")) == "pong"
 
 
-@pytest.mark.parametrize("line", ['exec "$@" 2>&-', 'exec "$@" 2>/dev/full'], ids=["closed", "full"])
-def test_no_stderr(result: Checked, line: str) -> None:
+@pytest.mark.parametrize("stderr", ["&-", *FULL])
+def test_no_stderr(result: Checked, stderr: str) -> None:
     """Without a stderr to log to, the call is answered all the same."""
-    assert result(shell(line).call("ping")) == "pong"
+    assert result(shell(f'exec "$@" 2>{stderr}').call("ping")) == "pong"
 
 
 def test_no_reader_of_stderr(result: Checked) -> None:
@@ -107,16 +109,26 @@ def test_error_without_stderr(early: Checked) -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
-    ['exec "$@" >&-', 'exec "$@" >/dev/full', 'exec "$@" >&- 2>&-', 'exec "$@" <&- >&- 2>&-'],
-    ids=["closed", "full", "both", "all"],
+    ("stdout", "said"),
+    [
+        ("&-", "stdout is closed: nobody would learn what the call made, so it is not made"),
+        *((full, 'nobody took the response: {"result":"pong"') for full in FULL),
+    ],
 )
-def test_no_stdout(line: str) -> None:
-    """A response that could not be written shows in the exit status, without a traceback."""
-    answer = shell(line).call("ping")
+def test_no_stdout(stdout: str, said: str) -> None:
+    """A response that could not be written shows in the exit status and the log, without a traceback."""
+    answer = shell(f'exec "$@" >{stdout}').call("ping")
     assert answer.returncode == 1
     assert answer.stdout == b""
+    assert said in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("line", ['exec "$@" >&- 2>&-', 'exec "$@" <&- >&- 2>&-'], ids=["both", "all"])
+def test_no_stdout_and_no_stderr(line: str) -> None:
+    """Without any place to tell it, the exit status still does."""
+    answer = shell(line).call("ping")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (1, b"", "")
 
 
 def test_no_reader_of_stdout() -> None:

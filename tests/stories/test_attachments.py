@@ -134,3 +134,17 @@ def test_not_attached(
     world.ec2.attach_volume(InstanceId=other, VolumeId=disk_cid, Device="/dev/sdf")
     assert cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).error == expected
     assert devices(world, other)["/dev/sdf"] == disk_cid
+
+
+def test_disk_that_is_leaving(
+    cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World, fake_aws: FakeAws
+) -> None:
+    """A disk that is being detached is attached again, once it is free, under a name that is free."""
+    vm_cid, disk_cid = vm("t2.micro"), disk()
+    ebs = f"<ebs><volumeId>{disk_cid}</volumeId><status>detaching</status></ebs>"
+    shown = f"<item><deviceName>/dev/sdf</deviceName>{ebs}</item></blockDeviceMapping>"
+    fake_aws.rule(action="DescribeInstances", nth=1, replace=[["</blockDeviceMapping>", shown]])
+    fake_aws.rule(action="AttachVolume", nth=1, error=IN_USE)
+    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdg"
+    assert fake_aws.actions().count("AttachVolume") == 2
+    assert devices(world, vm_cid)["/dev/sdg"] == disk_cid

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 NO_AMI = "Stemcell does not contain an AMI in region us-east-1"
 ELSEWHERE = "ami-0123456789abcdef0"
+DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized to do this.", "status": 403}
 NOT_IN_USE_YET = {"code": "InvalidSnapshot.InUse", "message": "The snapshot is currently in use"}
 
 
@@ -131,3 +132,33 @@ def test_delete_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     assert fake_aws.actions() == []
     assert cpi.call("delete_stemcell", ELSEWHERE).ok() is None
     assert world.ec2.describe_images(ImageIds=[world.image_id])["Images"] != []
+
+
+def test_delete_half_deleted_stemcell(
+    cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: Callable[[str], dict[str, str]]
+) -> None:
+    """When its snapshot can't be deleted a stemcell is not: the next call finds the snapshot and does it."""
+    properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+    copy = cpi.call("create_stemcell", "/x/image", properties).ok()
+    (snapshot,) = world.state()["snapshots"]
+    fake_aws.rule(action="DeleteSnapshot", nth=1, error=DENIED)
+    error = cpi.call("delete_stemcell", copy).error
+    assert "DeleteSnapshot failed with UnauthorizedOperation" in error["message"]
+    assert world.state() == {**world.empty, "snapshots": [snapshot]}
+    assert tags_of(snapshot) == {"bosh_ami": copy}
+    assert cpi.call("delete_stemcell", copy).ok() is None
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize("stemcell_cid", ["*", "ami-?????????????????"])
+def test_delete_no_stemcell(cpi: Cpi, world: World, stemcell_cid: str) -> None:
+    """What stands for many ids in EC2's filters is the id of no stemcell: nothing of others is deleted."""
+    volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    described = f"Copied for DestinationAmi {ELSEWHERE} from SourceAmi ami-1 for SourceSnapshot snap-1."
+    tag = {"ResourceType": "snapshot", "Tags": [{"Key": "bosh_ami", "Value": ELSEWHERE}]}
+    for more in ({"Description": described}, {"TagSpecifications": [tag]}):
+        world.ec2.create_snapshot(VolumeId=volume_id, **more)
+    before = world.state()
+    assert len(before["snapshots"]) == 2
+    assert cpi.call("delete_stemcell", stemcell_cid).ok() is None
+    assert world.state() == before

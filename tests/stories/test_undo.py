@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.executable import Cpi, config
+from testbed.loopback import Reply, Request
 from testbed.registry import PASSWORD, USER, Registry
 
 if TYPE_CHECKING:
@@ -33,6 +34,18 @@ TWO_NETWORKS = {
 }
 CREATE_DISK = {"DescribeAvailabilityZones": 1, "CreateVolume": 1, "DescribeVolumes": 1}
 ENCRYPTED_STEMCELL = {"CopyImage": 1, "DescribeImages": 2}
+
+
+class LateRefusal(Registry):
+    """A registry that keeps the settings, and then says that it failed."""
+
+    def reply(self, request: Request) -> Reply:
+        """Do what is asked, and answer a PUT with an error."""
+        reply = super().reply(request)
+        if request.method == "PUT":
+            assert self.documents != {}
+            return Reply(500)
+        return reply
 
 
 def each(calls: dict[str, int]) -> list[tuple[str, int]]:
@@ -127,15 +140,15 @@ def test_create_vm_with_registry(
     *,
     is_several: bool,
 ) -> None:
-    """A VM whose settings the registry does not take is removed again, and so are its interfaces."""
+    """A VM goes with its interfaces, and with settings that the registry kept though it answered 500."""
     networks = two_networks if is_several else {"first": two_networks["first"]}
     properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
-    with Registry() as registry:
+    with LateRefusal() as registry:
         section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
         cpi = Cpi(config(server.endpoint, registry=section))
-        registry.answer(500)
         answer = cpi.call("create_vm", "agent-1", world.image_id, properties, networks, [], {}, stemcell=1)
         vm_cid = registry.requests[0].path.split("/")[2]
+        assert [request.method for request in registry.requests] == ["PUT", "DELETE"]
         assert registry.documents == {}
     message = f"Cannot update settings for '{vm_cid}', got HTTP 500"
     assert answer.error == failure("CloudError", message)
@@ -170,8 +183,9 @@ def test_create_stemcell(
     number: int,
 ) -> None:
     """An encrypted stemcell: each call that fails leaves neither image nor snapshot."""
-    fake_aws.rule(action=action, nth=number, error=DENIED)
+    fake_aws.rule(action=action, nth=number, times=None, error=DENIED)
     assert create_stemcell().error == failure("CloudError", SAID.format(action))
+    fake_aws.clear_rules()
     assert world.state() == world.empty
 
 
@@ -191,3 +205,27 @@ def test_undo_that_fails(
     errors = [line for line in answer.stderr.splitlines() if "Perhaps left behind" in line]
     assert len(errors) == 1
     assert left in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("action", "number", "deletions"),
+    [("RunInstances", 1, 2), ("DescribeNetworkInterfaces", 2, 3)],
+    ids=["seen", "not-seen"],
+)
+def test_interface_that_is_unknown(
+    create_vm: Callable[..., Answer],
+    two_networks: dict[str, Any],
+    fake_aws: FakeAws,
+    world: World,
+    action: str,
+    number: int,
+    deletions: int,
+) -> None:
+    """An interface that is unknown when it is to be removed is gone only if EC2 has shown it before."""
+    fake_aws.rule(action=action, nth=number, times=None, error=DENIED)
+    unknown = {"code": "InvalidNetworkInterfaceID.NotFound", "message": "It does not exist."}
+    fake_aws.rule(action="DeleteNetworkInterface", nth=1, error=unknown)
+    assert SAID.format(action) in create_vm(networks=two_networks).error["message"]
+    assert fake_aws.actions().count("DeleteNetworkInterface") == deletions
+    fake_aws.clear_rules()
+    assert len(world.state()["interfaces"]) == 3 - deletions

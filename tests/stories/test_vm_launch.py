@@ -79,6 +79,25 @@ def test_own_properties(
     }
 
 
+def test_odd_metadata_options(
+    create_vm: Callable[..., Answer],
+    sent: Callable[[str], list[dict[str, str]]],
+    below: Callable[[dict[str, str], str], dict[str, str]],
+    fake_aws: FakeAws,
+) -> None:
+    """A metadata option of a wrong type is refused without asking AWS; an unknown one is left out."""
+    wrong = create_vm({"metadata_options": {"http_put_response_hop_limit": "2"}}).error
+    assert (wrong["type"], wrong["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "metadata_options.http_put_response_hop_limit: " in wrong["message"]
+    assert fake_aws.actions() == []
+    answer = create_vm({"metadata_options": {"http_tokens": "required", "http_token": "x"}})
+    assert answer.ok()
+    (parameters,) = sent("RunInstances")
+    assert below(parameters, "MetadataOptions") == {"HttpTokens": "required"}
+    (warning,) = [line for line in answer.stderr.splitlines() if "metadata_options.http_token " in line]
+    assert "did you mean http_tokens?" in warning
+
+
 def test_no_key(
     create_vm: Callable[..., Answer],
     cpi_with: Callable[..., Cpi],

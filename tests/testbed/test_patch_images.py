@@ -48,6 +48,22 @@ def test_copied(ec2: Any, world: Any) -> None:
     assert world.state()["snapshots"] == [ebs["SnapshotId"]]
 
 
+def test_description_of_a_copied_snapshot(ec2: Any, world: Any) -> None:
+    """A copy's snapshot names the copy and both sources, and is found by that with a wildcard."""
+    copy_id = ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1")["ImageId"]
+    source, copied = (
+        image(ec2, image_id)["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
+        for image_id in (world.image_id, copy_id)
+    )
+    filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {copy_id} *"]}]
+    (snapshot,) = ec2.describe_snapshots(OwnerIds=["self"], Filters=filters)["Snapshots"]
+    assert snapshot["SnapshotId"] == copied
+    assert snapshot["Description"] == (
+        f"Copied for DestinationAmi {copy_id} from SourceAmi {world.image_id} "
+        f"for SourceSnapshot {source}. Task created on 1,234,567,890,123."
+    )
+
+
 def test_snapshot_in_use(ec2: Any, world: Any, refused: Any) -> None:
     """A registered image's snapshot is not deleted before the image is."""
     snapshot = image(ec2, world.image_id)["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]

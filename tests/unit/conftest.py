@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import time
 from functools import cache
@@ -64,8 +65,16 @@ class Ec2:
 
 @cache
 def _client() -> Any:
-    """Make one client for all tests: nothing leaves the process, each test stubs it anew."""
-    session: Any = botocore.session.Session()
+    """Make one client for all tests: nothing leaves the process, each test stubs it anew.
+
+    Nothing of the machine's configuration reaches it, whichever test is the first to ask for it.
+    """
+    nowhere: dict[str, Any] = {
+        "profile": (None, None, None, None),
+        "config_file": (None, None, os.devnull, None),
+        "credentials_file": (None, None, os.devnull, None),
+    }
+    session: Any = botocore.session.Session(session_vars=nowhere)
     return session.create_client(
         "ec2", region_name="us-east-1", aws_access_key_id="AKIAUNIT", aws_secret_access_key="unit"
     )
@@ -100,7 +109,7 @@ def no_signal_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 def signals(no_signal_yet: None) -> Iterator[None]:
     """Let signals arrive as in a call, and give the handlers back."""
     assert no_signal_yet is None
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     interrupts.install()
     interrupts.start()
     yield

@@ -64,6 +64,11 @@ def test_read(path: Path, raw: bytes, expected: object) -> None:
     ("raw", "reason"),
     [
         (b"password: hunter2\n  oops: [", "ScannerError, line 2 column 7"),
+        (b'{"a": "hunter2"} {"b": 1}', "ParserError, line 1 column 18"),
+        (b'a: "hunter2', "ScannerError, line 1 column 12"),
+        (b"a: hunter2\n\tb: 1", "ScannerError, line 2 column 1"),
+        (b"a: *hunter2", "ComposerError, line 1 column 4"),
+        (b"a: !hunter2 b", "ConstructorError, line 1 column 4"),
         (b"a: !!python/object/apply:os.system [hunter2]", "ConstructorError, line 1 column 4"),
         (b"a: hunter2\n---\nb: 1", "ComposerError, line 2 column 1"),
         (b"hunter2: .nan", "ValueError"),

@@ -20,6 +20,8 @@ from bosh_aws_cpi.errors import BoshError
         (errors.CloudError, "Bosh::Clouds::CloudError", BoshError),
         (errors.VMNotFound, "Bosh::Clouds::VMNotFound", errors.CloudError),
         (errors.VMCreationFailed, "Bosh::Clouds::VMCreationFailed", errors.CloudError),
+        (errors.NetworkNotFound, "Bosh::Clouds::NetworkNotFound", errors.CloudError),
+        (errors.NoDiskSpace, "Bosh::Clouds::NoDiskSpace", errors.CloudError),
         (errors.DiskNotFound, "Bosh::Clouds::DiskNotFound", errors.CloudError),
         (errors.DiskNotAttached, "Bosh::Clouds::DiskNotAttached", errors.CloudError),
     ],

@@ -89,7 +89,7 @@ def test_wait_until_available(ec2: Ec2, clock: Clock, looks: list[dict[str, Any]
     assert len(clock.pauses) == len(looks) - 1
 
 
-@pytest.mark.parametrize("state", ["failed", "error", "invalid"])
+@pytest.mark.parametrize("state", ["failed", "error", "invalid", "deregistered", "disabled"])
 @pytest.mark.parametrize(
     ("more", "said"),
     [({"StateReason": {"Code": "c", "Message": "no key"}}, "no key"), ({}, "no reason given")],
@@ -215,3 +215,18 @@ def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
     lay(ec2, GONE)
     snapshots_left(ec2)
     images.discard_copy(ec2.client, AMI)
+
+
+@pytest.mark.parametrize("is_copy", [True, False], ids=["copy", "stemcell"])
+def test_discard_what_may_not_be_waited_for(ec2: Ec2, *, is_copy: bool) -> None:
+    """A wait that is refused is an error, and each snapshot is tried all the same."""
+    lay(ec2, entry("available", "snap-1", "snap-2"))
+    ec2.answers("deregister_image", ImageId=AMI)
+    lay(ec2, "UnauthorizedOperation")
+    if is_copy:
+        snapshots_left(ec2)
+    ec2.answers("delete_snapshot", SnapshotId="snap-1")
+    ec2.answers("delete_snapshot", SnapshotId="snap-2")
+    with pytest.raises(ClientError, match="DescribeImages") as caught:
+        (images.discard_copy if is_copy else images.discard)(ec2.client, AMI)
+    assert "UnauthorizedOperation" in str(caught.value)

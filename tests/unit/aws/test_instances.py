@@ -40,8 +40,11 @@ def test_run(ec2: Ec2) -> None:
         "pending",
         Placement={"AvailabilityZone": "z"},
         BlockDeviceMappings=[
-            {"DeviceName": "/dev/xvda", "Ebs": {"VolumeId": "vol-1"}},
+            {"DeviceName": "/dev/xvda", "Ebs": {"VolumeId": "vol-1", "Status": "attached"}},
             {"DeviceName": "/dev/sdc"},
+            {"DeviceName": "/dev/sdf", "Ebs": {"VolumeId": "vol-2", "Status": "detaching"}},
+            {"DeviceName": "/dev/sdg", "Ebs": {"VolumeId": "vol-3", "Status": "detached"}},
+            {"DeviceName": "/dev/sdh", "Ebs": {"VolumeId": "vol-4", "Status": "attaching"}},
         ],
         NetworkInterfaces=[
             {"NetworkInterfaceId": "eni-1", "Attachment": {"AttachmentId": "eni-attach-1"}},
@@ -55,7 +58,8 @@ def test_run(ec2: Ec2) -> None:
         state="pending",
         instance_type="m5.large",
         availability_zone="z",
-        devices={"/dev/xvda": "vol-1"},
+        devices={"/dev/xvda": "vol-1", "/dev/sdf": "vol-2", "/dev/sdg": "vol-3", "/dev/sdh": "vol-4"},
+        leaving=frozenset({"vol-2", "vol-3"}),
         nic_attachments={"eni-1": "eni-attach-1"},
         state_reason="pending: pending",
     )
@@ -108,6 +112,21 @@ def test_wait_until_running(ec2: Ec2, clock: Clock, states: tuple[str | None, ..
     lay(ec2, *states)
     assert instances.wait_until_running(ec2.client, VM).state == "running"
     assert len(clock.pauses) == len(states) - 1
+
+
+def test_wait_until_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
+    """An instance that runs is waited for until each of its interfaces is seen attached."""
+    seen = [
+        {"NetworkInterfaceId": f"eni-{number}", "Attachment": {"AttachmentId": f"eni-attach-{number}"}}
+        for number in (1, 2)
+    ]
+    lay(ec2, "running")
+    lay(ec2, "running", NetworkInterfaces=seen[:1])
+    lay(ec2, "running", NetworkInterfaces=[seen[0], {"NetworkInterfaceId": "eni-2"}])
+    lay(ec2, "running", NetworkInterfaces=seen)
+    running = instances.wait_until_running(ec2.client, VM, ["eni-1", "eni-2"])
+    assert running.nic_attachments == {"eni-1": "eni-attach-1", "eni-2": "eni-attach-2"}
+    assert len(clock.pauses) == 3
 
 
 @pytest.mark.parametrize("state", ["shutting-down", "terminated"])

@@ -91,12 +91,13 @@ def test_wait_until_available(ec2: Ec2, clock: Clock, states: list[str | None]) 
     assert len(clock.pauses) == len(states) - 1
 
 
-def test_volume_in_error(ec2: Ec2, clock: Clock) -> None:
+@pytest.mark.parametrize("state", ["error", "deleting", "deleted"])
+def test_volume_in_error(ec2: Ec2, clock: Clock, state: str) -> None:
     """A volume that EBS could not make ends the wait at once, with what to check."""
-    lay(ec2, entry("creating"), entry("error"))
+    lay(ec2, entry("creating"), entry(state))
     with pytest.raises(CloudError) as caught:
         volumes.wait_until_available(ec2.client, DISK)
-    assert caught.value.message.startswith(f"EBS could not make volume '{DISK}': it is in state error.")
+    assert caught.value.message.startswith(f"EBS could not make volume '{DISK}': it is in state {state}.")
     assert "KMS key" in caught.value.message
     assert len(clock.pauses) == 1
 
@@ -189,6 +190,27 @@ def test_wait_until_attached(ec2: Ec2, clock: Clock) -> None:
     lay(ec2, entry(), *attached("attached", vm_cid=OTHER_VM), *attached("attaching", "busy", "attached"))
     volumes.wait_until_attached(ec2.client, DISK, VM)
     assert len(clock.pauses) == 4
+
+
+@pytest.mark.parametrize("state", ["attaching", "busy"])
+@pytest.mark.parametrize("last", [entry(), *attached("detached"), *attached("attached", vm_cid=OTHER_VM)])
+def test_wait_for_what_came_off(ec2: Ec2, clock: Clock, state: str, last: dict[str, Any]) -> None:
+    """An attachment that was seen and is there no more ends the wait at once."""
+    lay(ec2, entry(), *attached(state), last)
+    with pytest.raises(CloudError) as caught:
+        volumes.wait_until_attached(ec2.client, DISK, VM)
+    assert caught.value.message == f"Volume '{DISK}' came off instance '{VM}' again, is the VM ending?"
+    assert len(clock.pauses) == 2
+
+
+def test_wait_for_what_is_never_seen(ec2: Ec2, clock: Clock) -> None:
+    """An attachment may be unseen in ten questions, over about 20 seconds, and not in one more."""
+    lay(ec2, *[entry()] * 10, *attached("attached"), *[entry()] * 11)
+    volumes.wait_until_attached(ec2.client, DISK, VM)
+    assert 20 <= clock.now <= 30
+    with pytest.raises(CloudError, match="came off instance"):
+        volumes.wait_until_attached(ec2.client, DISK, VM)
+    assert len(clock.pauses) == 20
 
 
 def test_wait_for_what_went_away(ec2: Ec2) -> None:

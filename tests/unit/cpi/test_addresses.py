@@ -141,11 +141,15 @@ def test_time_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, plan:
 
 
 def test_address_that_nobody_holds(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An address in use that no interface is seen to hold is given up after a while."""
+    """An address in use that no interface is seen to hold is tried again ten times, and not once more."""
     monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.holder", lambda *_: None)
-    with pytest.raises(AddressTaken, match="no interface is seen to hold it; is it in a delegated prefix"):
-        claiming(ec2.client, PLAN, Maker(10_000))
-    assert 10 <= clock.now <= 60
+    assert claiming(ec2.client, PLAN, Maker(10)) == "made"
+    assert 20 <= clock.now <= 30
+    with pytest.raises(AddressTaken) as caught:
+        claiming(ec2.client, PLAN, Maker(11))
+    unseen = "no interface is seen to hold it; is it in a delegated prefix?"
+    assert caught.value.message == f"{SAID}: {unseen}"
+    assert len(clock.pauses) == 20
 
 
 @pytest.mark.parametrize(

@@ -45,3 +45,18 @@ def test_zones_that_differ(subnet: str, vm: str, disks: list[str], message: str)
         placement.check_zone(subnet, vm, disks)
     assert caught.value.message == f"can't use multiple availability zones: {message}"
     assert caught.value.ok_to_retry is False
+
+
+@pytest.mark.parametrize("vpc_ids", [["vpc-a"], ["vpc-a", "vpc-a"]])
+def test_one_vpc(vpc_ids: list[str]) -> None:
+    """Subnets of one VPC say where security groups are looked up."""
+    assert placement.one_vpc(vpc_ids) == "vpc-a"
+
+
+def test_several_vpcs() -> None:
+    """Subnets of several VPCs are refused, each VPC named once."""
+    with pytest.raises(CloudError) as caught:
+        placement.one_vpc(iter(["vpc-b", "vpc-a", "vpc-b"]))
+    assert caught.value.message == (
+        "All nic groups must be in the same VPC. Found subnets in VPCs: vpc-b, vpc-a"
+    )
