@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 BLOBS = ROOT / "blobs"
 INDEX = ROOT / "config" / "blobs.yml"
 LOCK = ROOT / "requirements" / "run.txt"
+SOURCE_HASH = "bosh_release/python.sha256"
+"""What the package python-3.13 checks its source against; below src/."""
 
 _REQUIREMENT = re.compile(r"^(\S+)==.*(?:\n +--hash=.*)+", re.MULTILINE)
 
@@ -85,9 +87,9 @@ def index_text(blobs: Iterable[Blob]) -> str:
     )
 
 
-def hashes_text(blobs: Iterable[Blob]) -> str:
-    """Return what the package checks its wheels against, as `sha256sum` writes it."""
-    return "".join(f"{blob.sha256}  {blob.path}\n" for blob in _ordered(blobs) if blob.is_wheel)
+def hashes_text(blobs: Iterable[Blob], *, wheels: bool) -> str:
+    """Return what a package checks its wheels, or CPython's source, against, as `sha256sum` has it."""
+    return "".join(f"{blob.sha256}  {blob.path}\n" for blob in _ordered(blobs) if blob.is_wheel == wheels)
 
 
 def read_lock(text: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """What the package ``bosh_aws_cpi`` does when BOSH compiles it: ``install.py LIB PLATFORM``.
 
 LIB gets our own package, the wheels for every platform and those for PLATFORM (``Linux-x86_64``), all in
-one folder, with bytecode for every module. Standard library only: nothing else is there yet.
+one folder, with bytecode for every module; the folder ``licenses`` beside it gets the wheels' licences.
+Standard library only: nothing else is there yet.
 """
 
 import compileall
@@ -19,6 +20,8 @@ from typing import Any
 HASHES = "bosh_release/wheels.sha256"
 """SHA-256 and path of each wheel, as ``sha256sum`` writes them; a wheel's folder is its platform."""
 EVERY_PLATFORM = "any"
+LICENSES = ("LICEN", "NOTICE", "COPYING", "AUTHORS")
+"""How the names of the files begin that say under which terms a wheel may be handed on."""
 SERVICES = {
     "ebs": "ebs",
     "ec2": "ec2",
@@ -65,14 +68,22 @@ def wheels(hashes: Path, platform: str) -> dict[str, str]:
 
 
 def unpack(wheel: Path, sha256: str, lib: Path) -> None:
-    """Unpack a wheel that is the one we pinned, without what says how to install it."""
+    """Unpack a wheel that is the one we pinned, without what says how to install it, and its scripts."""
     content = wheel.read_bytes()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise InstallError(f"{wheel.name} is not the file whose SHA-256 is in {HASHES}")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in archive.namelist():
-            if not name.split("/")[0].endswith((".dist-info", ".data")):
+            top, *below = name.split("/")
+            if top.endswith(".dist-info"):
+                if below[-1].upper().startswith(LICENSES):
+                    licenses = lib.with_name("licenses") / top.removesuffix(".dist-info")
+                    licenses.mkdir(parents=True, exist_ok=True)
+                    (licenses / below[-1]).write_bytes(archive.read(name))
+            elif not top.endswith(".data"):
                 archive.extract(name, lib)
+            elif below[0] in {"purelib", "platlib"}:
+                raise InstallError(f"{wheel.name} has modules in {top}, which this does not unpack")
 
 
 def cut(data: Path) -> None:

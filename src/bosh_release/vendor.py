@@ -5,6 +5,7 @@ not fetched again.
 """
 
 import argparse
+import http.client
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from bosh_release.blobs import (
     INDEX,
     LOCK,
     ROOT,
+    SOURCE_HASH,
     Blob,
     VendorError,
     hashes_text,
@@ -35,10 +37,10 @@ TAGS = {
     EVERY_PLATFORM: ("any",),
     "Darwin-arm64": ("macosx_11_0_arm64",),
     "Darwin-x86_64": ("macosx_10_13_x86_64",),
-    "Linux-aarch64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
-    "Linux-x86_64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
+    "Linux-aarch64": ("manylinux_2_17_aarch64", "manylinux2014_aarch64"),
+    "Linux-x86_64": ("manylinux_2_17_x86_64", "manylinux2014_x86_64"),
 }
-"""Platforms by their folder, with the wheel tags that suit them. glibc 2.28 is older than any stemcell's."""
+"""Platforms by their folder, with the wheel tags that suit them: any Linux since glibc 2.17, of 2012."""
 UPSTREAM = "https://www.python.org/ftp/python"
 DEBIAN = "trixie"
 """The release of Debian, 13, that has CPython's source too."""
@@ -59,7 +61,7 @@ def fetch(blobs: Mapping[str, Blob]) -> None:
                 _keep(file, wanted[file.name])
         for blob in missing:
             if not blob.is_wheel:
-                _keep(_source(blob.file.name, scratch), blob)
+                _keep(_source(blob, scratch), blob)
     _say(f"blobs/ is as config/blobs.yml says: {len(blobs)} files, {len(missing)} of them new")
 
 
@@ -79,11 +81,13 @@ def update(known: Mapping[str, Blob], python: str | None) -> None:
             blobs += [_tracked(file, f"wheels/{platform}/{file.name}", known) for file in files]
         if python:
             source = _upstream(f"Python-{python}.tar.xz", scratch)
+            _run("tar", "-tf", str(source))  # what can't be read to its end gets no entry
             blobs = [blob for blob in blobs if blob.is_wheel]
             blobs.append(_tracked(source, f"python/{source.name}", known))
     INDEX.write_text(index_text(blobs))
-    (ROOT / "src" / HASHES).write_text(hashes_text(blobs))
-    _say(f"config/blobs.yml and src/{HASHES} are written")
+    for name, wheels in {HASHES: True, SOURCE_HASH: False}.items():
+        (ROOT / "src" / name).write_text(hashes_text(blobs, wheels=wheels))
+    _say(f"config/blobs.yml, src/{HASHES} and src/{SOURCE_HASH} are written")
 
 
 def _tracked(file: Path, path: str, known: Mapping[str, Blob]) -> Blob:
@@ -125,15 +129,21 @@ def _wheels(platform: str, requirements: Iterable[str], scratch: Path) -> list[P
     return sorted(folder.glob("*.whl"))
 
 
-def _source(name: str, scratch: Path) -> Path:
-    """Fetch CPython's source from upstream, or from Debian, which hands on upstream's own file."""
-    try:
-        return _upstream(name, scratch)
-    except VendorError as upstream:
+def _source(blob: Blob, scratch: Path) -> Path:
+    """Fetch CPython's source from upstream, or from Debian, which hands on upstream's own file.
+
+    Who has another file under that name (a proxy's page, say) does not have it.
+    """
+    problems = []
+    for place in (_upstream, _debian):
         try:
-            return _debian(name, scratch)
-        except VendorError as debian:
-            raise VendorError(f"{upstream}\n{debian}") from debian
+            file = place(blob.file.name, scratch)
+            blob.check(file)
+        except VendorError as problem:
+            problems.append(str(problem))
+        else:
+            return file
+    raise VendorError("\n".join(problems))
 
 
 def _upstream(name: str, scratch: Path) -> Path:
@@ -144,8 +154,12 @@ def _upstream(name: str, scratch: Path) -> Path:
     try:
         with urllib.request.urlopen(url, timeout=PATIENCE) as answer, file.open("wb") as written:  # noqa: S310 - https
             shutil.copyfileobj(answer, written)
-    except OSError as error:
-        raise VendorError(f"{url} can't be fetched: {error}") from error
+            expected = answer.headers.get("Content-Length")
+    except (OSError, http.client.HTTPException) as error:
+        raise VendorError(f"{url} can't be fetched: {type(error).__name__}: {error}") from error
+    got = file.stat().st_size
+    if expected is not None and got != int(expected):
+        raise VendorError(f"{url} can't be fetched: it broke off after {got} of {expected} bytes")
     return file
 
 
@@ -157,7 +171,7 @@ def _debian(name: str, scratch: Path) -> Path:
     """
     if not shutil.which("apt-get"):
         raise VendorError(f"{name} can't be had from Debian either: no apt-get here")
-    _say(f"fetching {name}: not from upstream, which can't be reached, but from Debian")
+    _say(f"fetching {name}: not from upstream, which does not have it or can't be reached, but from Debian")
     settings, sources = scratch / "apt.conf", scratch / "sources.list"
     for folder in ("lists/partial", "cache/archives/partial"):
         (scratch / folder).mkdir(parents=True)
@@ -211,6 +225,8 @@ def main() -> None:
     parser.add_argument("--update", action="store_true", help="write config/blobs.yml from the lock file")
     parser.add_argument("--python", metavar="VERSION", help="with --update: the version of CPython")
     arguments = parser.parse_args()
+    if arguments.python and not arguments.update:
+        parser.error("--python needs --update")
     known = read_index(INDEX.read_text())
     try:
         if arguments.update:

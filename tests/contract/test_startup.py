@@ -122,7 +122,7 @@ def test_methods_with_aws(
     assert "botocore" in heavy(modules)
     assert heavy(modules) <= allowed
     assert own(modules, "cpi") == {"cloud", "registry", *verbs}
-    assert own(modules, "aws") == {"clients", "errors", "timing", "wiretap", *nouns}
+    assert own(modules, "aws") == {"clients", "errors", "sdk_data", "timing", "wiretap", *nouns}
 
 
 def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:

@@ -15,10 +15,9 @@ from botocore.credentials import (
     Credentials,
     DeferredRefreshableCredentials,
 )
-from botocore.loaders import Loader
 from botocore.session import Session
 
-from bosh_aws_cpi.aws import wiretap
+from bosh_aws_cpi.aws import sdk_data, wiretap
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tally import Tally
@@ -157,9 +156,7 @@ def _session(config: "AwsConfig") -> Session:
         "ec2_metadata_v1_disabled": True,
     }.items():
         session.set_config_variable(name, value)
-    # The SDK's own data, and not what ~/.aws/models may hold in its place.
-    builtin = Loader(extra_search_paths=[Loader.BUILTIN_DATA_PATH], include_default_search_paths=False)
-    session.register_component("data_loader", builtin)
+    session.register_component("data_loader", sdk_data.loader())
     chain = session.get_component("credential_provider")
     for method in _FILE_PROVIDERS:
         chain.remove(method)
