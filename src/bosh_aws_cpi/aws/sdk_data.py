@@ -11,8 +11,8 @@ from botocore.loaders import JSONFileLoader, Loader
 class PlainJson(JSONFileLoader):
     """Reads a data file into plain dicts, which keep their order too.
 
-    botocore's own reader makes ordered dicts, one Python call for each object: for EC2's
-    model that costs more than reading it does.
+    botocore's own reader calls Python for each object of EC2's large model, to make an
+    ordered dict of it, and every call of the CPI would pay for that.
     """
 
     def exists(self, file_path: str) -> bool:
