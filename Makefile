@@ -22,8 +22,9 @@ test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
 test-release: venv ## Run the tests of the release's job over the real ERB; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)
 
-e2e: venv vendor ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs Go, ruby and a compiler
+e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs Go, ruby and a compiler
 	@sh scripts/e2e-tools
+	@sh scripts/vendor
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
 
 lint: venv ## Check style, format, types and the direction of imports

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.hypervisor import ENDS_WITH_US
+from testbed.hypervisor import AS_ONE
 
 TOOLS = Path(__file__).parent.parent / ".e2e" / "bin"
 """Where scripts/e2e-tools puts `bosh` and `bosh-agent`."""
@@ -137,21 +137,20 @@ class Bosh:
             "BOSH_LOG_LEVEL": "debug",
             "BOSH_LOG_PATH": str(log),
         }
-        process = subprocess.Popen(
+        with subprocess.Popen(
             # Without a terminal it tells the operator little.
-            [*ENDS_WITH_US, TOOLS / "bosh", "--tty", "--no-color", *arguments],
+            [*AS_ONE, TOOLS / "bosh", "--tty", "--no-color", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=self._home,
             env=environment,
-            start_new_session=True,  # so that what it started can be ended with it
-        )
-        try:
-            output, _ = process.communicate(timeout=PATIENCE)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            start_new_session=True,  # `unshare` and the CLI are ended at once, and with them the rest
+        ) as process:
+            try:
+                output, _ = process.communicate(timeout=PATIENCE)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
         log.with_suffix(".output.log").write_bytes(output)
         return Run(process.returncode, output.decode(errors="replace"), log.read_text(errors="replace"))

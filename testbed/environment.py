@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from testbed.world import World
 
 ADDRESS = "10.0.1.10"
+NTP = ["0.pool.ntp.org", "1.pool.ntp.org"]
 JOB = {"name": "aws_cpi", "release": "bosh-aws-cpi"}
 
 
@@ -35,7 +36,7 @@ class Environment:
         disk_size: Of the persistent disk, in MiB.
         instance_type: Of the VM.
         jobs: Of the VM's instance group; with the CPI's job its packages are compiled there, too.
-        debug: The properties `debug`, for the CLI's CPI alone.
+        debug: The properties `debug`, for both the CLI and the job on the VM: what may be logged is logged.
         aws: The properties `aws`, for both the CLI and the job on the VM.
     """
 
@@ -45,7 +46,7 @@ class Environment:
         self.disk_size = 20_480
         self.instance_type = "m5.large"
         self.jobs: list[dict[str, str]] = []
-        self.debug: dict[str, Any] = {}
+        self.debug: dict[str, Any] = {"cpi": {"log_level": "debug"}}
         self.aws: dict[str, Any] = {
             "access_key_id": ACCESS_KEY_ID,
             "secret_access_key": SECRET_ACCESS_KEY,
@@ -84,6 +85,24 @@ class Environment:
         """The address of the VM's agent; its password is the CLI's to fill in."""
         return f"https://mbus:((mbus_bootstrap_password))@127.0.0.1:{self._port}"
 
+    @property
+    def agent_settings(self) -> dict[str, Any]:
+        """What the VM's agent has to boot with, but for what each VM has of its own."""
+        network = {
+            "type": "manual",
+            "ip": ADDRESS,
+            "netmask": "255.255.255.0",
+            "gateway": "10.0.1.1",
+            "dns": ["10.0.0.2"],
+            "use_dhcp": True,
+        }
+        return {
+            "mbus": self.mbus.replace("((mbus_bootstrap_password))", self.secrets["message bus password"]),
+            "ntp": NTP,
+            "networks": {"default": network},
+            "disks": {"system": "/dev/xvda", "ephemeral": "/dev/sdb"},
+        }
+
     def create(self) -> Run:
         """Run `bosh create-env`."""
         return self._run("create-env")
@@ -99,7 +118,6 @@ class Environment:
 
     def manifest(self) -> dict[str, Any]:
         """Write the manifest."""
-        ntp = ["0.pool.ntp.org", "1.pool.ntp.org"]
         cache = "/var/vcap/micro_bosh/data/cache"
         env = {
             "password": "*",
@@ -116,7 +134,8 @@ class Environment:
             "properties": {
                 "agent": {"mbus": f"nats://nats:unused@{ADDRESS}:4222"},
                 "aws": self.aws,
-                "ntp": ntp,
+                "debug": self.debug,
+                "ntp": NTP,
             },
         }
         subnet = {
@@ -155,7 +174,7 @@ class Environment:
                     "aws": self.aws,
                     "blobstore": {"provider": "local", "path": cache},
                     "debug": self.debug,
-                    "ntp": ntp,
+                    "ntp": NTP,
                 },
             },
             "variables": [
@@ -181,7 +200,26 @@ class Environment:
         manifest = self._folder / "bosh.yml"
         manifest.write_text(yaml.safe_dump(self.manifest()))
         state, variables = self._folder / "state.json", self._folder / "vars.yml"
-        return self._bosh.run(command, manifest, "--state", state, "--vars-store", variables)
+        run = self._bosh.run(command, manifest, "--state", state, "--vars-store", variables)
+        self._see_no_secret(run)
+        return run
+
+    def _see_no_secret(self, run: Run) -> None:
+        """No program of the CLI writes a secret, gets one as an argument or has it told the operator."""
+        if not (run.said_by_programs and run.commands):
+            raise AssertionError("what the CLI's debug log says of programs is not understood here")
+        for text in (run.output, *run.said_by_programs, *run.commands):
+            for name, value in self.secrets.items():
+                if value in text:
+                    raise AssertionError(f"the {name} is in:\n{text}")
+
+
+def part(whole: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
+    """Return of a document what another one has, too, at every depth."""
+    return {
+        key: part(whole[key], value) if isinstance(value, dict) else whole.get(key)
+        for key, value in like.items()
+    }
 
 
 def write_stemcell(folder: Path, image_id: str, version: str, api_version: int) -> Path:

@@ -12,6 +12,7 @@ import base64
 import contextlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -37,14 +38,24 @@ PATIENCE = 60.0
 """Seconds for a state of the machines to come about."""
 HOST = "127.0.0.1"
 BASE = "/var/vcap"
-ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
-"""Starts a program that ends with the thread that started it, however that ends."""
-APART = (*ENDS_WITH_US, "unshare", "--user", "--map-root-user", "--mount")
-"""Starts a program in a mount namespace of its own, without needing root."""
+_ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+APART = (*_ENDS_WITH_US, "unshare", "--user", "--map-root-user", "--mount")
+"""Starts a program in a mount namespace of its own, without needing root.
+
+It ends with the thread that started it, however that ends.
+"""
 TOGETHER = ("--pid", "--fork", "--kill-child")
 """More of `unshare`: all that the program starts ends with it, process groups of their own included."""
-AS_VCAP = f'mount -t tmpfs none /var && mkdir {BASE} && mount --bind "$1" {BASE} && cd / && shift'
-"""The shell's words that make the folder `$1` /var/vcap there."""
+AS_ONE = (*_ENDS_WITH_US, "unshare", "--user", "--map-current-user", *TOGETHER)
+"""Starts a program that sees the same files as we do, but ends like that."""
+AS_VCAP = f'cd "$1" && mount -t tmpfs none /var && mkdir {BASE} && mount -c --bind . {BASE} && cd / && shift'
+"""The shell's words that make the folder `$1` /var/vcap there.
+
+It may itself be below /var, which is out of sight then: the shell still stands in it, and `mount -c` takes
+it from there. scripts/e2e-tools tries these words.
+"""
+AGENT = "bosh/bin/bosh-agent"
+"""Where a stemcell has the agent, below /var/vcap."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +142,7 @@ class Hypervisor:
         self.machines: dict[str, Machine] = {}
         self._ec2 = fake_aws.new_client("ec2")
         self._agent = agent
+        self._ours = folder / "bosh-agent"
         self._folder = folder
         self._running: set[str] = set()
         self._looked = threading.Condition()
@@ -141,6 +153,7 @@ class Hypervisor:
 
     def __enter__(self) -> Self:
         """Start to look."""
+        shutil.copy(self._agent, self._ours)
         self.metadata.__enter__()
         self._thread.start()
         return self
@@ -233,7 +246,8 @@ class Hypervisor:
     def _start(self, instance_id: str, user_data: str) -> Machine:
         self.metadata.add(instance_id, user_data)
         folder = self._folder / instance_id
-        (folder / "bosh").mkdir(parents=True)
+        (folder / AGENT).parent.mkdir(parents=True)
+        (folder / AGENT).hardlink_to(self._ours)
         config = json.dumps(self._configuration(instance_id))
         (folder / "bosh" / "agent.json").write_text(config)
         log = self._folder / f"{instance_id}.log"
@@ -248,9 +262,10 @@ class Hypervisor:
             )
         return Machine(instance_id, folder, log, process)
 
-    def _command(self) -> list[str]:
+    @staticmethod
+    def _command() -> list[str]:
         config = f"{BASE}/bosh/agent.json"
-        return [str(self._agent), "-P", "dummy", "-M", "dummy", "-b", BASE, "-C", config]
+        return [f"{BASE}/{AGENT}", "-P", "dummy", "-M", "dummy", "-b", BASE, "-C", config]
 
     def _configuration(self, instance_id: str) -> dict[str, Any]:
         source = {

@@ -33,6 +33,7 @@ class Installation:
         created: The run that made it.
         deleted: The run that deleted it.
         settings: What the VM's agent booted with.
+        expected: What it has to boot with, but for what each VM has of its own.
         instance: What EC2 knew of the VM.
         things: The world's state while it was there.
         left: The world's state afterwards.
@@ -44,6 +45,7 @@ class Installation:
     created: Run
     deleted: Run
     settings: dict[str, Any]
+    expected: dict[str, Any]
     instance: dict[str, Any]
     things: dict[str, list[str]]
     left: dict[str, list[str]]
@@ -68,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def bosh(folder: Path) -> Bosh:
     """Return the CLI."""
     assert (TOOLS / "bosh").exists(), "the tools are not built: run `make e2e`"
-    return Bosh(folder / "home")
+    return Bosh(folder / "home of an operator")
 
 
 @pytest.fixture(scope="session")
@@ -108,7 +110,6 @@ def installation(
     environment = Environment(bosh, place, release, server, world)
     environment.stemcell = write_stemcell(place, world.image_id, "1.1", 3)
     environment.jobs = [JOB]
-    environment.debug = {"cpi": {"log_level": "debug"}}
     created = environment.create()
     created.ok()
     (machine,) = hypervisor.settle()
@@ -120,8 +121,18 @@ def installation(
     bosh.save()
     deleted = environment.delete()
     deleted.ok()
-    left, secrets = world.state(), environment.secrets
-    return Installation(created, deleted, settings, instance, things, left, secrets, state, vcap)
+    return Installation(
+        created=created,
+        deleted=deleted,
+        settings=settings,
+        expected=environment.agent_settings,
+        instance=instance,
+        things=things,
+        left=world.state(),
+        secrets=environment.secrets,
+        state=state,
+        vcap=vcap,
+    )
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.environment import register_image, write_stemcell
+from testbed.environment import part, register_image, write_stemcell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +53,8 @@ class Life:
         assert len(state["interfaces"]) == 1
         assert state["images"] == self._laid["images"]
         assert machine.running
+        expected = self.environment.agent_settings
+        assert part(machine.settings, expected) == expected
         assert [each["InstanceId"] for each in disk["Attachments"]] == [machine.instance_id]
         assert disk["VolumeId"] in machine.mounts.values()
         return run, machine, disk

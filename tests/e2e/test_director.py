@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.cloud import ROOT
-from testbed.executable import Answer, Cpi, config
+from testbed.executable import ACCESS_KEY_ID, SECRET_ACCESS_KEY, Answer, Cpi, config
 from testbed.hypervisor import APART, AS_VCAP, BASE
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
 # The VM's files are where they are on a VM, and this working copy, whose files an installed release must
 # not need, is out of sight.
 AS_THE_DIRECTOR = f"""
-{AS_VCAP} && mount -t tmpfs none "$1" &&
+{AS_VCAP} && {{ [ ! -d "$1" ] || mount -t tmpfs none "$1"; }} &&
 exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME={BASE} TMPDIR={BASE} {BASE}/jobs/aws_cpi/bin/cpi
 """
 
@@ -37,6 +37,8 @@ def checked(answer: Answer) -> dict[str, Any]:
     assert answer.returncode == 0, answer.stderr
     assert document.keys() == {"result", "error", "log"}
     assert isinstance(document["log"], str)
+    assert ACCESS_KEY_ID not in answer.stderr + str(document)
+    assert SECRET_ACCESS_KEY not in answer.stderr + str(document)
     if document["error"] is not None:
         assert {key: type(value) for key, value in document["error"].items()} == {
             "type": str,

@@ -42,6 +42,9 @@ def sources(tmp_path: Path) -> Path:
             "botocore/data/endpoints.json": json.dumps(endpoints).encode(),
             "botocore/data/s3/2020-01-01/service-2.json": b"{}",
             "botocore-1.dist-info/METADATA": b"",
+            "botocore-1.dist-info/NOTICE": b"notice",
+            "botocore-1.dist-info/licenses/LICENSE.txt": b"licence",
+            "botocore-1.dist-info/licenses/": b"",
             "botocore-1.data/scripts/tool": b"",
             **service,
         },
@@ -109,6 +112,26 @@ def test_installation_records_are_left_out(lib: Path) -> None:
         "bosh_aws_cpi",
         "botocore",
     ]
+
+
+def test_licenses_stay(lib: Path) -> None:
+    """Each wheel's licence and notices are installed, beside the library."""
+    licenses = lib.with_name("licenses")
+    found = {
+        str(path.relative_to(licenses)): path.read_text() for path in licenses.rglob("*") if path.is_file()
+    }
+    assert found == {"botocore-1/LICENSE.txt": "licence", "botocore-1/NOTICE": "notice"}
+
+
+@pytest.mark.parametrize("kind", ["purelib", "platlib"])
+def test_modules_elsewhere_are_refused(kind: str, tmp_path: Path) -> None:
+    """A wheel that has modules where installers alone look for them is refused, not installed in part."""
+    wheel = tmp_path / "odd-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(f"odd-1.data/{kind}/odd.py", b"")
+    sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    with pytest.raises(install.InstallError, match=r"odd-1-py3-none-any\.whl has modules in odd-1\.data"):
+        install.unpack(wheel, sha256, tmp_path / "lib")
 
 
 def test_every_module_has_bytecode(lib: Path) -> None:

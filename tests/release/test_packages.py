@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from botocore.loaders import Loader
 
 from bosh_aws_cpi import config
 from bosh_release import blobs, install, vendor
+from testbed import hypervisor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,6 +65,29 @@ def test_lock_is_read_whole() -> None:
     assert all("--hash=sha256:" in requirement for requirement in LOCK.values())
 
 
+def test_lock_files_agree() -> None:
+    """What the release is made of is what the tests run with: each requirement, in the same version."""
+    tested = blobs.read_lock((ROOT / "requirements" / "dev.txt").read_text())
+    versions = {name: requirement.split()[0] for name, requirement in LOCK.items()}
+    assert versions == {name: tested[name].split()[0] for name in versions}
+
+
+def test_lock_has_what_the_cpi_depends_on() -> None:
+    """The lock file has each dependency that pyproject.toml declares for running the CPI."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {normalized(re.split("[<>=!~; ]", each)[0]) for each in project["dependencies"]}
+    assert len(declared) == len(project["dependencies"])
+    assert declared <= LOCK.keys()
+
+
+def test_tools_try_the_words_of_the_hypervisor() -> None:
+    """scripts/e2e-tools finds out whether this machine bears what the agents are started with."""
+    script = (ROOT / "scripts" / "e2e-tools").read_text()
+    assert f"as_vcap='{hypervisor.AS_VCAP}'" in script
+    for words in (hypervisor.APART, hypervisor.AS_ONE):
+        assert " ".join(words[words.index("unshare") :]) in script
+
+
 def test_platforms() -> None:
     """Wheels with native code are there for Linux and macOS, on Intel and ARM processors."""
     assert PLATFORMS == ["Darwin-arm64", "Darwin-x86_64", "Linux-aarch64", "Linux-x86_64"]
@@ -98,9 +123,22 @@ def test_wheels_fit_their_platform(wheel: blobs.Blob) -> None:
         assert tag.endswith(machine)
 
 
-def test_package_has_the_same_hashes() -> None:
-    """What the package checks its wheels against is what blobs.yml says."""
-    assert (SOURCES / install.HASHES).read_text() == blobs.hashes_text(INDEX.values())
+@pytest.mark.parametrize("platform", [each for each in PLATFORMS if each.startswith("Linux")])
+def test_old_c_libraries_will_do(platform: str) -> None:
+    """Native code is asked for, and there, that runs with glibc 2.17: the oldest that the docs promise."""
+    machine = platform.removeprefix("Linux-")
+    promised = f"manylinux_2_17_{machine}"
+    assert set(vendor.TAGS[platform]) == {promised, f"manylinux2014_{machine}"}
+    tags = [wheel.file.name.split("-")[-1].split(".") for wheel in WHEELS if wheel.platform == platform]
+    assert len(tags) == len(vendor.NATIVE)
+    assert all(promised in each for each in tags)
+    assert "glibc 2.17 or later" in (ROOT / "docs" / "release.md").read_text()
+
+
+@pytest.mark.parametrize(("file", "wheels"), [(install.HASHES, True), (blobs.SOURCE_HASH, False)])
+def test_packages_have_the_same_hashes(file: str, wheels: bool) -> None:  # noqa: FBT001
+    """What the packages check the wheels and the source of CPython against is what blobs.yml says."""
+    assert (SOURCES / file).read_text() == blobs.hashes_text(INDEX.values(), wheels=wheels)
 
 
 def test_index_is_as_bosh_writes_it() -> None:
@@ -115,10 +153,10 @@ def test_uploaded_blobs_keep_their_place() -> None:
 
 
 def test_one_source_of_the_interpreter() -> None:
-    """There is one source of CPython 3.13, and the package python-3.13 takes it."""
+    """There is one source of CPython 3.13, and the package python-3.13 takes it, and its hash."""
     (source,) = [path for path in INDEX if path.startswith("python/")]
     assert re.fullmatch(r"python/Python-3\.13\.\d+\.tar\.xz", source)
-    assert files("python-3.13") == {source}
+    assert files("python-3.13") == {source, blobs.SOURCE_HASH}
 
 
 def test_package_takes_the_cpi_and_its_wheels() -> None:

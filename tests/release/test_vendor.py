@@ -1,0 +1,277 @@
+"""How blobs are fetched, from a server on this machine and from stand-ins for apt-get and pip."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+import tarfile
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bosh_release import blobs, install, vendor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+NAME = "Python-3.13.99.tar.xz"
+PATH = f"python/{NAME}"
+WHEEL = "six-1.0-py3-none-any.whl"
+WHEEL_PATH = f"wheels/any/{WHEEL}"
+LOCKED = "six==1.0 \\\n    --hash=sha256:00\n"
+
+APT_GET = """#!/bin/sh
+echo "$*" >>"$FAKES/apt.log"
+case "$*" in
+indextargets*) echo mirror.test ;;
+*" source "*) cp "$FAKES/orig" python3.13_3.13.99.orig.tar.xz ;;
+esac
+"""
+PIP = """
+import os, shutil, sys
+(folder,) = [word.removeprefix("--dest=") for word in sys.argv if word.startswith("--dest=")]
+for name in os.listdir(os.path.join(os.environ["FAKES"], "wheels")):
+    shutil.copy(os.path.join(os.environ["FAKES"], "wheels", name), folder)
+"""
+
+
+def archive() -> bytes:
+    """Return a small tar archive, compressed as CPython's is."""
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:xz") as tar:
+        entry = tarfile.TarInfo("Python-3.13.99/README")
+        entry.size = 6
+        tar.addfile(entry, io.BytesIO(b"python"))
+    return made.getvalue()
+
+
+def blob(path: str, content: bytes) -> blobs.Blob:
+    """Return the entry of blobs.yml for a file with this content."""
+    return blobs.Blob(path, len(content), hashlib.sha256(content).hexdigest())
+
+
+SOURCE = archive()
+
+
+@dataclass
+class Upstream:
+    """What upstream answers.
+
+    Attributes:
+        head: Status line and headers as they are sent; `{size}` is the whole source's.
+        body: What is sent of it, whatever the headers say.
+        asked: The paths that were asked for.
+    """
+
+    head: str = "HTTP/1.1 200 OK\r\nContent-Length: {size}"
+    body: bytes = SOURCE
+    asked: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
+    """Serve in upstream's place."""
+    answers = Upstream()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answers.asked.append(self.path)
+            head = answers.head.format(size=len(SOURCE))
+            self.wfile.write(head.encode() + b"\r\nConnection: close\r\n\r\n" + answers.body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            pass
+
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        monkeypatch.setattr(vendor, "UPSTREAM", f"http://127.0.0.1:{server.server_port}")
+        yield answers
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a working copy with an empty lock file and no blobs."""
+    folder = tmp_path / "root"
+    (folder / "src" / "bosh_release").mkdir(parents=True)
+    (folder / "run.txt").touch()
+    places = {"ROOT": folder, "BLOBS": folder / "blobs", "INDEX": folder / "blobs.yml"}
+    for name, value in {**places, "LOCK": folder / "run.txt"}.items():
+        monkeypatch.setattr(vendor, name, value)
+        monkeypatch.setattr(blobs, name, value)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put stand-ins for apt-get and pip first, and return the folder of what they hand out."""
+    folder = tmp_path / "fakes"
+    (folder / "wheels").mkdir(parents=True)
+    (folder / "orig").write_bytes(SOURCE)
+    apt_get = folder / "apt-get"
+    apt_get.write_text(APT_GET)
+    apt_get.chmod(0o755)
+    (folder / "pip").mkdir()
+    (folder / "pip" / "__main__.py").write_text(PIP)
+    (folder / "pip" / "__init__.py").touch()
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("FAKES", str(folder))
+    return folder
+
+
+@pytest.fixture
+def fetch(root: Path) -> Callable[..., list[str]]:
+    """Return a function that fetches these blobs; it returns what is then there, below blobs/."""
+
+    def run(*wanted: blobs.Blob) -> list[str]:
+        vendor.fetch({each.path: each for each in wanted})
+        return kept(root)
+
+    return run
+
+
+def kept(root: Path) -> list[str]:
+    """Return the files below blobs/, those under way included."""
+    return sorted(str(p.relative_to(root / "blobs")) for p in (root / "blobs").rglob("*") if p.is_file())
+
+
+def test_source_comes_from_upstream(fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path) -> None:
+    """CPython's source is what upstream has; Debian is not asked."""
+    assert fetch(blob(PATH, SOURCE)) == [PATH]
+    assert upstream.asked == [f"/3.13.99/{NAME}"]
+    assert not (fakes / "apt.log").exists()
+
+
+FAULTS = {
+    "absent": ("HTTP/1.1 404 Not Found\r\nContent-Length: {size}", SOURCE),
+    "broken off": ("HTTP/1.1 200 OK\r\nContent-Length: {size}", SOURCE[:-1]),
+    "broken off in a chunk": ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked", b"ff\r\nabc"),
+    "another file": ("HTTP/1.1 200 OK\r\nContent-Type: text/html", b"<p>Sign in to this network.</p>"),
+    "no HTTP": ("220 mail.test ready", b""),
+}
+
+
+@pytest.mark.parametrize(("head", "body"), FAULTS.values(), ids=FAULTS)
+def test_source_comes_from_debian(
+    head: str, body: bytes, fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path, root: Path
+) -> None:
+    """Whatever upstream has in place of the right file, Debian is asked, with settings of its own."""
+    upstream.head, upstream.body = head, body
+    assert fetch(blob(PATH, SOURCE)) == [PATH]
+    assert (root / "blobs" / PATH).read_bytes() == SOURCE
+    _, update, source = (fakes / "apt.log").read_text().splitlines()
+    assert update.startswith("--config-file=")
+    assert source.endswith("source --download-only --tar-only python3.13")
+
+
+def test_wrong_source_is_refused(
+    fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path, root: Path
+) -> None:
+    """When neither upstream nor Debian has the file, both are named, and nothing is kept."""
+    upstream.body = SOURCE[:-1]
+    (fakes / "orig").write_bytes(b"another")
+    with pytest.raises(blobs.VendorError) as refused:
+        fetch(blob(PATH, SOURCE))
+    assert f"{NAME} can't be fetched: it broke off after {len(SOURCE) - 1} of {len(SOURCE)} bytes" in str(
+        refused.value
+    )
+    assert f"orig.tar.xz is not what config/blobs.yml says of {PATH}" in str(refused.value)
+    assert kept(root) == []
+
+
+def test_what_is_there_is_not_fetched(
+    fetch: Callable[..., list[str]], upstream: Upstream, root: Path
+) -> None:
+    """A blob that is there is checked, and nobody is asked for it."""
+    (root / "blobs" / "python").mkdir(parents=True)
+    (root / "blobs" / PATH).write_bytes(SOURCE)
+    assert fetch(blob(PATH, SOURCE)) == [PATH]
+    assert upstream.asked == []
+
+
+def test_wrong_file_that_is_there_stays(
+    fetch: Callable[..., list[str]], upstream: Upstream, root: Path
+) -> None:
+    """A blob that is there and is the wrong file is refused before anything is fetched, and not removed."""
+    (root / "blobs" / "python").mkdir(parents=True)
+    (root / "blobs" / PATH).write_bytes(b"mine")
+    with pytest.raises(blobs.VendorError, match=r"is not what config/blobs\.yml says"):
+        fetch(blob(PATH, SOURCE), blob("python/Python-3.13.98.tar.xz", SOURCE))
+    assert upstream.asked == []
+    assert (root / "blobs" / PATH).read_bytes() == b"mine"
+
+
+def test_wheels_come_from_pip(fetch: Callable[..., list[str]], fakes: Path) -> None:
+    """Wheels are what pip fetches."""
+    (fakes / "wheels" / WHEEL).write_bytes(b"wheel")
+    assert fetch(blob(WHEEL_PATH, b"wheel")) == [WHEEL_PATH]
+
+
+def test_wrong_wheel_is_refused(fetch: Callable[..., list[str]], fakes: Path, root: Path) -> None:
+    """A wheel that is not the one of blobs.yml is refused, and not kept."""
+    (fakes / "wheels" / WHEEL).write_bytes(b"other")
+    with pytest.raises(blobs.VendorError, match=f"is not what config/blobs.yml says of {WHEEL_PATH}"):
+        fetch(blob(WHEEL_PATH, b"wheel"))
+    assert kept(root) == []
+
+
+def test_update_writes_the_index_and_the_hashes(root: Path, upstream: Upstream) -> None:
+    """A new CPython is fetched, and gets its entry in blobs.yml and its hash for the package."""
+    old = blob("python/Python-3.13.98.tar.xz", b"old")
+    vendor.update({old.path: old}, "3.13.99")
+    assert upstream.asked == [f"/3.13.99/{NAME}"]
+    new = blob(PATH, SOURCE)
+    assert blobs.read_index((root / "blobs.yml").read_text()) == {PATH: new}
+    assert (root / "src" / blobs.SOURCE_HASH).read_text() == f"{new.sha256}  {PATH}\n"
+    assert (root / "src" / install.HASHES).read_text() == ""
+
+
+@pytest.mark.parametrize("head", ["HTTP/1.1 200 OK\r\nContent-Length: {size}", "HTTP/1.1 200 OK"])
+def test_update_refuses_what_broke_off(head: str, root: Path, upstream: Upstream) -> None:
+    """A new CPython that was not fetched to its end gets no entry, even if nobody said how long it is."""
+    upstream.head, upstream.body = head, SOURCE[:-20]
+    with pytest.raises(blobs.VendorError, match=r"broke off|tar -tf"):
+        vendor.update({}, "3.13.99")
+    assert kept(root) == []
+    assert not (root / "blobs.yml").exists()
+
+
+def test_update_keeps_the_place_in_the_blobstore(root: Path, fakes: Path) -> None:
+    """An entry that stays keeps the id that its blob has in the blobstore of final releases."""
+    (root / "run.txt").write_text(LOCKED)
+    (fakes / "wheels" / WHEEL).write_bytes(b"wheel")
+    known = {WHEEL_PATH: replace(blob(WHEEL_PATH, b"wheel"), object_id="8f2c")}
+    vendor.update(known, None)
+    assert blobs.read_index((root / "blobs.yml").read_text()) == known
+
+
+def test_update_refuses_another_file_of_the_same_name(root: Path, fakes: Path) -> None:
+    """An entry that stays must be the same file as before; otherwise nothing is written."""
+    (root / "run.txt").write_text(LOCKED)
+    (fakes / "wheels" / WHEEL).write_bytes(b"other")
+    with pytest.raises(blobs.VendorError, match=r"is not what config/blobs\.yml says"):
+        vendor.update({WHEEL_PATH: blob(WHEEL_PATH, b"wheel")}, None)
+    assert kept(root) == []
+    assert not (root / "blobs.yml").exists()
+
+
+def test_version_without_update_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A version of CPython that nothing would be done with is refused."""
+    monkeypatch.setattr(sys, "argv", ["vendor", "--python", "3.13.99"])
+    with pytest.raises(SystemExit) as ended:
+        vendor.main()
+    assert ended.value.code == 2
+    assert "--python needs --update" in capsys.readouterr().err
