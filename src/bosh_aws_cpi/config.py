@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bosh_aws_cpi.config_values import invalid, is_true, string, strings, sub_object, url, wrong_type
-from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
-from bosh_aws_cpi.jsontext import encode
+from bosh_aws_cpi.config_values import string, strings, sub_object, url, wrong_type
+from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
+from bosh_aws_cpi.jsontext import encode, is_integer, is_true
 from bosh_aws_cpi.log import LEVELS
 from bosh_aws_cpi.model import Encryption, Json
 
@@ -118,7 +118,7 @@ def stemcell_api_version(value: object) -> int:
     Raises:
         CPIAPIVersionNotSupported: It is null or no positive integer.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not is_integer(value) or value < 1:
         shown = "" if value is None else value if isinstance(value, str) else encode(value)
         message = f"Stemcell API version '{shown}' is not supported."
         raise CPIAPIVersionNotSupported(message)
@@ -129,7 +129,7 @@ def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     _check_required(merged, environ)
     source = _credentials_source(merged)
     max_retries = merged["max_retries"]
-    if isinstance(max_retries, bool) or not isinstance(max_retries, int) or max_retries < 0:
+    if not is_integer(max_retries) or max_retries < 0:
         raise wrong_type("aws:max_retries", "a whole number, 0 or more", max_retries)
     return AwsConfig(
         max_retries=max_retries,
@@ -160,7 +160,7 @@ def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
         missing.append("aws:region, or aws:ec2_endpoint and aws:elb_endpoint")
     if missing:
         message = f"missing configuration parameters > {', '.join(missing)}"
-        raise invalid(message)
+        raise not_correct(message)
 
 
 def _credentials_source(merged: Json) -> CredentialsSource:
@@ -169,17 +169,17 @@ def _credentials_source(merged: Json) -> CredentialsSource:
     if source == "static":
         if not all(keys):
             message = "Must use access_key_id and secret_access_key with static credentials_source"
-            raise invalid(message)
+            raise not_correct(message)
         return "static"
     if source == "env_or_profile":
         if any(keys):
             message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
-            raise invalid(message)
+            raise not_correct(message)
         return "env_or_profile"
     if not isinstance(source, str):
         raise wrong_type("aws:credentials_source", "static or env_or_profile", source)
     message = f"Unknown credentials_source {source}"
-    raise invalid(message)
+    raise not_correct(message)
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
@@ -221,7 +221,7 @@ def _supported_api_version(debug: Json) -> int:
     version = debug.get("api_version")
     if version is None:
         return MAX_API_VERSION
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+    if not is_integer(version) or version < 1:
         raise wrong_type("debug:cpi:api_version", "1, 2 or 3", version)
     return min(version, MAX_API_VERSION)
 

@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-from bosh_aws_cpi.errors import InvalidCall
+from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import type_name
 from bosh_aws_cpi.model import Json
 
@@ -61,7 +61,7 @@ def url(parent: Json, key: str, path: str, scheme: str) -> str | None:
         return None
     full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
     if not (full.isprintable() and _is_url(full)):
-        raise invalid(f"configuration parameter {path}:{key} must be a host, host:port or http(s) URL")
+        raise not_correct(f"configuration parameter {path}:{key} must be a host, host:port or http(s) URL")
     return full
 
 
@@ -74,16 +74,6 @@ def _is_url(text: str) -> bool:
     return has_port and parts.scheme in {"http", "https"} and bool(_HOST.fullmatch(parts.hostname or ""))
 
 
-def is_true(value: object) -> bool:
-    """Truth as the Ruby CPI has it: only null and false are false."""
-    return value is not None and value is not False
-
-
 def wrong_type(path: str, expected: str, value: object) -> InvalidCall:
     """The error for a value that is not what it should be; the value itself may be a secret."""
-    return invalid(f"configuration parameter {path} must be {expected}, got {type_name(value)}")
-
-
-def invalid(message: str) -> InvalidCall:
-    """An argument error in the words that callers know."""
-    return InvalidCall(f"Arguments are not correct, details: '{message}'")
+    return not_correct(f"configuration parameter {path} must be {expected}, got {type_name(value)}")

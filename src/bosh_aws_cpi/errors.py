@@ -47,6 +47,11 @@ class InvalidCall(BoshError):
     wire_type = "InvalidCall"
 
 
+def not_correct(details: str) -> InvalidCall:
+    """The error for arguments and configuration that don't fit, in the words that callers know."""
+    return InvalidCall(f"Arguments are not correct, details: '{details}'")
+
+
 class Unknown(BoshError):
     """The configuration file can't be used, or something happened that nobody foresaw."""
 

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 MAX_DEPTH = 100
 """Deeper documents are refused: what can be read must also be writable again."""
@@ -61,6 +61,16 @@ def encode(value: object, *, ascii_only: bool = False) -> str:
         ascii_only: Escape all other characters, so that it reads the same in every encoding.
     """
     return json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only, allow_nan=False)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is a JSON integer; Python counts its booleans among them, JSON does not."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_true(value: object) -> bool:
+    """Truth as the Ruby CPI has it, and manifests rely on: only null and false are false."""
+    return value is not None and value is not False
 
 
 def type_name(value: object) -> str:

@@ -6,16 +6,16 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from bosh_aws_cpi.errors import CloudError, NotSupported
-from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.jsontext import is_true, type_name
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Json
 
 
 def _truth(value: object) -> bool:
-    """Only null and false are false, as in Ruby: manifests rely on it."""
+    """Ruby's truth, with a warning for a string, whose author may have meant the opposite."""
     if isinstance(value, str):
         logger.warning("A boolean property is given as a string, which counts as true")
-    return value is not None and value is not False
+    return is_true(value)
 
 
 def _as_string(value: object) -> object:

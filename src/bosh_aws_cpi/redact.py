@@ -33,17 +33,19 @@ class Redactor:
     """Removes secrets from text: those it was told of, and whatever looks like one."""
 
     def __init__(self) -> None:
-        self._values: set[str] = set()
+        self._values: list[str] = []  # longest first: a secret may be part of another
 
     def learn(self, document: object) -> None:
         """Remember every secret of a JSON document: secret by its key, a PEM block, a URL's password."""
+        known = set(self._values)
         for value in _secrets(document):
             if len(value) >= _MIN_LENGTH:
-                self._values |= _spellings(value)
+                known |= _spellings(value)
+        self._values = sorted(known, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
         """The text without its secrets."""
-        for value in sorted(self._values, key=len, reverse=True):  # a secret may be part of another
+        for value in self._values:
             text = text.replace(value, MASK)
         text = _PEM.sub(MASK, text)
         text = _AWS_KEY.sub(rf"\1{MASK}", text)

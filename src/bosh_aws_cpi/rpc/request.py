@@ -71,7 +71,7 @@ def _method(name: object) -> str:
 def _contract(document: dict[str, Any]) -> int:
     """The contract version: absent means 1, lower than 1 is taken as 1, higher than 3 as 3."""
     version = document.get("api_version", 1)
-    if isinstance(version, bool) or not isinstance(version, int):
+    if not jsontext.is_integer(version):
         message = "CPI api_version requested must be an Integer"
         raise InvalidCall(message)
     return max(1, min(version, 3))

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from bosh_aws_cpi.errors import InvalidCall
-from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.errors import not_correct
+from bosh_aws_cpi.jsontext import is_integer, type_name
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,6 @@ class Kind:
 
 def _is_cid(value: object) -> bool:
     return isinstance(value, str) and value != ""
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_strings(value: object) -> bool:
@@ -44,7 +40,7 @@ PATH = Kind("a String", lambda value: isinstance(value, str))
 HASH = Kind("a Hash", _is_hash, dict)
 OPTIONAL_HASH = Kind("a Hash or null", _is_hash, _none)
 CIDS = Kind("an Array of Strings", _is_strings, list)
-DISK_SIZE = Kind("an Integer", _is_integer, complaint="disk size needs to be an integer")
+DISK_SIZE = Kind("an Integer", is_integer, complaint="disk size needs to be an integer")
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ def bind(method: str, arguments: list[Any], contract: int) -> list[Any]:
     least = most - signature.optional
     if not least <= len(arguments) <= most:
         expected = f"{least}" if least == most else f"{least} to {most}"
-        raise _not_correct(f"{method} takes {expected} arguments, got {len(arguments)}")
+        raise not_correct(f"{method} takes {expected} arguments, got {len(arguments)}")
     missing = [None] * (most - len(arguments))
     given = zip(signature.arguments, [*arguments, *missing], strict=True)
     return [_checked(method, name, kind, value) for (name, kind), value in given]
@@ -143,9 +139,5 @@ def _checked(method: str, name: str, kind: Kind, value: Any) -> Any:  # noqa: AN
         return kind.of_null()
     if not kind.accepts(value):
         default = f"{method}: {name} must be {kind.noun}, got {type_name(value)}"
-        raise _not_correct(kind.complaint or default)
+        raise not_correct(kind.complaint or default)
     return value
-
-
-def _not_correct(details: str) -> InvalidCall:
-    return InvalidCall(f"Arguments are not correct, details: '{details}'")
