@@ -43,6 +43,7 @@ class AwsConfig:
     metadata_options: Json
     stemcell: Json
     fast_path_delete: bool
+    deregister_on_delete: bool
     enable_describe_instance_types: bool
 
 
@@ -69,6 +70,8 @@ class CpiConfig:
     supported_api_version: int
     """What `info` says; a request may ask for more."""
     log_level: str
+    director_uuid: str | None
+    """Who asks, as the request's context says; a test or a person may leave it out."""
     stemcell: object
     """``vm.stemcell.api_version`` of the context as it came; see `stemcell_api_version`."""
 
@@ -94,6 +97,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
         registry=_registry(sub_object(properties, "registry")),
         supported_api_version=_supported_api_version(debug),
         log_level=_log_level(debug),
+        director_uuid=string(context, "director_uuid", "context"),
         stemcell=_stemcell_version(merged),
     )
 
@@ -148,6 +152,7 @@ def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         metadata_options=sub_object(merged, "metadata_options", "aws:metadata_options"),
         stemcell=sub_object(merged, "stemcell", "aws:stemcell"),
         fast_path_delete=is_true(merged.get("fast_path_delete")),
+        deregister_on_delete=is_true(merged.get("deregister_on_delete")),
         enable_describe_instance_types=is_true(merged.get("enable_describe_instance_types", True)),
     )
 

@@ -38,6 +38,7 @@ class Image:
     ami_id: str
     root_device_name: str
     virtualization_type: str
+    architecture: str
     block_device_names: Sequence[str]
     snapshot_ids: Sequence[str]
 
@@ -49,6 +50,26 @@ class InstanceTypeFacts:
     name: str
     ebs_needs_nvme_path: bool
     """True on Nitro, where the guest finds an EBS volume only below /dev/disk/by-id."""
+    architectures: frozenset[str] = frozenset()
+    """Those of the AMIs that it runs; none when that is not known."""
+    ebs_optimized: str = "default"
+    """"default" (always), "supported" (when asked for) or "unsupported"."""
+    is_burstable: bool = False
+    store_disks: int = 0
+    """How many disks its instance store has."""
+    store_gib: int = 0
+    """The size of each, in GiB."""
+    store_is_nvme: bool = False
+    """Then EC2 attaches the disks by itself, and the guest numbers them."""
+
+
+@dataclass(frozen=True)
+class AttachedNic:
+    """A network interface as an instance has it."""
+
+    nic_id: str
+    device_index: int
+    attachment_id: str
 
 
 @dataclass(frozen=True)
@@ -63,8 +84,12 @@ class Instance:
     """Volume id by device name."""
     leaving: frozenset[str] = frozenset()
     """Those of the volumes that are being detached."""
-    nic_attachments: Mapping[str, str] = field(default_factory=dict)
-    """Attachment id by network interface id."""
+    nics: Sequence[AttachedNic] = ()
+    """Its network interfaces, by device index."""
+    vpc_id: str | None = None
+    """None for an instance that is ended."""
+    client_token: str | None = None
+    """The token of the RunInstances that made it."""
     state_reason: str | None = None
     """EC2's reason for the last change of state, "CODE: message"."""
 
@@ -80,6 +105,10 @@ class Instance:
     def is_ending(self) -> bool:
         """Whether EC2 is ending it or has ended it."""
         return self.state in {"shutting-down", "terminated"}
+
+    def nic_at(self, device_index: int) -> str:
+        """The id of the network interface at a device index, which must be there."""
+        return next(nic.nic_id for nic in self.nics if nic.device_index == device_index)
 
 
 @dataclass(frozen=True)
@@ -113,26 +142,64 @@ class NicPlan:
     kind: Literal["manual", "dynamic"]
     ipv4_address: str | None = None
     ipv6_address: str | None = None
+    ipv4_prefix: str | None = None
+    """A delegated prefix, "10.0.1.16/28"."""
+    ipv6_prefix: str | None = None
+
+    @property
+    def addresses(self) -> list[str]:
+        """Its single addresses."""
+        return [address for address in (self.ipv4_address, self.ipv6_address) if address]
+
+
+@dataclass(frozen=True)
+class Vip:
+    """The elastic IP that a VM is to get."""
+
+    ip: str
+    device_index: int
+    """Of the interface that gets it."""
 
 
 @dataclass(frozen=True)
 class Nic:
-    """A network interface that was made."""
+    """A network interface as EC2 shows it."""
 
     nic_id: str
     mac_address: str
+    status: str
+    vm_cid: str | None = None
+    """The instance that it is attached to."""
+    prefixes: frozenset[str] = frozenset()
+    """The prefixes that are delegated to it."""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.nic_id
 
 
 @dataclass(frozen=True)
-class AddressHolder:
-    """The network interface that holds a private address."""
+class Route:
+    """A route of a route table."""
 
-    nic_id: str
-    status: str
-    vm_cid: str | None
+    destination: str
+    target: Mapping[str, str]
+    """Where it leads, as CreateRoute and ReplaceRoute take it: {"GatewayId": "igw-1"}."""
+    is_blackhole: bool
+    """Whether its target is gone."""
+
+
+@dataclass(frozen=True)
+class RouteTable:
+    """A route table of a VPC."""
+
+    table_id: str
+    vpc_id: str
+    routes: Sequence[Route]
+
+    def route(self, destination: str) -> Route | None:
+        """The route for exactly this destination."""
+        return next((route for route in self.routes if route.destination == destination), None)
 
 
 @dataclass(frozen=True)
@@ -143,6 +210,8 @@ class BlockDevices:
     """RunInstances' BlockDeviceMappings."""
     ephemeral: str | None
     """Device name of the ephemeral disk; None when it lives on the root disk."""
+    raw_ephemeral: Sequence[str] = ()
+    """Device names of the instance store's disks that the agent is to use as they are."""
     left_out: Sequence[str] = ()
     """Properties that are not passed on, and why."""
 

@@ -1,24 +1,32 @@
-"""Cloud properties and networks as manifests give them.
+"""Cloud properties as manifests give them; networks are in `network_properties`.
 
 Unknown keys are no error, since manifests carry keys of other versions; they are logged.
-A known property that is not there yet is refused by name, never silently left out.
 """
 
-from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import type_name
 from bosh_aws_cpi.model import Json
-from bosh_aws_cpi.property_types import Count, Encryptable, Mib, Properties, Text, Truth, parsed, refuse
+from bosh_aws_cpi.property_types import (
+    Cidr,
+    Count,
+    Encryptable,
+    Mib,
+    Price,
+    Properties,
+    Text,
+    Truth,
+    chosen,
+    parsed,
+)
 
 HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 
 
-class RootDisk(Properties):
-    """``root_disk``: the volume that the stemcell boots from."""
+class RootDisk(Encryptable):
+    """``root_disk``: the volume that the stemcell boots from. No default encrypts it."""
 
     size: Mib | None = None
     type: str = "gp3"
@@ -67,37 +75,87 @@ class MetadataOptions(Properties):
         return options.model_dump(include=set(cls.model_fields), exclude_none=True)
 
 
+class CpuOptions(Properties):
+    """``cpu_options``: EC2's CPU options, in snake case."""
+
+    core_count: Count | None = None
+    threads_per_core: Count | None = None
+    amd_sev_snp: str | None = None
+
+
+class CreditSpecification(Properties):
+    """``credit_specification``: how a burstable type pays for its CPU; the bare word will do."""
+
+    cpu_credits: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_word(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
+        return {"cpu_credits": values} if isinstance(values, str) else values
+
+
+class CapacityReservation(Properties):
+    """``capacity_reservation``: one reservation, a group of them, or which to prefer."""
+
+    id: Text | None = None
+    resource_group_arn: str | None = None
+    preference: str | None = None
+
+
+class DedicatedHost(Properties):
+    """``dedicated_host``: the host, or the group of hosts, that the VM runs on."""
+
+    id: Text | None = None
+    resource_group_arn: str | None = None
+
+
+class AdvertisedRoute(Properties):
+    """One of ``advertised_routes``: a destination that is routed to the VM."""
+
+    table_id: str
+    destination: Cidr
+
+
 class VmProperties(Properties):
     """create_vm's ``cloud_properties``."""
 
     instance_type: str | None = None
+    instance_type_fallbacks: tuple[str, ...] = ()
     availability_zone: str | None = None
     security_groups: tuple[str, ...] = ()
     key_name: str | None = None
     iam_instance_profile: str | None = None
+    spot_bid_price: Price | None = None
+    spot_ondemand_fallback: Truth = False
+    elbs: tuple[str, ...] = ()
+    lb_target_groups: tuple[str, ...] = ()
     placement_group: str | None = None
     tenancy: str | None = None
+    dedicated_host: DedicatedHost | None = None
+    capacity_reservation: CapacityReservation | None = None
+    auto_assign_public_ip: Truth = False
+    advertised_routes: tuple[AdvertisedRoute, ...] = ()
+    source_dest_check: Truth = True
+    raw_instance_storage: Truth = False
+    ebs_optimized: Truth | None = None
+    cpu_options: CpuOptions | None = None
+    credit_specification: CreditSpecification | None = None
     metadata_options: Json = Field(default_factory=dict)
     tags: Any = None
     ephemeral_disk: EphemeralDisk = EphemeralDisk()
     root_disk: RootDisk = RootDisk()
 
-    spot_bid_price: Any = None
-    spot_ondemand_fallback: Truth = False
-    elbs: tuple[str, ...] = ()
-    lb_target_groups: tuple[str, ...] = ()
-    advertised_routes: tuple[Json, ...] = ()
-    auto_assign_public_ip: Truth = False
-    raw_instance_storage: Truth = False
-    source_dest_check: Truth = True
+    @property
+    def instance_types(self) -> list[str]:
+        """The type and its fallbacks, in the order in which they are tried."""
+        return list(dict.fromkeys([str(self.instance_type), *self.instance_type_fallbacks]))
 
     @classmethod
     def parse(cls, values: Json) -> Self:
         """Read and check create_vm's cloud properties.
 
         Raises:
-            CloudError: A required one is missing, or one has the wrong type.
-            NotSupported: One asks for what this CPI can't do yet.
+            CloudError: A required one is missing, one has the wrong type, or two exclude each other.
         """
         properties = parsed(cls, values, "cloud_properties")
         required = ("instance_type", "availability_zone")
@@ -105,22 +163,27 @@ class VmProperties(Properties):
         if missing:
             message = f"Missing properties: {', '.join(missing)}. {HELP}"
             raise CloudError(message)
-        refuse([f"cloud_properties.{name}" for name in properties.not_there_yet()])
+        properties.check()
         return properties
 
-    def not_there_yet(self) -> list[str]:
-        """The properties that ask for what this CPI can't do yet."""
-        asked = {
-            "spot_bid_price": self.spot_bid_price is not None,
-            "elbs": bool(self.elbs),
-            "lb_target_groups": bool(self.lb_target_groups),
-            "advertised_routes": bool(self.advertised_routes),
-            "auto_assign_public_ip": self.auto_assign_public_ip,
-            "raw_instance_storage": self.raw_instance_storage,
-            "source_dest_check": not self.source_dest_check,
-            "ephemeral_disk.use_instance_storage": self.ephemeral_disk.use_instance_storage,
-        }
-        return [name for name, is_asked in asked.items() if is_asked]
+    def check(self) -> None:
+        """Check what the properties say together.
+
+        Raises:
+            CloudError: Some exclude each other.
+        """
+        chosen(self.dedicated_host, "cloud_properties.dedicated_host")
+        chosen(self.capacity_reservation, "cloud_properties.capacity_reservation")
+        if self.dedicated_host is None:
+            return
+        if self.tenancy == "dedicated":
+            message = "tenancy: dedicated and dedicated_host exclude each other: remove one of them"
+            raise CloudError(message)
+        if self.spot_bid_price is not None:
+            message = (
+                "spot_bid_price and dedicated_host exclude each other: EC2 runs no spot VM on such a host"
+            )
+            raise CloudError(message)
 
 
 class DiskProperties(Encryptable):
@@ -172,79 +235,3 @@ class StemcellProperties(Encryptable):
             CloudError: One has the wrong type.
         """
         return parsed(cls, values, "cloud_properties")
-
-
-class NetworkCloudProperties(Properties):
-    """A network's ``cloud_properties``."""
-
-    subnet: str | None = None
-    security_groups: tuple[str, ...] = ()
-
-
-class Network(Properties):
-    """One of create_vm's networks; for the agent it goes on as it was given."""
-
-    type: str = "manual"
-    ip: str | None = None
-    prefix: Text | None = None
-    nic_group: Text | None = None
-    dns: list[str] | None = None
-    netmask: str | None = None
-    gateway: str | None = None
-    default: tuple[str, ...] = ()
-    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
-
-    @property
-    def kind(self) -> Literal["manual", "dynamic", "vip"]:
-        """``type``, checked."""
-        if self.type in {"manual", "dynamic", "vip"}:
-            return self.type  # type: ignore[return-value]  # the line above says so
-        message = (
-            f"Invalid network type '{self.type}' for AWS, "
-            "can only handle 'dynamic', 'vip', or 'manual' network types"
-        )
-        raise CloudError(message)
-
-    @property
-    def address(self) -> IPv4Address | IPv6Address | None:
-        """``ip``, read; None when there is none."""
-        return ip_address(self.ip) if self.ip else None
-
-    @classmethod
-    def parse(cls, name: str, values: object) -> Self:
-        """Read and check one network.
-
-        Raises:
-            CloudError: It is no hash, of no known type, or its address is none.
-        """
-        path = f"networks.{name}"
-        if not isinstance(values, dict):
-            message = f"{path} must be a Hash, got {type_name(values)}"
-            raise CloudError(message)
-        network = parsed(cls, values, path)
-        _ = network.kind
-        try:
-            _ = network.address
-        except ValueError:
-            message = f"{path}.ip is no IP address: '{network.ip}'"
-            raise CloudError(message) from None
-        return network
-
-
-def parse_networks(networks: Json) -> dict[str, Network]:
-    """Read and check create_vm's networks, in their order.
-
-    Raises:
-        CloudError: One is no network.
-        NotSupported: One asks for what this CPI can't do yet.
-    """
-    read = {name: Network.parse(name, values) for name, values in networks.items()}
-    refuse([f"networks.{name} of type vip" for name, network in read.items() if network.kind == "vip"])
-    refuse([f"networks.{name}.prefix" for name, network in read.items() if _is_delegated(network)])
-    return read
-
-
-def _is_delegated(network: Network) -> bool:
-    """A prefix that names more than the single address."""
-    address = network.address
-    return bool(network.prefix and address and network.prefix != str(address.max_prefixlen))

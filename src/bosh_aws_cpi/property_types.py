@@ -1,11 +1,14 @@
 """What all cloud properties share: their types, how they are read, and how errors are told."""
 
+from contextlib import suppress
 from difflib import get_close_matches
+from ipaddress import ip_network
+from math import isfinite
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import is_true, type_name
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Json
@@ -23,10 +26,31 @@ def _as_string(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+def _as_cidr(value: object) -> object:
+    """A range of addresses as EC2 keeps it, without host bits."""
+    with suppress(ValueError):
+        if isinstance(value, str) and "/" in value:
+            return str(ip_network(value, strict=False))
+    message = "must be a range of addresses in CIDR notation"
+    raise ValueError(message)
+
+
+def _as_price(value: object) -> object:
+    """A price in dollars as EC2 takes it, a string."""
+    if isinstance(value, int | float | str) and not isinstance(value, bool):
+        with suppress(ValueError):
+            if isfinite(float(value)) and float(value) > 0:
+                return str(value)
+    message = "must be a price in dollars, more than 0"
+    raise ValueError(message)
+
+
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Text = Annotated[str, BeforeValidator(_as_string)]
 Mib = Annotated[int, Field(strict=True, gt=0)]
 Count = Annotated[int, Field(strict=True, gt=0)]
+Cidr = Annotated[str, BeforeValidator(_as_cidr)]
+Price = Annotated[str, BeforeValidator(_as_price)]
 
 _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
 """For these, null is a value: no encryption, no key, whatever the defaults say."""
@@ -51,6 +75,9 @@ class Properties(BaseModel):
             inner = getattr(self, name)
             if isinstance(inner, Properties):
                 found += inner.unknown(f"{path}.{name}")
+            elif isinstance(inner, tuple):
+                for index, entry in enumerate(inner):
+                    found += entry.unknown(f"{path}.{name}.{index}") if isinstance(entry, Properties) else []
         return found
 
 
@@ -69,15 +96,22 @@ class Encryptable(Properties):
         )
 
 
-def refuse(asked: list[str]) -> None:
-    """Refuse what is asked for and not there yet.
+def chosen(properties: Properties | None, path: str) -> None:
+    """Check that exactly one of the known properties is given, when any hash is.
+
+    Args:
+        properties: The hash; None when the manifest holds none.
+        path: Where it stands, for messages.
 
     Raises:
-        NotSupported: Anything is asked for.
+        CloudError: None is given, or several.
     """
-    if asked:
-        message = f"Not supported yet by this CPI: {', '.join(asked)}. Nothing was created"
-        raise NotSupported(message)
+    if properties is None:
+        return
+    names = list(type(properties).model_fields)
+    if sum(getattr(properties, name) is not None for name in names) != 1:
+        message = f"{path} must hold exactly one of: {', '.join(names)}"
+        raise CloudError(message)
 
 
 _Parsed = TypeVar("_Parsed", bound=Properties)

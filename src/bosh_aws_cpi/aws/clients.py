@@ -18,12 +18,15 @@ from botocore.credentials import (
 from botocore.session import Session
 
 from bosh_aws_cpi.aws import sdk_data, wiretap
+from bosh_aws_cpi.aws.errors import NO_CAPACITY
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tally import Tally
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_elb import ElasticLoadBalancingClient
+    from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
 
     from bosh_aws_cpi.config import AwsConfig
 
@@ -41,6 +44,10 @@ _FILE_PROVIDERS = (
     "ec2-credentials-file",
     "boto-config",
 )
+
+
+_ENDPOINT_NAMES = {"elb": "ELASTIC_LOAD_BALANCING", "elbv2": "ELASTIC_LOAD_BALANCING_V2"}
+"""How the SDK's AWS_ENDPOINT_URL_… variables call services whose id is not botocore's name."""
 
 
 class Clients:
@@ -68,6 +75,20 @@ class Clients:
     def ec2(self) -> "EC2Client":
         """The EC2 client."""
         client: EC2Client = self._make(self._session, "ec2")
+        events: Any = client.meta.events  # its stubs know only of handlers that return nothing
+        events.register("needs-retry.ec2.RunInstances", _leave_shortage_to_us)
+        return client
+
+    @cached_property
+    def elb(self) -> "ElasticLoadBalancingClient":
+        """The client for classic load balancers."""
+        client: ElasticLoadBalancingClient = self._make(self._session, "elb")
+        return client
+
+    @cached_property
+    def elbv2(self) -> "ElasticLoadBalancingv2Client":
+        """The client for target groups."""
+        client: ElasticLoadBalancingv2Client = self._make(self._session, "elbv2")
         return client
 
     def _with_source(self) -> Session:
@@ -123,7 +144,18 @@ class Clients:
     def _is_dualstack(self, service: str) -> bool:
         """A given endpoint is what it is: the SDK refuses one together with dual stack."""
         given = self._config.endpoints.get(service) or os.environ.get("AWS_ENDPOINT_URL")
-        return self._config.dualstack and not (given or os.environ.get(f"AWS_ENDPOINT_URL_{service.upper()}"))
+        name = _ENDPOINT_NAMES.get(service, service.upper())
+        return self._config.dualstack and not (given or os.environ.get(f"AWS_ENDPOINT_URL_{name}"))
+
+
+def _leave_shortage_to_us(**event: Any) -> bool | None:  # noqa: ANN401 - botocore's events are keywords
+    """Keep the SDK from repeating a launch that EC2 has no capacity for, also when it says so with HTTP 500.
+
+    False is botocore's word for "no retry"; None leaves it to the SDK's own rules.
+    """
+    response = event["response"]
+    code = response[1].get("Error", {}).get("Code") if response else None
+    return False if code in NO_CAPACITY else None
 
 
 def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:

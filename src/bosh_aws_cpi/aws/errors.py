@@ -41,21 +41,32 @@ NOT_FOUND_YET: Final = frozenset(
 TAG_REFUSED: Final = frozenset({"TagLimitExceeded", "InvalidParameterValue"})
 UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | {"InvalidID"}
 """Why one of several resources may not take tags that the others do."""
-NO_CAPACITY: Final = frozenset(
+QUOTA_REACHED: Final = frozenset({"InstanceLimitExceeded", "VcpuLimitExceeded"})
+NO_CAPACITY: Final = QUOTA_REACHED | {
+    "InsufficientCapacity",
+    "InsufficientHostCapacity",
+    "InsufficientInstanceCapacity",
+    "InsufficientReservedInstanceCapacity",
+    "MaxSpotInstanceCountExceeded",
+    "SpotMaxPriceTooLow",
+    "Unsupported",
+}
+"""What RunInstances answers when this instance type is not to be had here and now: another one may be.
+
+Some of them come as HTTP 500. "Unsupported" is a type that the zone does not have."""
+AT_FAULT: Final = frozenset(
     {
-        "InsufficientInstanceCapacity",
-        "InsufficientHostCapacity",
-        "InsufficientReservedInstanceCapacity",
-        "InsufficientCapacity",
         "InsufficientFreeAddressesInSubnet",
         "InternalError",
         "InternalFailure",
+        "ServerInternal",
         "ServiceUnavailable",
         "Unavailable",
-        "ServerInternal",
     }
 )
-"""What RunInstances answers when AWS is short or at fault: the same call may succeed later."""
+"""What RunInstances answers when AWS is at fault, or addresses are short: the same call may succeed later."""
+TOKEN_SPENT: Final = frozenset({"IdempotentInstanceTerminated", "IdempotentParameterMismatch"})
+"""A client token stands for an earlier call, whose instance is gone or which asked for something else."""
 UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation"})
 THROTTLED: Final = frozenset(
     {

@@ -220,6 +220,7 @@ def _image(entry: "ImageTypeDef") -> Image:
         ami_id=entry["ImageId"],
         root_device_name=entry.get("RootDeviceName", ""),
         virtualization_type=entry.get("VirtualizationType", "hvm"),
+        architecture=entry.get("Architecture", ""),
         block_device_names=[device["DeviceName"] for device in devices],
         snapshot_ids=[
             device["Ebs"]["SnapshotId"] for device in devices if device.get("Ebs", {}).get("SnapshotId")

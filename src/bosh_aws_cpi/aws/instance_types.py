@@ -1,24 +1,73 @@
-"""What EC2 says of instance types."""
+"""What EC2 says of instance types, kept for a day between processes."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+from bosh_aws_cpi.aws.errors import UNAUTHORIZED, code_of, has_code
+from bosh_aws_cpi.aws.type_cache import TypeCache
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+_UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 
-def facts(client: "EC2Client", name: str) -> InstanceTypeFacts:
-    """DescribeInstanceTypes for one type; one that EC2 does not know is taken as one without NVMe."""
+
+def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts] | None:
+    """DescribeInstanceTypes, but for those that were asked for within a day.
+
+    Args:
+        client: The EC2 client.
+        names: The types.
+
+    Returns:
+        The facts by name; a type that EC2 does not know is taken as one without NVMe. None when
+        the account may not ask.
+    """
+    cache = TypeCache(f"{client.meta.endpoint_url} {client.meta.region_name}")
+    known = {name: kept for name in names if (kept := cache.get(name))}
+    missing = [name for name in dict.fromkeys(names) if name not in known]
     try:
-        found = client.describe_instance_types(InstanceTypes=[name])["InstanceTypes"]  # type: ignore[list-item]
+        asked = _ask(client, missing) if missing else {}
     except client.exceptions.ClientError as error:
-        if error.response["Error"].get("Code") not in {"InvalidInstanceType", "InvalidParameterValue"}:
+        if has_code(error, UNAUTHORIZED):
+            return None
+        raise
+    for answered in asked.values():
+        cache.put(answered)
+    known |= asked
+    for name in names:
+        if name not in known:
+            logger.warning("EC2 does not know instance type '%s': taken as one without NVMe", name)
+            known[name] = InstanceTypeFacts(name, ebs_needs_nvme_path=False)
+    return known
+
+
+def _ask(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
+    """Those that EC2 knows; one that it doesn't fails the whole question, so each is asked by itself then."""
+    try:
+        found = client.describe_instance_types(InstanceTypes=list(names))["InstanceTypes"]  # type: ignore[arg-type]
+    except client.exceptions.ClientError as error:
+        if code_of(error) not in _UNKNOWN_TYPE:
             raise
-        found = []
-    if not found:
-        logger.warning("EC2 does not know instance type '%s': taken as one without NVMe", name)
-        return InstanceTypeFacts(name, ebs_needs_nvme_path=False)
-    nvme = found[0].get("EbsInfo", {}).get("NvmeSupport")
-    return InstanceTypeFacts(name, ebs_needs_nvme_path=nvme == "required")
+        if len(names) == 1:
+            return {}
+        return {name: facts for single in names for name, facts in _ask(client, [single]).items()}
+    return {str(entry["InstanceType"]): _facts(entry) for entry in found}
+
+
+def _facts(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dict, of which much may be missing
+    ebs = entry.get("EbsInfo", {})
+    store = entry.get("InstanceStorageInfo", {})
+    disks = store.get("Disks", [])
+    return InstanceTypeFacts(
+        name=entry["InstanceType"],
+        ebs_needs_nvme_path=ebs.get("NvmeSupport") == "required",
+        architectures=frozenset(entry.get("ProcessorInfo", {}).get("SupportedArchitectures", [])),
+        ebs_optimized=ebs.get("EbsOptimizedSupport", "default"),
+        is_burstable=entry.get("BurstablePerformanceSupported", False),
+        store_disks=sum(disk["Count"] for disk in disks),
+        store_gib=disks[0]["SizeInGB"] if disks else 0,
+        store_is_nvme=store.get("NvmeSupport") == "required",
+    )

@@ -1,24 +1,58 @@
 """EC2 instances: run, look at, reboot, terminate."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import (
+    AT_FAULT,
     NO_CAPACITY,
+    QUOTA_REACHED,
     THROTTLED,
+    TOKEN_SPENT,
     described,
     has_code,
     naming_vm,
 )
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance, Json
+from bosh_aws_cpi.model import AttachedNic, Instance, Json
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import InstanceTypeDef
+    from mypy_boto3_ec2.type_defs import FilterTypeDef, InstanceTypeDef
+
+
+class NoCapacity(VMCreationFailed):
+    """This instance type is not to be had here and now; retriable, unless a quota is reached."""
+
+
+class Ended(VMCreationFailed):
+    """EC2 ended the instance before it ran; ``instance`` says why."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        code, _, _ = (instance.state_reason or "").partition(":")
+        self.code = code
+        reason = instance.state_reason or "no reason given"
+        message = f"EC2 ended instance '{instance.vm_cid}' before it ran: {reason}"
+        super().__init__(message + _REMEDIES.get(code, ""), ok_to_retry=not code.startswith("Client."))
+
+
+class TokenSpent(Exception):
+    """The client token stands for an earlier launch: its instance is gone, or other arguments were given."""
+
+
+_REMEDIES = {
+    "Client.InternalError": (
+        ". Most often a volume can't be made: check that the KMS key of each encrypted disk, and of the "
+        "AMI's snapshots, exists, is enabled, and may be used by this account"
+    ),
+    "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
+    "Client.VolumeLimitExceeded": ". Delete volumes, or have the account's EBS quota raised",
+}
+"""What an operator can do about EC2's reasons that are on the account's side."""
 
 
 def run(client: "EC2Client", arguments: Json) -> Instance:
@@ -29,15 +63,39 @@ def run(client: "EC2Client", arguments: Json) -> Instance:
         arguments: All of RunInstances' arguments but the counts.
 
     Raises:
-        VMCreationFailed: AWS is short of what was asked for, or at fault; retriable.
+        NoCapacity: The type is not to be had now.
+        TokenSpent: The client token can't be used for this launch.
+        VMCreationFailed: AWS is at fault, or throttles; retriable.
     """
     try:
         answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
     except client.exceptions.ClientError as error:
-        if has_code(error, NO_CAPACITY | THROTTLED):
+        if has_code(error, NO_CAPACITY):
+            is_quota = has_code(error, QUOTA_REACHED)
+            raise NoCapacity(described(error), ok_to_retry=not is_quota) from error
+        if has_code(error, TOKEN_SPENT):
+            raise TokenSpent(described(error)) from error
+        if has_code(error, AT_FAULT | THROTTLED):
             raise VMCreationFailed(described(error), ok_to_retry=True) from error
         raise
     return _instance(answer["Instances"][0])
+
+
+def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
+    """DescribeInstances for those that were made for one agent, ended ones too.
+
+    Args:
+        client: The EC2 client.
+        tags: The tags by which they are found.
+    """
+    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
+    pages = client.get_paginator("describe_instances").paginate(Filters=filters)
+    return [
+        _instance(entry)
+        for page in pages
+        for reservation in page["Reservations"]
+        for entry in reservation["Instances"]
+    ]
 
 
 def find(client: "EC2Client", vm_cid: str) -> Instance:
@@ -66,17 +124,18 @@ def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
     return instance
 
 
-def wait_until_running(client: "EC2Client", vm_cid: str, nic_ids: Sequence[str] = ()) -> Instance:
+def wait_until_running(client: "EC2Client", vm_cid: str, nic_count: int = 0) -> Instance:
     """Wait for a new instance to run.
 
     Args:
         client: The EC2 client.
         vm_cid: The instance.
-        nic_ids: Interfaces that must be seen attached to it.
+        nic_count: How many interfaces must be seen attached to it.
 
     Raises:
-        VMCreationFailed: It does not run in time, or EC2 ended it. Retriable, unless EC2's
-            reason starts with "Client.", which is on the caller's side.
+        Ended: EC2 ended it. Retriable, unless EC2's reason starts with "Client.", which is on
+            the caller's side.
+        VMCreationFailed: It does not run in time; retriable.
     """
 
     def probe() -> Instance:
@@ -85,10 +144,10 @@ def wait_until_running(client: "EC2Client", vm_cid: str, nic_ids: Sequence[str] 
         except VMNotFound:  # eventual consistency: RunInstances has answered with this id
             raise timing.NotYet("not to be seen yet") from None
         if instance.is_ending:
-            raise _ended(instance)
+            raise Ended(instance)
         if instance.state != "running":
             raise timing.NotYet(instance.state)
-        if not instance.nic_attachments.keys() >= set(nic_ids):
+        if len(instance.nics) < nic_count:
             raise timing.NotYet("running, but not all of its network interfaces are seen attached")
         return instance
 
@@ -142,6 +201,11 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
             client.reboot_instances(InstanceIds=[vm_cid])
 
 
+def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
+    """Take the source/destination check off an instance with one interface; EC2 refuses it with several."""
+    client.modify_instance_attribute(InstanceId=vm_cid, SourceDestCheck={"Value": False})
+
+
 def discard(client: "EC2Client", vm_cid: str) -> None:
     """Remove an instance that must not be: terminate it and wait until it has ended.
 
@@ -166,12 +230,6 @@ def _wait_until_stopped(client: "EC2Client", vm_cid: str) -> None:
     timing.until(timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be stopped", probe)
 
 
-def _ended(instance: Instance) -> VMCreationFailed:
-    reason = instance.state_reason or "no reason given"
-    message = f"EC2 ended instance '{instance.vm_cid}' before it ran: {reason}"
-    return VMCreationFailed(message, ok_to_retry=not reason.startswith("Client."))
-
-
 def _instance(entry: "InstanceTypeDef") -> Instance:
     return Instance(
         vm_cid=entry["InstanceId"],
@@ -188,11 +246,20 @@ def _instance(entry: "InstanceTypeDef") -> Instance:
             for device in entry.get("BlockDeviceMappings", [])
             if device.get("Ebs", {}).get("Status") in {"detaching", "detached"}
         ),
-        nic_attachments={
-            nic["NetworkInterfaceId"]: nic["Attachment"]["AttachmentId"]
-            for nic in entry.get("NetworkInterfaces", [])
-            if "Attachment" in nic
-        },
+        nics=sorted(
+            (
+                AttachedNic(
+                    nic_id=nic["NetworkInterfaceId"],
+                    device_index=nic["Attachment"]["DeviceIndex"],
+                    attachment_id=nic["Attachment"]["AttachmentId"],
+                )
+                for nic in entry.get("NetworkInterfaces", [])
+                if "Attachment" in nic
+            ),
+            key=lambda nic: nic.device_index,
+        ),
+        vpc_id=entry.get("VpcId") or None,
+        client_token=entry.get("ClientToken"),
         state_reason=_reason(entry.get("StateReason")),
     )
 

@@ -1,57 +1,113 @@
-"""Elastic network interfaces that are made before the instance."""
+"""Elastic network interfaces: made before the instance, or looked at."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, has_code
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import AddressHolder, Json, Nic
+from bosh_aws_cpi.model import Json, Nic
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import FilterTypeDef, NetworkInterfaceTypeDef
+
+
+class NicGone(CloudError):
+    """The interface was made by an earlier call and is gone."""
 
 
 def create(client: "EC2Client", arguments: Json) -> Nic:
-    """CreateNetworkInterface; it is pending."""
-    entry = client.create_network_interface(**arguments)["NetworkInterface"]
-    return Nic(entry["NetworkInterfaceId"], entry["MacAddress"])
+    """CreateNetworkInterface; it is pending, unless its client token stands for an earlier one."""
+    return _nic(client.create_network_interface(**arguments)["NetworkInterface"])
 
 
-def wait_until_available(client: "EC2Client", nic_id: str) -> None:
-    """Wait for a new interface to be usable.
+def find(client: "EC2Client", nic_id: str) -> Nic | None:
+    """DescribeNetworkInterfaces for one interface; None when EC2 does not know it."""
+    try:
+        answer = client.describe_network_interfaces(NetworkInterfaceIds=[nic_id])
+    except client.exceptions.ClientError as error:
+        if has_code(error, NIC_MISSING):
+            return None
+        raise
+    return _nic(answer["NetworkInterfaces"][0])
+
+
+def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[str], bool]) -> Nic:
+    """Wait until an interface can be used for a launch, or is used by the VM that it was made for.
+
+    Args:
+        client: The EC2 client.
+        nic_id: The interface.
+        is_launched: Whether an instance that has the interface already is alive: then an
+            earlier call with the same client token has launched it.
 
     Raises:
+        NicGone: EC2 does not show it, or no longer.
         CloudError: It takes too long.
     """
 
-    def probe() -> None:
-        try:
-            answer = client.describe_network_interfaces(NetworkInterfaceIds=[nic_id])
-        except client.exceptions.ClientError as error:
-            if has_code(error, NIC_MISSING):  # eventual consistency
-                raise timing.NotYet("not to be seen yet") from None
-            raise
-        status = answer["NetworkInterfaces"][0]["Status"]
-        if status != "available":
-            raise timing.NotYet(status)
+    def seen() -> Nic:
+        if (nic := find(client, nic_id)) is None:
+            raise timing.NotYet("not to be seen yet")
+        return nic
 
-    timing.until(timing.NIC_AVAILABLE, f"network interface '{nic_id}' to be available", probe)
+    what = f"network interface '{nic_id}' to be"
+    states = [timing.until(timing.NIC_SEEN, f"{what} seen", seen, NicGone)]
+
+    def usable() -> Nic:
+        nic = states.pop() if states else find(client, nic_id)
+        if nic is None:
+            message = f"Network interface '{nic_id}' is gone"
+            raise NicGone(message)
+        if nic.status == "available" or (nic.vm_cid is not None and is_launched(nic.vm_cid)):
+            return nic
+        raise timing.NotYet(nic.status)
+
+    return timing.until(timing.NIC_AVAILABLE, f"{what} available", usable)
 
 
-def holder(client: "EC2Client", subnet_id: str, address: str) -> AddressHolder | None:
-    """Who holds an IPv4 or IPv6 address in a subnet; None when nobody does any more."""
-    name = "ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"
-    answer = client.describe_network_interfaces(
-        Filters=[
-            {"Name": "subnet-id", "Values": [subnet_id]},
-            {"Name": name, "Values": [address]},
-        ]
-    )
-    for entry in answer["NetworkInterfaces"]:
-        vm_cid = entry.get("Attachment", {}).get("InstanceId")
-        return AddressHolder(entry["NetworkInterfaceId"], entry["Status"], vm_cid)
+def holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:
+    """Who holds an address, or a part of a prefix, in a subnet; None when nobody is seen to.
+
+    Args:
+        client: The EC2 client.
+        subnet_id: The subnet.
+        address: An IPv4 or IPv6 address or prefix.
+    """
+    if "/" not in address:
+        name = "ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"
+        for entry in _in_subnet(client, subnet_id, {"Name": name, "Values": [address]}):
+            return _nic(entry)
+    # EC2 has no filter for prefixes, and an address may lie within one.
+    wanted = ip_network(address)
+    for entry in _in_subnet(client, subnet_id):
+        held = (ip_network(text) for text in _held(entry))
+        if any(wanted.version == other.version and wanted.overlaps(other) for other in held):
+            return _nic(entry)
     return None
+
+
+def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
+    """Delegate a prefix to an interface; one that has it already is fine."""
+    if prefix in nic.prefixes:
+        return
+    if ":" in prefix:
+        client.assign_ipv6_addresses(NetworkInterfaceId=nic.nic_id, Ipv6Prefixes=[prefix])
+    else:
+        client.assign_private_ip_addresses(NetworkInterfaceId=nic.nic_id, Ipv4Prefixes=[prefix])
+
+
+def make_public(client: "EC2Client", nic_id: str) -> None:
+    """Have an interface get a public address when it is launched at device index 0."""
+    client.modify_network_interface_attribute(NetworkInterfaceId=nic_id, AssociatePublicIpAddress=True)
+
+
+def pass_foreign_traffic(client: "EC2Client", nic_id: str) -> None:
+    """Take the source/destination check off an interface."""
+    client.modify_network_interface_attribute(NetworkInterfaceId=nic_id, SourceDestCheck={"Value": False})
 
 
 def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, str]]) -> None:
@@ -68,30 +124,62 @@ def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, 
         )
 
 
-def discard(client: "EC2Client", nic: Nic, *, was_seen: bool) -> None:
+def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
     """Remove an interface; one that went with its instance is fine.
 
     It is repeated while EC2 still holds the interface for an instance that has ended.
 
     Args:
         client: The EC2 client.
-        nic: The interface.
+        nic_id: The interface.
         was_seen: Whether EC2 has shown it since it was made; if not, its being unknown
             may pass.
     """
-    logger.info("Removing network interface '%s'", nic.nic_id)
+    logger.info("Removing network interface '%s'", nic_id)
 
     def delete() -> None:
         timing.patiently(
             timing.NIC_RELEASED,
-            f"network interface '{nic.nic_id}' to be released",
+            f"network interface '{nic_id}' to be released",
             NIC_IN_USE,
-            lambda: client.delete_network_interface(NetworkInterfaceId=nic.nic_id),
+            lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
         )
 
     timing.remove(
-        f"network interface '{nic.nic_id}'",
+        f"network interface '{nic_id}'",
         lambda error: has_code(error, NIC_MISSING),
         delete,
         timing.AT_ONCE if was_seen else timing.VISIBLE,
     )
+
+
+def _in_subnet(
+    client: "EC2Client", subnet_id: str, *filters: "FilterTypeDef"
+) -> "Iterator[NetworkInterfaceTypeDef]":
+    pages = client.get_paginator("describe_network_interfaces").paginate(
+        Filters=[{"Name": "subnet-id", "Values": [subnet_id]}, *filters]
+    )
+    return (entry for page in pages for entry in page["NetworkInterfaces"])
+
+
+def _nic(entry: "NetworkInterfaceTypeDef") -> Nic:
+    return Nic(
+        nic_id=entry["NetworkInterfaceId"],
+        mac_address=entry["MacAddress"],
+        status=entry["Status"],
+        vm_cid=entry.get("Attachment", {}).get("InstanceId"),
+        prefixes=frozenset(_prefixes(entry)),
+        tags={tag["Key"]: tag["Value"] for tag in entry.get("TagSet", [])},
+    )
+
+
+def _held(entry: Any) -> list[str]:  # noqa: ANN401 - the SDK's typed dict; not every key is always there
+    ipv4 = [address["PrivateIpAddress"] for address in entry.get("PrivateIpAddresses", [])]
+    ipv6 = [address["Ipv6Address"] for address in entry.get("Ipv6Addresses", [])]
+    return [*ipv4, *ipv6, *_prefixes(entry)]
+
+
+def _prefixes(entry: Any) -> list[str]:  # noqa: ANN401
+    ipv4 = [prefix["Ipv4Prefix"] for prefix in entry.get("Ipv4Prefixes", [])]
+    ipv6 = [prefix["Ipv6Prefix"] for prefix in entry.get("Ipv6Prefixes", [])]
+    return [*ipv4, *ipv6]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 FIRST_PAUSE: Final = 0.5
-GROWTH: Final = 1.3
+GROWTH: Final = 1.1
 JITTER: Final = 0.25
 
 
@@ -37,7 +37,12 @@ class Policy:
 INSTANCE_RUNNING: Final = Policy(600)
 INSTANCE_STOPPED: Final = Policy(600)
 INSTANCE_TERMINATED: Final = Policy(900)
-NIC_AVAILABLE: Final = Policy(120)
+NIC_SEEN: Final = Policy(10)
+"""How long EC2 may not show an interface that it has answered with; then an earlier call made it."""
+NIC_AVAILABLE: Final = Policy(300)
+ADDRESS_ASSOCIATED: Final = Policy(60)
+TARGETS_DRAINED: Final = Policy(330)
+"""A target group's deregistration delay is 300 seconds, unless it was changed."""
 NIC_RELEASED: Final = Policy(180)
 ADDRESS_RELEASED: Final = Policy(600)
 VOLUME_AVAILABLE: Final = Policy(600)

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import code_of, is_volume_missing, naming_disk, naming_vm
+from bosh_aws_cpi.aws.errors import code_of, has_code, is_volume_missing, naming_disk, naming_vm
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Volume
@@ -134,13 +134,21 @@ def discard(client: "EC2Client", disk_cid: str) -> None:
 def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> None:
     """AttachVolume, repeated while the VM is not ready or another VM still holds the volume.
 
+    It has no client token: when EC2 says that the volume is in use, that may be by this very
+    attachment, whose answer was lost.
+
     Raises:
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
     """
 
     def call() -> None:
-        client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name)
+        try:
+            client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name)
+        except client.exceptions.ClientError as error:
+            if not (has_code(error, _IN_USE) and _is_attached_as(client, disk_cid, vm_cid, device_name)):
+                raise
+            logger.info("Volume '%s' is attached to '%s' already", disk_cid, vm_cid)
 
     def once_ready() -> None:
         what = f"instance '{vm_cid}' to take volume '{disk_cid}'"
@@ -149,6 +157,11 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) ->
     with naming_disk(disk_cid), naming_vm(vm_cid):
         what = f"volume '{disk_cid}' to be released"
         timing.patiently(timing.VOLUME_RELEASED, what, _IN_USE, once_ready)
+
+
+def _is_attached_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> bool:
+    state, name = find(client, disk_cid).attachments.get(vm_cid, ("", ""))
+    return state in {"attaching", "attached"} and name == device_name
 
 
 def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:

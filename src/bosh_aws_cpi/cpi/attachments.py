@@ -1,13 +1,13 @@
 """attach_disk and detach_disk: AWS first, the registry afterwards, so that a repeated call can finish."""
 
-from bosh_aws_cpi.aws import instance_types, instances, volumes
+from bosh_aws_cpi.aws import instances, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.registry import Registry
+from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance, InstanceTypeFacts
+from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import device_names
-from bosh_aws_cpi.plan.instance_types import static_facts
 
 
 def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
@@ -25,7 +25,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     """
     registry = cloud.registry
     instance = instances.find_alive(cloud.ec2, vm_cid)
-    facts = _facts(cloud, instance.instance_type)
+    facts = type_facts(cloud, [instance.instance_type])[instance.instance_type]
     device_name = _name_of(instance, disk_cid)
     if device_name is None:
         device_name = device_names.first_free(instance.devices)
@@ -80,9 +80,3 @@ def _name_of(instance: Instance, disk_cid: str) -> str | None:
     if disk_cid in instance.leaving:
         return None
     return next((name for name, attached in instance.devices.items() if attached == disk_cid), None)
-
-
-def _facts(cloud: Cloud, instance_type: str) -> InstanceTypeFacts:
-    if cloud.config.aws.enable_describe_instance_types:
-        return instance_types.facts(cloud.ec2, instance_type)
-    return static_facts(instance_type)

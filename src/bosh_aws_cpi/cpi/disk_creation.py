@@ -31,7 +31,8 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         message = f"disk size must be more than 0 MiB, got {size}"
         raise CloudError(message)
     properties = DiskProperties.parse(cloud_properties)
-    tags = tag_plan.formatted(tag_plan.checked(properties.tags))
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    tags = {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin}
     arguments = {
         "Size": gib(size),
         "VolumeType": properties.type,

@@ -25,8 +25,17 @@ class Undo:
         """
         with interrupts.shielded():
             made = make()
-            self._removals.append(lambda: _attempt(remove, made))
+            self.arm(made, lambda: remove(made))
         return made
+
+    def arm(self, what: object, remove: Callable[[], object]) -> None:
+        """Arm a removal that is right whether or not the thing will be there.
+
+        Args:
+            what: What is removed, for the log: its text.
+            remove: Removes it.
+        """
+        self._removals.append(lambda: _attempt(what, remove))
 
     def run(self, reason: BaseException) -> None:
         """Remove everything, last made first.
@@ -69,8 +78,8 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
     return result
 
 
-def _attempt(remove: Callable[[Made], object], made: Made) -> None:
+def _attempt(what: object, remove: Callable[[], object]) -> None:
     try:
-        remove(made)
+        remove()
     except Exception as error:  # noqa: BLE001 - the first error is the one that counts
-        logger.error("Perhaps left behind, removing it failed: %s: %s: %s", made, type(error).__name__, error)
+        logger.error("Perhaps left behind, removing it failed: %s: %s: %s", what, type(error).__name__, error)

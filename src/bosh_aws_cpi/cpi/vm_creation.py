@@ -3,17 +3,23 @@
 from dataclasses import dataclass
 
 from bosh_aws_cpi.aws import images, networks, volumes
+from bosh_aws_cpi.cpi import exposure
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.launch import Launch, launch
+from bosh_aws_cpi.cpi.launch import launch
+from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.stemcells import ami_id
+from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import CreatedVm, Image, Json, NicPlan
-from bosh_aws_cpi.plan import agent_settings, nics, placement
+from bosh_aws_cpi.model import BlockDevices, CreatedVm, Image, InstanceTypeFacts, Json, NicPlan, Vip
+from bosh_aws_cpi.network_properties import Network, parse_networks
+from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import VmFacts
 from bosh_aws_cpi.plan.block_devices import block_devices
-from bosh_aws_cpi.properties import MetadataOptions, VmProperties, parse_networks
+from bosh_aws_cpi.plan.offers import Offer, offers
+from bosh_aws_cpi.plan.run_instances import Blueprint
+from bosh_aws_cpi.properties import MetadataOptions, VmProperties
 
 
 def create_vm(
@@ -26,6 +32,8 @@ def create_vm(
     environment: Json | None,
 ) -> CreatedVm:
     """Make a VM that runs and whose agent can boot (contract: create_vm).
+
+    Made again with the same agent id, it finds what the first call made and finishes it.
 
     Args:
         cloud: The call's cloud.
@@ -41,54 +49,80 @@ def create_vm(
 
     Raises:
         CloudError: Something is wrong with the arguments; nothing was made.
-        NotSupported: Something is asked for that this CPI can't do yet; nothing was made.
         VMCreationFailed: EC2 could not make the VM; nothing of it is left.
     """
     _check_registry(cloud)
-    properties = VmProperties.parse(cloud_properties)
-    parsed = parse_networks(networks_given)
-    plans = nics.nic_plans(parsed)
-    options = MetadataOptions.parse(cloud.config.aws.metadata_options, properties.metadata_options)
-    tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
-    group_entries = nics.security_groups(
-        properties.security_groups, parsed, cloud.config.aws.default_security_groups
-    )
-
+    asked = _parse(cloud, agent_id, cloud_properties, networks_given, environment)
     image = _image(cloud, stemcell_cid)
-    devices = block_devices(properties, image, cloud.config.aws.encryption)
-    for left_out in devices.left_out:
-        logger.warning("Left out: %s", left_out)
-    where = _where(cloud, plans, properties, disk_cids)
-
-    facts = VmFacts(
-        agent_id=agent_id,
-        networks=networks_given,
-        environment=environment,
-        agent=cloud.config.agent,
-        registry_endpoint=cloud.config.registry.endpoint if cloud.config.registry else None,
-        root_device_name=image.root_device_name,
-        devices=devices,
+    found_offers = _offers(cloud, asked.properties, image)
+    where = _where(cloud, asked, disk_cids)
+    plan = LaunchPlan(
+        blueprint=Blueprint(
+            ami_id=image.ami_id,
+            properties=asked.properties,
+            default_key_name=cloud.config.aws.default_key_name,
+            default_iam_instance_profile=cloud.config.aws.default_iam_instance_profile,
+            metadata_options=asked.metadata_options,
+            tags=asked.tags,
+            zone=where.zone,
+        ),
+        facts=VmFacts(
+            agent_id=agent_id,
+            networks=networks_given,
+            environment=environment,
+            agent=cloud.config.agent,
+            registry_endpoint=cloud.config.registry.endpoint if cloud.config.registry else None,
+            root_device_name=image.root_device_name,
+            devices=found_offers[0].devices,
+        ),
+        offers=found_offers,
+        nic_plans=asked.nic_plans,
+        nics_first=nics.are_made_first(asked.networks),
+        group_ids=_group_ids(cloud, asked.group_entries, where.vpc_id),
+        exposure=exposure.look_up(cloud, asked.properties, asked.vip, where.vpc_id),
+        director_uuid=cloud.config.director_uuid,
     )
-    made_first = plans if nics.are_made_first(parsed) else []
-    _check_size(facts, made_first, is_registry_used=cloud.registry.is_used)
-    plan = Launch(
-        ami_id=image.ami_id,
-        properties=properties,
-        facts=facts,
-        nic_plans=plans,
-        nics_first=bool(made_first),
-        metadata_options=options,
-        group_ids=_group_ids(cloud, group_entries, where.vpc_id),
-        zone=where.zone,
-        tags=tag_plan.formatted(tags),
-    )
+    _check_size(plan, is_registry_used=cloud.registry.is_used)
     return CreatedVm(launch(cloud, plan), networks_given)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The arguments, read and checked as far as that goes without asking AWS."""
+
+    properties: VmProperties
+    networks: dict[str, Network]
+    nic_plans: list[NicPlan]
+    vip: Vip | None
+    group_entries: list[str]
+    metadata_options: Json
+    tags: dict[str, str]
 
 
 @dataclass(frozen=True)
 class _Where:
     zone: str
     vpc_id: str
+
+
+def _parse(
+    cloud: Cloud, agent_id: str, cloud_properties: Json, networks_given: Json, environment: Json | None
+) -> _Asked:
+    properties = VmProperties.parse(cloud_properties)
+    parsed = parse_networks(networks_given)
+    plans = nics.nic_plans(parsed)
+    aws = cloud.config.aws
+    tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
+    origin = tag_plan.of_origin(cloud.config.director_uuid, agent_id)
+    return _Asked(
+        properties=properties,
+        networks=parsed,
+        nic_plans=plans,
+        vip=nics.vip_plan(parsed, plans),
+        group_entries=nics.security_groups(properties.security_groups, parsed, aws.default_security_groups),
+        metadata_options=MetadataOptions.parse(aws.metadata_options, properties.metadata_options),
+        tags={**tag_plan.formatted(tags), **origin},
+    )
 
 
 def _check_registry(cloud: Cloud) -> None:
@@ -107,19 +141,46 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
     return image
 
 
-def _where(cloud: Cloud, plans: list[NicPlan], properties: VmProperties, disk_cids: list[str]) -> _Where:
-    found = networks.subnets(cloud.ec2, [plan.subnet_id for plan in plans])
-    ordered = [found[plan.subnet_id] for plan in plans]
+def _offers(cloud: Cloud, properties: VmProperties, image: Image) -> list[Offer]:
+    """The ways to launch the VM; each type is checked against the AMI and the disks that are asked for."""
+    known = type_facts(cloud, properties.instance_types)
+    types = [_with_devices(cloud, properties, image, known[name]) for name in properties.instance_types]
+    left_out = dict.fromkeys(text for _, devices in types for text in devices.left_out)
+    for text in left_out:
+        logger.warning("Left out: %s", text)
+    return offers(
+        types,
+        is_spot=properties.spot_bid_price is not None,
+        falls_back_to_demand=properties.spot_ondemand_fallback,
+    )
+
+
+def _with_devices(
+    cloud: Cloud, properties: VmProperties, image: Image, facts: InstanceTypeFacts
+) -> tuple[InstanceTypeFacts, BlockDevices]:
+    instance_types.check_architecture(image, facts)
+    instance_types.check_ebs_optimized(facts, is_asked=bool(properties.ebs_optimized))
+    if properties.credit_specification and not facts.is_burstable:
+        logger.warning("Left out: credit_specification, which type %s does not take", facts.name)
+    return facts, block_devices(properties, image, facts, cloud.config.aws.encryption)
+
+
+def _where(cloud: Cloud, asked: _Asked, disk_cids: list[str]) -> _Where:
+    found = networks.subnets(cloud.ec2, [plan.subnet_id for plan in asked.nic_plans])
+    ordered = [found[plan.subnet_id] for plan in asked.nic_plans]
     zone = placement.one_subnet_zone(subnet.availability_zone for subnet in ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
-    placement.check_zone(zone, str(properties.availability_zone), [disk.availability_zone for disk in disks])
+    vm_zone = str(asked.properties.availability_zone)
+    placement.check_zone(zone, vm_zone, [disk.availability_zone for disk in disks])
     return _Where(zone, placement.one_vpc(subnet.vpc_id for subnet in ordered))
 
 
-def _check_size(facts: VmFacts, made_first: list[NicPlan], *, is_registry_used: bool) -> None:
+def _check_size(plan: LaunchPlan, *, is_registry_used: bool) -> None:
     """Measure user_data before anything is made: its MACs are not known yet, but their length is."""
-    placeholders = nics.mac_addresses(made_first, [agent_settings.MAC_PLACEHOLDER] * len(made_first))
-    agent_settings.user_data(facts, placeholders, is_registry_used=is_registry_used)
+    count = len(plan.nic_plans) if plan.nics_first else 0
+    placeholders = nics.mac_addresses(plan.nic_plans, [agent_settings.MAC_PLACEHOLDER] * count)
+    for offer in plan.offers:
+        agent_settings.user_data(plan.facts_for(offer), placeholders, is_registry_used=is_registry_used)
 
 
 def _group_ids(cloud: Cloud, entries: list[str], vpc_id: str) -> list[str]:

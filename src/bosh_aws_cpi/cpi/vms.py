@@ -11,7 +11,8 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     """Terminate the VM and wait until EC2 has ended it (contract: delete_vm).
 
     Persistent disks that are attached survive it. With ``fast_path_delete`` it is tagged
-    instead of waited for. The registry document of an old stemcell's VM goes too, also
+    instead of waited for. With ``deregister_on_delete`` it leaves its load balancers first.
+    The registry document of an old stemcell's VM goes too, also
     when the VM is gone already.
 
     Raises:
@@ -20,6 +21,10 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     """
     registry = cloud.registry
     try:
+        if cloud.config.aws.deregister_on_delete:
+            from bosh_aws_cpi.cpi.deregistration import deregister  # noqa: PLC0415 - seldom asked for
+
+            deregister(cloud, vm_cid)
         instances.terminate(cloud.ec2, vm_cid)
     except VMNotFound:
         registry.delete(vm_cid)

@@ -43,6 +43,8 @@ def full(facts: VmFacts, macs: Mapping[str, str]) -> Json:
     disks: Json = {"system": facts.root_device_name, "persistent": {}}
     if facts.devices.ephemeral:
         disks["ephemeral"] = facts.devices.ephemeral
+    if facts.devices.raw_ephemeral:
+        disks["raw_ephemeral"] = [{"path": name} for name in facts.devices.raw_ephemeral]
     environment = {} if facts.environment is None else {"env": facts.environment}
     return {
         "vm": {"name": f"vm-{uuid.uuid5(_VM_NAMES, facts.agent_id)}"},

@@ -1,78 +1,140 @@
 """The block devices of a VM. Sizes are MiB in, GiB out, rounded up."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from bosh_aws_cpi.errors import NotSupported
-from bosh_aws_cpi.model import BlockDevices, Encryption, Image, Json, gib
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import BlockDevices, Encryption, Image, InstanceTypeFacts, Json, gib
+from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
 from bosh_aws_cpi.properties import EphemeralDisk, RootDisk, VmProperties
 
-EPHEMERAL_NAME = "/dev/sdb"
+EPHEMERAL_NAME: Final = "/dev/sdb"
+_FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
+_FIRST_RAW: Final = {"hvm": "/dev/xvdba", "paravirtual": "/dev/sdc"}
+_MOST_RAW: Final = {"hvm": 26, "paravirtual": 24}
+"""As many as there are letters from the first name on."""
 
-_TAKES_IOPS = frozenset({"io1", "io2", "gp3"})
-_TAKES_THROUGHPUT = frozenset({"gp3"})
 
-
-def block_devices(properties: VmProperties, image: Image, default: Encryption) -> BlockDevices:
-    """Plan the root and the ephemeral disk.
+def block_devices(
+    properties: VmProperties, image: Image, facts: InstanceTypeFacts, default: Encryption
+) -> BlockDevices:
+    """Plan the root disk, the ephemeral one and those of the instance store.
 
     Args:
         properties: The VM's cloud properties.
         image: The stemcell's AMI.
+        facts: The instance type that is to be launched.
         default: The configuration's encryption, for the ephemeral disk alone.
 
     Raises:
-        NotSupported: The AMI is a paravirtual one.
+        CloudError: The type has no instance store that is asked for, or EBS would refuse the
+            ephemeral disk.
     """
-    if image.virtualization_type != "hvm":
-        message = (
-            f"Not supported yet by this CPI: virtualization type '{image.virtualization_type}' "
-            f"of AMI '{image.ami_id}'. Nothing was created"
-        )
-        raise NotSupported(message)
-    name = root_device_name(image.root_device_name, image.block_device_names)
-    root, left_out = _root(properties.root_disk, name)
-    if properties.ephemeral_disk.use_root_disk:
+    _check_instance_store(properties, facts, default)
+    root, left_out = _root(properties.root_disk, image)
+    disk = properties.ephemeral_disk
+    if disk.use_root_disk:
         return BlockDevices([root], ephemeral=None, left_out=left_out)
-    ephemeral = _ephemeral(properties.ephemeral_disk, str(properties.instance_type), default)
-    return BlockDevices([ephemeral, root], ephemeral=EPHEMERAL_NAME, left_out=left_out)
+    if disk.use_instance_storage:
+        ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
+    else:
+        ephemeral = _ephemeral(disk, _ephemeral_gib(properties, facts), default)
+    raw = _raw_names(image, facts) if properties.raw_instance_storage else []
+    # EC2 attaches NVMe instance stores by itself.
+    mapped = [] if facts.store_is_nvme else raw
+    return BlockDevices(
+        [
+            ephemeral,
+            *({"DeviceName": name, "VirtualName": f"ephemeral{n}"} for n, name in enumerate(mapped)),
+            root,
+        ],
+        ephemeral=EPHEMERAL_NAME,
+        raw_ephemeral=raw,
+        left_out=left_out,
+    )
 
 
-def root_device_name(name: str, device_names: Sequence[str]) -> str:
+def root_device_name(image: Image) -> str:
     """The device name to map the root disk under.
 
     It is the AMI's block device equal to the root device name, else the one that the root
     device name starts with: a partition (/dev/sda1) on a whole disk (/dev/sda).
     """
-    if name in device_names:
+    name, devices = image.root_device_name, image.block_device_names
+    if name in devices:
         return name
-    return next((device for device in device_names if device and name.startswith(device)), "/dev/xvda")
+    whole = next((device for device in devices if device and name.startswith(device)), None)
+    return whole or _FALLBACK_ROOT.get(image.virtualization_type, "/dev/xvda")
 
 
-def _root(disk: RootDisk, device_name: str) -> tuple[Json, list[str]]:
-    ebs: Json = {"VolumeType": disk.type, "DeleteOnTermination": True}
+def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, default: Encryption) -> None:
+    disk = properties.ephemeral_disk
+    is_used = disk.use_instance_storage and not disk.use_root_disk
+    if is_used and properties.raw_instance_storage:
+        message = "ephemeral_disk.use_instance_storage and raw_instance_storage cannot both be true"
+        raise CloudError(message)
+    is_described = bool({"size", "type", "iops"} & disk.model_fields_set)
+    if is_used and (is_described or disk.encryption(default).encrypted):
+        message = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
+        raise CloudError(message)
+    asked = {"raw_instance_storage": properties.raw_instance_storage, "use_instance_storage": is_used}
+    for name in (name for name, is_asked in asked.items() if is_asked):
+        if not facts.store_disks:
+            message = f"{name} requested for instance type '{facts.name}' that does not have instance storage"
+            raise CloudError(message)
+        logger.debug("%s: '%s' has %d x %d GiB", name, facts.name, facts.store_disks, facts.store_gib)
+
+
+def _root(disk: RootDisk, image: Image) -> tuple[Json, list[str]]:
+    ebs_device: Json = {"VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.size is not None:
-        ebs["VolumeSize"] = gib(disk.size)
+        ebs_device["VolumeSize"] = gib(disk.size)
     left_out = []
     for key, value, takers in (
-        ("Iops", disk.iops, _TAKES_IOPS),
-        ("Throughput", disk.throughput, _TAKES_THROUGHPUT),
+        ("Iops", disk.iops, ebs.TAKES_IOPS),
+        ("Throughput", disk.throughput, ebs.TAKES_THROUGHPUT),
     ):
         if value is not None and disk.type in takers:
-            ebs[key] = value
+            ebs_device[key] = value
         elif value is not None:
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not take")
-    return {"DeviceName": device_name, "Ebs": ebs}, left_out
+    ebs_device.update(_encrypted(disk.encryption(Encryption())))
+    return {"DeviceName": root_device_name(image), "Ebs": ebs_device}, left_out
 
 
-def _ephemeral(disk: EphemeralDisk, instance_type: str, default: Encryption) -> Json:
-    size = gib(disk.size) if disk.size is not None else default_ephemeral_gib(instance_type)
-    ebs: Json = {"VolumeSize": size, "VolumeType": disk.type, "DeleteOnTermination": True}
+def _ephemeral_gib(properties: VmProperties, facts: InstanceTypeFacts) -> int:
+    if properties.ephemeral_disk.size is not None:
+        return gib(properties.ephemeral_disk.size)
+    return default_ephemeral_gib(facts.name, is_store_raw=properties.raw_instance_storage)
+
+
+def _ephemeral(disk: EphemeralDisk, size: int, default: Encryption) -> Json:
+    if reason := ebs.refusal(disk.type, size, disk.iops, disk.throughput):
+        message = f"EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk.{reason}"
+        raise CloudError(message)
+    ebs_device: Json = {"VolumeSize": size, "VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.iops is not None:
-        ebs["Iops"] = disk.iops
+        ebs_device["Iops"] = disk.iops
     if disk.throughput is not None:
-        ebs["Throughput"] = disk.throughput
-    encryption = disk.encryption(default)
-    if encryption.encrypted:
-        ebs.update(encryption.arguments())
-    return {"DeviceName": EPHEMERAL_NAME, "Ebs": ebs}
+        ebs_device["Throughput"] = disk.throughput
+    ebs_device.update(_encrypted(disk.encryption(default)))
+    return {"DeviceName": EPHEMERAL_NAME, "Ebs": ebs_device}
+
+
+def _encrypted(encryption: Encryption) -> Json:
+    """Nothing when it is not: the snapshot of an encrypted AMI can't be made plain."""
+    return encryption.arguments() if encryption.encrypted else {}
+
+
+def _raw_names(image: Image, facts: InstanceTypeFacts) -> Sequence[str]:
+    if facts.store_is_nvme:
+        return [f"/dev/nvme{number}n1" for number in range(facts.store_disks)]
+    first = _FIRST_RAW.get(image.virtualization_type)
+    if first is None:
+        message = f"unknown virtualization type {image.virtualization_type}"
+        raise CloudError(message)
+    stem, letter = first[:-1], ord(first[-1])
+    count = min(facts.store_disks, _MOST_RAW[image.virtualization_type])
+    return [f"{stem}{chr(letter + number)}" for number in range(count)]

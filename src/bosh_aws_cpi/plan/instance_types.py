@@ -1,6 +1,7 @@
 """What is known of instance types without asking EC2."""
 
-from bosh_aws_cpi.model import InstanceTypeFacts
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Image, InstanceTypeFacts
 
 XEN_FAMILIES = frozenset(
     {"c1", "c3", "c4", "cc1", "cc2", "cg1", "cr1", "d2", "f1", "g2", "g3", "g3s", "h1", "hi1", "hs1"}
@@ -77,12 +78,63 @@ DEFAULT_EPHEMERAL_GIB = 10
 
 
 def static_facts(name: str) -> InstanceTypeFacts:
-    """The facts of a type from the built-in table, for accounts that may not ask EC2."""
-    family, _, size = name.partition(".")
-    return InstanceTypeFacts(name, ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal")
+    """The facts of a type from the built-in table, for accounts that may not ask EC2.
+
+    A type that is not in it is newer than the table, so Nitro, or so old that AWS no longer
+    lists it.
+    """
+    from bosh_aws_cpi.plan.instance_type_table import TYPES  # noqa: PLC0415 - large, and seldom needed
+
+    if name not in TYPES:
+        family, _, size = name.partition(".")
+        return InstanceTypeFacts(name, ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal")
+    architectures, needs_nvme_path, ebs_optimized, is_burstable, disks, gib, is_nvme = TYPES[name]
+    return InstanceTypeFacts(
+        name,
+        ebs_needs_nvme_path=needs_nvme_path,
+        architectures=frozenset(architectures.split()),
+        ebs_optimized=ebs_optimized,
+        is_burstable=is_burstable,
+        store_disks=disks,
+        store_gib=gib,
+        store_is_nvme=is_nvme,
+    )
 
 
-def default_ephemeral_gib(name: str) -> int:
-    """The size of the ephemeral disk when the manifest gives none, in GiB."""
+def default_ephemeral_gib(name: str, *, is_store_raw: bool = False) -> int:
+    """The size of the ephemeral disk when the manifest gives none, in GiB.
+
+    Args:
+        name: The instance type.
+        is_store_raw: Whether the instance store is the agent's to use: then the ephemeral
+            disk does not stand in for it.
+    """
     family, _, size = name.partition(".")
+    if is_store_raw:
+        return DEFAULT_EPHEMERAL_GIB
     return _FIRST_INSTANCE_STORE_GIB.get(family, {}).get(size, DEFAULT_EPHEMERAL_GIB)
+
+
+def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
+    """Check that a type runs an AMI.
+
+    Raises:
+        CloudError: It is made for another architecture. What is not known is left to EC2.
+    """
+    if facts.architectures and image.architecture and image.architecture not in facts.architectures:
+        message = (
+            f"AMI '{image.ami_id}' is for {image.architecture}, instance type '{facts.name}' runs "
+            f"{' and '.join(sorted(facts.architectures))}: use a type or a stemcell of the other kind"
+        )
+        raise CloudError(message)
+
+
+def check_ebs_optimized(facts: InstanceTypeFacts, *, is_asked: bool) -> None:
+    """Check that a type can be EBS-optimised when that is asked for.
+
+    Raises:
+        CloudError: It can't.
+    """
+    if is_asked and facts.ebs_optimized == "unsupported":
+        message = f"ebs_optimized requested for instance type '{facts.name}' that can't be EBS-optimised"
+        raise CloudError(message)

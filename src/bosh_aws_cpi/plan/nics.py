@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Json, NicPlan
-from bosh_aws_cpi.properties import HELP, Network
+from bosh_aws_cpi.model import Json, NicPlan, Vip
+from bosh_aws_cpi.network_properties import Network
+from bosh_aws_cpi.properties import HELP
 
 _GROUP_ID = re.compile(r"sg-[0-9a-f]{8,}")
 
@@ -33,7 +34,36 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
     if not plans:
         message = "No network makes a network interface: a VM needs a manual or a dynamic network"
         raise CloudError(message)
+    _check_addresses(plans)
     return plans
+
+
+def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip | None:
+    """The elastic IP that the networks ask for; None without a vip network.
+
+    Args:
+        networks: All networks.
+        plans: The interfaces: the vip's ``nic_group`` names the one that gets the address. It is
+            the first one when the group is unknown or not given.
+
+    Raises:
+        CloudError: There are several vip networks, or one has no address.
+    """
+    vips = [name for name, network in networks.items() if network.kind == "vip"]
+    if len(vips) > 1:
+        message = f"More than one vip network for '{vips[1]}'"
+        raise CloudError(message)
+    if not vips:
+        return None
+    network = networks[vips[0]]
+    if not network.ip:
+        message = f"No IP provided for vip network '{vips[0]}'"
+        raise CloudError(message)
+    wanted = network.nic_group
+    for index, plan in enumerate(plans):
+        if wanted in {plan.group, *(networks[name].nic_group for name in plan.networks)} - {None}:
+            return Vip(network.ip, index)
+    return Vip(network.ip, 0)
 
 
 def are_made_first(networks: Mapping[str, Network]) -> bool:
@@ -43,6 +73,16 @@ def are_made_first(networks: Mapping[str, Network]) -> bool:
     them apart, also when they share an interface. A single one needs none.
     """
     return sum(network.kind != "vip" for network in networks.values()) > 1
+
+
+def _check_addresses(plans: Sequence[NicPlan]) -> None:
+    holders: dict[tuple[str, str], str] = {}
+    for plan in plans:
+        for address in plan.addresses:
+            first = holders.setdefault((plan.subnet_id, address), plan.group)
+            if first != plan.group:
+                message = f"Nic groups '{first}' and '{plan.group}' ask for the same address {address}"
+                raise CloudError(message)
 
 
 def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> NicPlan:
@@ -56,7 +96,17 @@ def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> Ni
             "and a prefix network can only be a secondary network."
         )
         raise CloudError(message)
-    return NicPlan(group, names, _subnet(group, members), "manual", ipv4, ipv6)
+    prefixes = [member.delegated_prefix for member in members if member.delegated_prefix]
+    return NicPlan(
+        group,
+        names,
+        _subnet(group, members),
+        "manual",
+        ipv4_address=ipv4,
+        ipv6_address=ipv6,
+        ipv4_prefix=next((prefix for prefix in prefixes if ":" not in prefix), None),
+        ipv6_prefix=next((prefix for prefix in prefixes if ":" in prefix), None),
+    )
 
 
 def _subnet(group: str, members: Sequence[Network]) -> str:
@@ -101,17 +151,22 @@ def create_arguments(plan: NicPlan, group_ids: Sequence[str]) -> Json:
     return {"SubnetId": plan.subnet_id, "Groups": list(group_ids), **_addresses(plan)}
 
 
-def inline_specification(plan: NicPlan, group_ids: Sequence[str]) -> Json:
+def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: bool) -> Json:
     """RunInstances' specification of an interface that it makes itself.
 
     AssociatePublicIpAddress is always given: a subnet that hands out public addresses would
     otherwise give one to a VM that never had one.
+
+    Args:
+        plan: The interface.
+        group_ids: Its security groups.
+        is_public: Whether EC2 gives it a public address.
     """
     return {
         "DeviceIndex": 0,
         "SubnetId": plan.subnet_id,
         "Groups": list(group_ids),
-        "AssociatePublicIpAddress": False,
+        "AssociatePublicIpAddress": is_public,
         "DeleteOnTermination": True,
         **_addresses(plan),
     }

@@ -2,67 +2,110 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from bosh_aws_cpi.model import BlockDevices, Json
+from bosh_aws_cpi.model import Json
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.properties import VmProperties
+from bosh_aws_cpi.plan.offers import Offer
+from bosh_aws_cpi.properties import CapacityReservation, VmProperties
+from bosh_aws_cpi.property_types import Properties
 
 
-def arguments(  # noqa: PLR0913 - one for each thing that RunInstances is told
-    *,
-    ami_id: str,
-    properties: VmProperties,
-    defaults: Json,
-    metadata_options: Json,
-    devices: BlockDevices,
-    interfaces: Sequence[Json],
-    tags: Mapping[str, str],
-    user_data: str,
-    zone: str,
+@dataclass(frozen=True)
+class Blueprint:
+    """What RunInstances is told of a VM, whichever way it is launched."""
+
+    ami_id: str
+    properties: VmProperties
+    default_key_name: str | None
+    default_iam_instance_profile: str | None
+    metadata_options: Json
+    """EC2's instance metadata options, in snake case."""
+    tags: Mapping[str, str]
+    """For instance and volumes, and for an interface that is made with it."""
+    zone: str
+
+
+def arguments(
+    blueprint: Blueprint, offer: Offer, *, interfaces: Sequence[Json], user_data: str, client_token: str
 ) -> Json:
     """All arguments of RunInstances but the counts.
 
     Args:
-        ami_id: The stemcell's AMI.
-        properties: The VM's cloud properties.
-        defaults: The configuration's ``key_name`` and ``iam_instance_profile``, under the VM's own.
-        metadata_options: EC2's instance metadata options, in snake case.
-        devices: The block devices.
+        blueprint: The VM.
+        offer: The way it is launched.
         interfaces: The network interfaces, each with its device index.
-        tags: For instance and volumes, and for an interface that is made here.
         user_data: The agent's settings as JSON; the SDK encodes them in Base64.
-        zone: The availability zone.
+        client_token: By which EC2 recognises the same launch.
     """
-    key_name = properties.key_name or defaults["key_name"]
-    profile = properties.iam_instance_profile or defaults["iam_instance_profile"]
-    options = {_camel(name): value for name, value in metadata_options.items()}
+    properties = blueprint.properties
+    key_name = properties.key_name or blueprint.default_key_name
+    profile = properties.iam_instance_profile or blueprint.default_iam_instance_profile
     made_here = any("SubnetId" in interface for interface in interfaces)
     tagged = ("instance", "volume", "network-interface") if made_here else ("instance", "volume")
     optional = {
         "KeyName": key_name,
         "IamInstanceProfile": {"Name": profile} if profile else None,
-        "MetadataOptions": options or None,
+        "MetadataOptions": _camel_keys(blueprint.metadata_options),
+        "InstanceMarketOptions": _spot(str(properties.spot_bid_price)) if offer.is_spot else None,
+        "CapacityReservationSpecification": _reservation(properties.capacity_reservation),
+        "CpuOptions": _given(properties.cpu_options),
+        "CreditSpecification": _given(properties.credit_specification) if offer.facts.is_burstable else None,
     }
+    optimized = {} if properties.ebs_optimized is None else {"EbsOptimized": properties.ebs_optimized}
     return {
-        "ImageId": ami_id,
-        "InstanceType": properties.instance_type,
+        "ClientToken": client_token,
+        "ImageId": blueprint.ami_id,
+        "InstanceType": offer.facts.name,
         "UserData": user_data,
-        "BlockDeviceMappings": list(devices.mappings),
+        "BlockDeviceMappings": list(offer.devices.mappings),
         "NetworkInterfaces": list(interfaces),
-        "Placement": _placement(properties, zone),
+        "Placement": _placement(properties, blueprint.zone),
         **{name: value for name, value in optional.items() if value},
-        **tag_plan.specifications(tags, *tagged),
+        **optimized,
+        **tag_plan.specifications(blueprint.tags, *tagged),
     }
+
+
+def _camel_keys(options: Mapping[str, object]) -> Json:
+    return {_camel(name): value for name, value in options.items()}
 
 
 def _camel(name: str) -> str:
     return re.sub(r"(?:^|_)([a-z0-9])", lambda match: match.group(1).upper(), name)
 
 
+def _given(properties: Properties | None) -> Json:
+    """A hash of properties under EC2's names, without those that are not given."""
+    if properties is None:
+        return {}
+    known = {name: getattr(properties, name) for name in type(properties).model_fields}
+    return _camel_keys({name: value for name, value in known.items() if value is not None})
+
+
+def _spot(price: str) -> Json:
+    options = {"MaxPrice": price, "SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+    return {"MarketType": "spot", "SpotOptions": options}
+
+
+def _reservation(reservation: CapacityReservation | None) -> Json:
+    if reservation is None:
+        return {}
+    if reservation.preference:
+        return {"CapacityReservationPreference": reservation.preference}
+    if reservation.id:
+        return {"CapacityReservationTarget": {"CapacityReservationId": reservation.id}}
+    group = {"CapacityReservationResourceGroupArn": reservation.resource_group_arn}
+    return {"CapacityReservationTarget": group}
+
+
 def _placement(properties: VmProperties, zone: str) -> Json:
-    placement = {"AvailabilityZone": zone}
-    if properties.placement_group:
-        placement["GroupName"] = properties.placement_group
-    if properties.tenancy == "dedicated":
-        placement["Tenancy"] = "dedicated"
-    return placement
+    host = properties.dedicated_host
+    is_dedicated = properties.tenancy == "dedicated"
+    optional = {
+        "GroupName": properties.placement_group,
+        "Tenancy": "host" if host else "dedicated" if is_dedicated else None,
+        "HostId": host.id if host else None,
+        "HostResourceGroupArn": host.resource_group_arn if host else None,
+    }
+    return {"AvailabilityZone": zone, **{name: value for name, value in optional.items() if value}}

@@ -43,6 +43,21 @@ def of_environment(environment: Json | None) -> Json:
     return checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
 
 
+DIRECTOR_TAG = "bosh_director_uuid"
+AGENT_TAG = "bosh_agent_id"
+
+
+def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[str, str]:
+    """The tags by which a stray resource can be traced to who asked for it.
+
+    Args:
+        director_uuid: The request's; None when it carries none.
+        agent_id: The VM's, for all that is made for one VM.
+    """
+    given = {DIRECTOR_TAG: director_uuid, AGENT_TAG: agent_id}
+    return formatted({key: value for key, value in given.items() if value})
+
+
 def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
     """The ``TagSpecifications`` argument of a creating call; empty when there are no tags."""
     if not tags:

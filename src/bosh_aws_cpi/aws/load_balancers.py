@@ -1,0 +1,136 @@
+"""Classic load balancers, and the target groups of the others."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.errors import code_of
+from bosh_aws_cpi.errors import CloudError
+
+if TYPE_CHECKING:
+    from mypy_boto3_elb import ElasticLoadBalancingClient
+    from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
+    from mypy_boto3_elbv2.type_defs import TargetGroupTypeDef
+
+
+def target_group_arns(client: "ElasticLoadBalancingv2Client", names: Sequence[str], vpc_id: str) -> list[str]:
+    """DescribeTargetGroups: the ARNs of target groups that an instance can be registered with.
+
+    Args:
+        client: The ELBv2 client.
+        names: Their names.
+        vpc_id: The instance's VPC.
+
+    Raises:
+        CloudError: One is not there, takes no instances, or is in another VPC.
+    """
+    groups = {name: _target_group(client, name) for name in dict.fromkeys(names)}
+    for name, group in groups.items():
+        if group.get("TargetType", "instance") != "instance":
+            message = (
+                f"Target group '{name}' takes targets of type {group.get('TargetType')}: "
+                "lb_target_groups needs one of target type instance"
+            )
+            raise CloudError(message)
+        if group.get("VpcId", vpc_id) != vpc_id:
+            message = f"Target group '{name}' is in VPC '{group.get('VpcId')}', the VM in '{vpc_id}'"
+            raise CloudError(message)
+    return [group["TargetGroupArn"] for group in groups.values()]
+
+
+def check(client: "ElasticLoadBalancingClient", names: Sequence[str]) -> None:
+    """DescribeLoadBalancers: classic load balancers must be there.
+
+    Raises:
+        CloudError: One is not.
+    """
+    for name in dict.fromkeys(names):
+        try:
+            client.describe_load_balancers(LoadBalancerNames=[name])
+        except client.exceptions.ClientError as error:
+            if code_of(error) != "LoadBalancerNotFound":
+                raise
+            message = f"Could not find classic load balancer `{name}'"
+            raise CloudError(message) from error
+
+
+def add_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
+    """RegisterTargets; an instance that is registered already is fine."""
+    client.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
+
+
+def remove_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
+    """DeregisterTargets; an instance that is not registered is fine. It drains for a while."""
+    client.deregister_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
+
+
+def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
+    """RegisterInstancesWithLoadBalancer; an instance that is registered already is fine."""
+    client.register_instances_with_load_balancer(LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}])
+
+
+def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
+    """DeregisterInstancesFromLoadBalancer."""
+    client.deregister_instances_from_load_balancer(LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}])
+
+
+def target_groups_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[str]:
+    """The ARNs of a VPC's target groups that an instance is registered with.
+
+    ELB can't be asked for them: each target group is asked by itself.
+    """
+    for page in client.get_paginator("describe_target_groups").paginate():
+        for group in page["TargetGroups"]:
+            if group.get("VpcId") == vpc_id and group.get("TargetType", "instance") == "instance":
+                arn = group["TargetGroupArn"]
+                if _state(client, arn, vm_cid) is not None:
+                    yield arn
+
+
+def load_balancers_of(client: "ElasticLoadBalancingClient", vm_cid: str) -> list[str]:
+    """The names of the classic load balancers that an instance is registered with."""
+    return [
+        balancer["LoadBalancerName"]
+        for page in client.get_paginator("describe_load_balancers").paginate()
+        for balancer in page["LoadBalancerDescriptions"]
+        if any(entry["InstanceId"] == vm_cid for entry in balancer.get("Instances", []))
+    ]
+
+
+def wait_until_drained(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
+    """Wait until a deregistered instance serves no connection of a target group any more.
+
+    Raises:
+        CloudError: It takes too long.
+    """
+
+    def probe() -> None:
+        if (state := _state(client, arn, vm_cid)) is not None:
+            raise timing.NotYet(state)
+
+    timing.until(timing.TARGETS_DRAINED, f"instance '{vm_cid}' to be drained from '{arn}'", probe)
+
+
+def _target_group(client: "ElasticLoadBalancingv2Client", name: str) -> "TargetGroupTypeDef":
+    try:
+        return client.describe_target_groups(Names=[name])["TargetGroups"][0]
+    except client.exceptions.ClientError as error:
+        if code_of(error) != "TargetGroupNotFound":
+            raise
+        message = f"Could not find ALB target group `{name}'"
+        raise CloudError(message) from error
+
+
+def _state(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> str | None:
+    """The state of a target's health; None when it is no target, or one that is no longer."""
+    try:
+        answer = client.describe_target_health(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
+    except client.exceptions.ClientError as error:
+        if code_of(error) in {"InvalidTarget", "TargetGroupNotFound"}:
+            return None
+        raise
+    for entry in answer["TargetHealthDescriptions"]:
+        health = entry.get("TargetHealth", {})
+        if health.get("Reason") != "Target.NotRegistered":
+            return str(health.get("State"))
+    return None

@@ -1,0 +1,97 @@
+"""Routes of a VPC's route tables."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from bosh_aws_cpi.aws.errors import code_of
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Json, Route, RouteTable
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+_DESTINATIONS: Final = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
+_TARGETS: Final = (
+    "NetworkInterfaceId",
+    "NatGatewayId",
+    "TransitGatewayId",
+    "VpcPeeringConnectionId",
+    "EgressOnlyInternetGatewayId",
+    "LocalGatewayId",
+    "CarrierGatewayId",
+    "CoreNetworkArn",
+    "GatewayId",
+)
+"""In the order in which they count: a route to an instance shows its interface, too."""
+
+
+def tables(client: "EC2Client", table_ids: Sequence[str]) -> dict[str, RouteTable]:
+    """DescribeRouteTables, by id; an unknown one is missing."""
+    pages = client.get_paginator("describe_route_tables").paginate(
+        Filters=[{"Name": "route-table-id", "Values": sorted(set(table_ids))}]
+    )
+    return {
+        entry["RouteTableId"]: RouteTable(
+            entry["RouteTableId"], entry["VpcId"], [_route(route) for route in entry["Routes"]]
+        )
+        for page in pages
+        for entry in page["RouteTables"]
+    }
+
+
+def create(client: "EC2Client", table_id: str, destination: str, target: Json) -> bool:
+    """CreateRoute.
+
+    Returns:
+        False when there is a route for the destination already.
+    """
+    try:
+        client.create_route(RouteTableId=table_id, **_to(destination), **target)
+    except client.exceptions.ClientError as error:
+        if code_of(error) == "RouteAlreadyExists":
+            return False
+        raise
+    return True
+
+
+def replace(client: "EC2Client", table_id: str, destination: str, target: Json) -> None:
+    """ReplaceRoute: the destination leads to another target from now on."""
+    client.replace_route(RouteTableId=table_id, **_to(destination), **target)
+
+
+def delete(client: "EC2Client", table_id: str, destination: str) -> None:
+    """DeleteRoute; one that is gone is fine."""
+    try:
+        client.delete_route(RouteTableId=table_id, **_to(destination))
+    except client.exceptions.ClientError as error:
+        if code_of(error) != "InvalidRoute.NotFound":
+            raise
+
+
+def find(client: "EC2Client", table_id: str, destination: str) -> Route | None:
+    """The route for a destination, as it is now.
+
+    Raises:
+        CloudError: The table is gone.
+    """
+    found = tables(client, [table_id])
+    if table_id not in found:
+        message = f"Route table '{table_id}' is gone"
+        raise CloudError(message)
+    return found[table_id].route(destination)
+
+
+def _to(destination: str) -> Any:  # noqa: ANN401 - keyword arguments of the SDK's
+    return {"DestinationIpv6CidrBlock" if ":" in destination else "DestinationCidrBlock": destination}
+
+
+def _route(entry: Any) -> Route:  # noqa: ANN401 - the SDK's typed dict, looked at by name
+    name = next((name for name in _TARGETS if entry.get(name)), None)
+    value = entry[name] if name else ""
+    if name == "GatewayId" and value.startswith("vpce-"):
+        name = "VpcEndpointId"  # shown as a gateway, taken only under its own name
+    return Route(
+        destination=next((entry[key] for key in _DESTINATIONS if entry.get(key)), ""),
+        target={name: value} if name else {},
+        is_blackhole=entry.get("State") == "blackhole",
+    )

@@ -1,0 +1,61 @@
+"""Which figures a type of EBS volume takes.
+
+Only rules that last are here (EBS user guide, "volume types"): the highest figures grow
+from year to year, and EBS says them itself.
+"""
+
+from typing import Final
+
+TAKES_IOPS: Final = frozenset({"io1", "io2", "gp3"})
+TAKES_THROUGHPUT: Final = frozenset({"gp3"})
+NEEDS_IOPS: Final = frozenset({"io1", "io2"})
+
+_GP3_BASELINE_IOPS: Final = 3000
+_GP3_BASELINE_THROUGHPUT: Final = 125
+_GP3_IOPS_PER_MIBPS: Final = 4
+_LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
+_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
+
+
+def refusal(volume_type: str, size_gib: int, iops: int | None, throughput: int | None) -> str | None:
+    """Why EBS would refuse a volume.
+
+    Args:
+        volume_type: "gp3" and its like.
+        size_gib: GiB.
+        iops: As given; None when it is not.
+        throughput: MiB/s, as given; None when it is not.
+
+    Returns:
+        The reason, with the property's name and the remedy; None when EBS takes it.
+    """
+    if throughput is not None and volume_type not in TAKES_THROUGHPUT:
+        return f"throughput can't be set for type {volume_type}: remove it, or use gp3"
+    if iops is not None and volume_type not in TAKES_IOPS:
+        return f"iops can't be set for type {volume_type}: remove it, or use gp3, io1 or io2"
+    if iops is None and volume_type in NEEDS_IOPS:
+        return f"iops is needed for type {volume_type}"
+    if iops is not None and (reason := _iops_refusal(volume_type, size_gib, iops)):
+        return reason
+    if throughput is not None:
+        return _throughput_refusal(iops or _GP3_BASELINE_IOPS, throughput)
+    return None
+
+
+def _iops_refusal(volume_type: str, size_gib: int, iops: int) -> str | None:
+    least = _LEAST_IOPS[volume_type]
+    if iops < least:
+        return f"iops is {iops}, type {volume_type} takes {least} and more"
+    most = max(least, size_gib * _IOPS_PER_GIB[volume_type])
+    if iops > most:
+        return f"iops is {iops}, type {volume_type} takes at most {most} for {size_gib} GiB"
+    return None
+
+
+def _throughput_refusal(iops: int, throughput: int) -> str | None:
+    if throughput < _GP3_BASELINE_THROUGHPUT:
+        return f"throughput is {throughput} MiB/s, type gp3 takes {_GP3_BASELINE_THROUGHPUT} and more"
+    if throughput * _GP3_IOPS_PER_MIBPS > iops:
+        needed = throughput * _GP3_IOPS_PER_MIBPS
+        return f"throughput of {throughput} MiB/s needs {needed} iops, there are {iops}"
+    return None
