@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test test-release e2e lint lock vendor clean venv
+.PHONY: help demo console test test-release e2e lint lock vendor instance-types clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -28,13 +28,16 @@ e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
 
 lint: venv ## Check style, format, types and the direction of imports
-	$(BIN)/python -m ruff check .
-	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m ruff check . scripts/instance_types
+	$(BIN)/python -m ruff format --check . scripts/instance_types
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-logo
 
 lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versions
 	@PATH="$(BIN):$$PATH" sh scripts/lock $(LOCK_ARGS)
+
+instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's own answers
+	@$(BIN)/python scripts/instance_types $(FILES)
 
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)

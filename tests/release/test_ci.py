@@ -145,12 +145,13 @@ def test_operations_file_replaces_the_release_alone() -> None:
 def test_guide_names_every_permission() -> None:
     """The guide lists each action that the code calls, and no action of EC2 besides."""
     sources = "\n".join(path.read_text() for path in sorted((ROOT / "src/bosh_aws_cpi/aws").glob("*.py")))
-    calls = re.findall(r"\bclient\.([a-z]+(?:_[a-z]+)+)\(", sources)
+    calls = re.findall(r"\bclient\.([a-z]+(?:_[a-z0-9]+)+)\(", sources)
     calls += re.findall(r"get_paginator\(\"([a-z_]+)\"\)", sources)
     actions = {"".join(map(str.title, call.split("_"))) for call in calls} - {"GetPaginator"}
     permissions = GUIDE.read_text().partition("## Permissions")[2].partition("\n## ")[0]
-    verbs = "Attach|Copy|Create|Delete|Deregister|Describe|Detach|Modify|Reboot|Run|Start|Terminate"
-    listed = set(re.findall(rf"(?<!kms:)\b(?:{verbs})[A-Z]\w+", permissions))
+    verbs = "Assign|Associate|Attach|Copy|Create|Delete|Deregister|Describe|Detach|Modify|Reboot"
+    verbs += "|Register|Replace|Run|Start|Terminate"
+    listed = set(re.findall(rf"(?<!kms:)(?<!iam:)\b(?:{verbs})[A-Z]\w+", permissions))
     assert listed == actions
 
 

@@ -124,6 +124,15 @@ def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, 
         )
 
 
+def delete_unattached(client: "EC2Client", nic_id: str) -> None:
+    """DeleteNetworkInterface, once; one that is being attached, detached or deleted is left to that."""
+    try:
+        client.delete_network_interface(NetworkInterfaceId=nic_id)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, NIC_MISSING | NIC_IN_USE):
+            raise
+
+
 def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
     """Remove an interface; one that went with its instance is fine.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from bosh_aws_cpi.aws import instances, network_interfaces, timing
-from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, code_of, described, has_code
+from bosh_aws_cpi.aws.errors import code_of, described
 from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Nic
@@ -95,9 +95,5 @@ def _is_stray_removed(cloud: "Cloud", holder: Nic) -> bool:
     if holder.vm_cid is not None or director is None or holder.tags.get(DIRECTOR_TAG) != director:
         return False
     logger.warning("Network interface '%s' was left over by an earlier call: removing it", holder.nic_id)
-    try:
-        cloud.ec2.delete_network_interface(NetworkInterfaceId=holder.nic_id)
-    except cloud.ec2.exceptions.ClientError as error:
-        if not has_code(error, NIC_MISSING | NIC_IN_USE):  # it is being attached, detached or deleted
-            raise
+    network_interfaces.delete_unattached(cloud.ec2, holder.nic_id)
     return True

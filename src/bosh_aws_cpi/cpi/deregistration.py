@@ -5,7 +5,6 @@ from collections.abc import Callable
 from bosh_aws_cpi.aws import instances, load_balancers
 from bosh_aws_cpi.aws.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
 
@@ -22,8 +21,8 @@ def deregister(cloud: Cloud, vm_cid: str) -> None:
     if instance.vpc_id is None:  # it is ended
         return
     vpc_id = instance.vpc_id
-    _attempt(cloud, "classic load balancers", lambda: _leave_load_balancers(cloud, vm_cid))
-    _attempt(cloud, "target groups", lambda: _leave_target_groups(cloud, vm_cid, vpc_id))
+    _attempt("classic load balancers", lambda: _leave_load_balancers(cloud, vm_cid))
+    _attempt("target groups", lambda: _leave_target_groups(cloud, vm_cid, vpc_id))
 
 
 def _leave_load_balancers(cloud: Cloud, vm_cid: str) -> None:
@@ -45,10 +44,10 @@ def _leave_target_groups(cloud: Cloud, vm_cid: str, vpc_id: str) -> None:
         load_balancers.wait_until_drained(elbv2, arn, vm_cid)
 
 
-def _attempt(cloud: Cloud, what: str, step: Callable[[], None]) -> None:
+def _attempt(what: str, step: Callable[[], None]) -> None:
     try:
         step()
-    except (CloudError, cloud.ec2.exceptions.ClientError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, the VM must go
         logger.error(
             "Deregistering from %s failed, the VM is deleted all the same: %s", what, described(error)
         )

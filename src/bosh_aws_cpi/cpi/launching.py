@@ -99,7 +99,7 @@ class Launching:
         while following is not None and following < MAX_GENERATIONS:
             generation = following
             try:
-                launched = self._launch(offer, generation)
+                launched = self._launch(offer, generation, has_more=has_more)
                 nic_count = len(self._plan.nic_plans)
                 running = instances.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count)
                 return Launched(running, offer)
@@ -116,7 +116,14 @@ class Launching:
         message = f"{MAX_GENERATIONS} instances were launched for this VM before; none of them is left"
         raise VMCreationFailed(message)
 
-    def _launch(self, offer: Offer, generation: int) -> Instance:
+    def _launch(self, offer: Offer, generation: int, *, has_more: bool) -> Instance:
+        """RunInstances, as soon as the address is free.
+
+        Raises:
+            CloudError: EC2 refuses it.
+            NoCapacity: It is not to be had, or a spot launch failed in another way: on demand it may go.
+            TokenSpent: The client token can't be used for this launch.
+        """
         cloud = self._cloud
         arguments = self._arguments(offer, self._token(offer, generation))
         logger.info("Launching %s", offer)
@@ -135,8 +142,14 @@ class Launching:
         except AddressTaken as error:
             raise nic_failed(nic_plan, error.message) from error
         except cloud.ec2.exceptions.ClientError as error:
-            if offer.is_spot:  # whatever the reason: on demand it may go
+            if offer.is_spot:
                 raise NoCapacity(described(error)) from error
+            raise
+        except NoCapacity:
+            raise
+        except VMCreationFailed as error:  # AWS is at fault, or throttles
+            if offer.is_spot and has_more:
+                raise NoCapacity(error.message, ok_to_retry=True) from error
             raise
 
     def _after_end(self, offer: Offer, generation: int, error: Ended, *, has_more: bool) -> int | None:

@@ -76,6 +76,30 @@ missing there keep 10 GiB here too.
 
 DEFAULT_EPHEMERAL_GIB = 10
 
+_STORES_BESIDE_THE_TABLE = {
+    "cc2.8xlarge": (4, 840, False),
+    "cg1.4xlarge": (2, 840, False),
+    "cr1.8xlarge": (2, 120, False),
+    "dl1.24xlarge": (4, 1000, True),
+    "f1.2xlarge": (1, 470, True),
+    "f1.4xlarge": (1, 940, True),
+    "f1.16xlarge": (4, 940, True),
+    "g2.2xlarge": (1, 60, False),
+    "g2.8xlarge": (2, 120, False),
+    "g4ad.xlarge": (1, 150, True),
+    "g4ad.2xlarge": (1, 300, True),
+    "g4ad.4xlarge": (1, 600, True),
+    "g4ad.8xlarge": (1, 1200, True),
+    "g4ad.16xlarge": (2, 1200, True),
+    "hi1.4xlarge": (2, 1024, False),
+    "hs1.8xlarge": (24, 2000, False),
+    "i3.metal": (8, 1900, True),
+}
+"""Disks, GiB of each, whether they are NVMe: instance stores of types that the generated table lacks.
+
+They are offered in a few regions, or no longer. From the EC2 user guide, "instance store volumes".
+"""
+
 
 def static_facts(name: str) -> InstanceTypeFacts:
     """The facts of a type from the built-in table, for accounts that may not ask EC2.
@@ -87,7 +111,14 @@ def static_facts(name: str) -> InstanceTypeFacts:
 
     if name not in TYPES:
         family, _, size = name.partition(".")
-        return InstanceTypeFacts(name, ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal")
+        count, gib, is_nvme = _STORES_BESIDE_THE_TABLE.get(name, (0, 0, False))
+        return InstanceTypeFacts(
+            name,
+            ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal",
+            store_disks=count,
+            store_gib=gib,
+            store_is_nvme=is_nvme,
+        )
     architectures, needs_nvme_path, ebs_optimized, is_burstable, disks, gib, is_nvme = TYPES[name]
     return InstanceTypeFacts(
         name,
