@@ -148,12 +148,17 @@ class FakeAws:
         self._ask("DELETE", "/testbed/rules")
 
     def release(self) -> None:
-        """Let go of the answers that are held."""
+        """Let go of the calls and answers that are held."""
         self._ask("POST", "/testbed/release")
 
     def wait_until_held(self) -> list[str]:
-        """Wait until an answer is held; returns the actions whose answers are."""
+        """Wait until a call or its answer is held; returns the actions that are."""
         held: list[str] = self._ask("GET", "/testbed/held")
+        return held
+
+    def held_within(self, seconds: float) -> list[str]:
+        """Wait until a call or its answer is held, or the time is over; returns the actions that are."""
+        held: list[str] = self._ask("GET", f"/testbed/held?seconds={seconds}")
         return held
 
     def _ask(self, method: str, path: str, document: object = None) -> Any:

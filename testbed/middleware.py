@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import socket
 import sys
 import threading
 import traceback
@@ -32,8 +34,19 @@ def service_of(authorization: str) -> str:
     return parts[3] if found and len(parts) > 3 else "sts"
 
 
+def is_gone(request: Request) -> bool:
+    """Whether the client has closed its connection, as the system does for a killed one."""
+    connection: socket.socket = request.environ["werkzeug.socket"]
+    try:
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
+
+
 class Hold:
-    """Where held answers wait for their release."""
+    """Where held calls and answers wait for their release."""
 
     def __init__(self) -> None:
         """Start with nothing held."""
@@ -56,19 +69,25 @@ class Hold:
             self._releases += 1
             self._condition.notify_all()
 
-    def wait(self) -> list[str]:
-        """Wait until something is held; returns the actions, none after a timeout."""
+    def wait(self, seconds: float) -> list[str]:
+        """Wait until something is held; returns the actions, none after that time."""
         with self._condition:
-            self._condition.wait_for(lambda: self._held, timeout=PATIENCE)
+            self._condition.wait_for(lambda: self._held, timeout=seconds)
             return list(self._held)
 
 
 class Middleware:
     """A WSGI application around moto's."""
 
-    def __init__(self, moto: WSGIApplication) -> None:
-        """Wrap moto's application."""
+    def __init__(self, moto: WSGIApplication, end_instances: Callable[[list[str], str], None]) -> None:
+        """Wrap moto's application.
+
+        Args:
+            moto: The application.
+            end_instances: Ends instances, by their ids, for a reason of EC2's own.
+        """
         self._moto = moto
+        self._end_instances = end_instances
         self._moto_lock = threading.Lock()
         self._lock = threading.Lock()
         self._calls: list[dict[str, Any]] = []
@@ -99,15 +118,26 @@ class Middleware:
         with self._lock:
             self._calls.append(call)
             rules = [rule for rule in self._rules if rule.fires(action, parameters)]
+        if any(rule.hold_before for rule in rules):
+            self._hold.hold(action)
+            if is_gone(request):
+                return Response("nobody reads this", 500)
         error = next((rule.error for rule in rules if rule.error), None)
         response = failure(error, service) if error else self._forward(request, body, service)
         for rule in rules:
             if not rule.error:
                 response.set_data(rule.rewrite(response.get_data(as_text=True)))
+            if rule.ends:
+                self._end(response, rule.ends)
         call["status"] = response.status_code
         if any(rule.hold for rule in rules):
             self._hold.hold(action)
         return response
+
+    def _end(self, response: Response, reason: str) -> None:
+        instance_ids = re.findall(r"<instanceId>(i-[0-9a-f]+)</instanceId>", response.get_data(as_text=True))
+        with self._moto_lock:
+            self._end_instances(instance_ids, reason)
 
     def _forward(self, request: Request, body: bytes, service: str) -> Response:
         """Let moto answer, one call at a time: its models are not made for threads."""
@@ -163,8 +193,10 @@ class Middleware:
         return answer([])
 
     def _wait_until_held(self, request: Request) -> Response:
-        del request
-        held = self._hold.wait()
+        seconds = request.args.get("seconds", type=float)
+        if seconds is not None:
+            return answer(self._hold.wait(seconds))
+        held = self._hold.wait(PATIENCE)
         return answer(held, 200 if held else 504)
 
 

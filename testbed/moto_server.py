@@ -27,13 +27,14 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from testbed import moto_patches
 from testbed.middleware import Middleware
+from testbed.moto_patches.termination import end_instances
 
 HOST = "127.0.0.1"
 
 
 def make() -> BaseWSGIServer:
     """Make the server, on a free port."""
-    application = Middleware(DomainDispatcherApplication(create_backend_app))
+    application = Middleware(DomainDispatcherApplication(create_backend_app), end_instances)
     return make_server(HOST, 0, application, threaded=True, request_handler=MotoRequestHandler)
 
 

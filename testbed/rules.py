@@ -8,6 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 REQUEST_ID = "00000000-0000-4000-8000-000000000000"
+ANY = "*"
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,17 @@ class Rule:
     """One rule; counts the calls that it is about.
 
     Attributes:
-        action: The action, such as `RunInstances`.
+        action: The action, such as `RunInstances`; `*` stands for all of them.
         nth: The first call that it fires at, since it was set; 0 and 1 are the first.
         times: How many calls it fires at; none: all the following. The default is
-            one with `nth` or `hold`, otherwise all.
+            one with `nth`, `hold` or `hold_before`, otherwise all.
         where: Parameters that a call must have to be counted, by their full names.
         error: The error to answer with.
-        hold: Whether the answer is held back until the release.
+        hold: Whether the answer is held back until the release; the call has had its effect.
+        hold_before: Whether the call is held back until the release; it has no effect
+            before that, and none at all when its client is gone by then.
+        ends: Why EC2 ends the instances that the answer names, right after it, as
+            `Server.InternalError: Internal error on launch`.
         replace: Patterns (regular expressions) and what replaces them in the answer.
     """
 
@@ -59,6 +64,8 @@ class Rule:
     where: dict[str, str] = field(default_factory=dict)
     error: Error | None = None
     hold: bool = False
+    hold_before: bool = False
+    ends: str = ""
     replace: list[tuple[str, str]] = field(default_factory=list)
     seen: int = 0
 
@@ -72,13 +79,13 @@ class Rule:
         for pattern, _ in fields["replace"]:
             re.compile(pattern)
         rule = cls(**fields)
-        if "times" not in document and (rule.nth or rule.hold):
+        if "times" not in document and (rule.nth or rule.hold or rule.hold_before):
             rule.times = 1
         return rule
 
     def fires(self, action: str, parameters: dict[str, str]) -> bool:
         """Count a call, and say whether this is one that the rule is for."""
-        if action != self.action or not self.where.items() <= parameters.items():
+        if self.action not in {action, ANY} or not self.where.items() <= parameters.items():
             return False
         self.seen += 1
         since = self.seen - max(self.nth, 1)

@@ -7,12 +7,18 @@ what EC2 does and what moto did.
 
 from testbed.moto_patches import (
     addresses,
+    balancers,
     disks,
+    elastic,
+    idempotency,
     identifiers,
     images,
     interfaces,
     launch,
+    options,
+    prefixes,
     requests,
+    routes,
     tags,
     termination,
     volumes,
@@ -23,13 +29,19 @@ MODULES = (
     identifiers,
     tags,
     addresses,
+    prefixes,
     interfaces,
+    elastic,
+    routes,
     volumes,
     disks,
     images,
     launch,
     termination,
+    options,
     requests,
+    idempotency,
+    balancers,
 )
 """In the order of installation: a later patch of a method wraps the earlier ones."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PATCHES = Patches()
 
+PREFIX_LENGTHS = {4: 28, 6: 80}
 RESERVED = 3
 """A subnet's router, DNS and spare address come before the first usable one."""
 
@@ -27,6 +28,13 @@ def held(subnet: Any) -> set[str]:
     return addresses.union(*(holder.ipv6_addresses for holder in holders))
 
 
+def delegated(subnet: Any) -> list[Any]:
+    """Collect the prefixes, of both kinds, that are delegated to interfaces of a subnet."""
+    holders = [e for e in subnet.ec2_backend.enis.values() if e.subnet.id == subnet.id]
+    entries = [entry for e in holders for v in (4, 6) for entry in getattr(e, f"ipv{v}_prefixes", [])]
+    return [ipaddress.ip_network(prefix) for entry in entries for prefix in entry.values()]
+
+
 def usable(subnet: Any) -> Iterator[str]:
     """Walk through the addresses of a subnet that EC2 gives to interfaces."""
     return (str(host) for host in itertools.islice(subnet.cidr.hosts(), RESERVED, None))
@@ -34,11 +42,11 @@ def usable(subnet: Any) -> Iterator[str]:
 
 def check_free(subnet: Any, wanted: Iterable[str]) -> None:
     """Refuse addresses that are held, reserved or outside of the subnet."""
-    taken = held(subnet)
+    taken, prefixes = held(subnet), delegated(subnet)
     for address in wanted:
-        if address in taken:
-            refuse("InvalidIPAddress.InUse", f"Address {address} is in use.")
         parsed = ipaddress.ip_address(address)
+        if address in taken or any(parsed in prefix for prefix in prefixes):
+            refuse("InvalidIPAddress.InUse", f"Address {address} is in use.")
         if parsed.version == subnet.cidr.version and parsed not in subnet.cidr:
             refuse(
                 "InvalidParameterValue",
@@ -51,11 +59,25 @@ def check_free(subnet: Any, wanted: Iterable[str]) -> None:
             )
 
 
+def check_prefixes_free(subnet: Any, wanted: Iterable[str]) -> None:
+    """Refuse prefixes of another length than EC2 delegates, taken ones and those outside."""
+    addresses = [ipaddress.ip_address(address) for address in held(subnet)]
+    for text in wanted:
+        prefix = ipaddress.ip_network(text)
+        if prefix.prefixlen != PREFIX_LENGTHS[prefix.version]:
+            refuse("InvalidParameterValue", f"Prefix {text} is not of a length that can be delegated")
+        if prefix.version == subnet.cidr.version and not prefix.subnet_of(subnet.cidr):
+            refuse("InvalidParameterValue", f"Prefix {text} does not fall within the subnet's range")
+        same_kind = [other for other in delegated(subnet) if other.version == prefix.version]
+        if any(prefix.overlaps(other) for other in same_kind) or any(a in prefix for a in addresses):
+            refuse("InvalidIPAddress.InUse", f"Address {text} is in use.")
+
+
 def first_free(subnet: Any) -> str:
     """Choose an address for an interface that asked for none."""
-    taken = held(subnet)
+    taken, prefixes = held(subnet), delegated(subnet)
     for address in usable(subnet):
-        if address not in taken:
+        if address not in taken and all(ipaddress.ip_address(address) not in p for p in prefixes):
             return address
     return refuse(
         "InsufficientFreeAddressesInSubnet",

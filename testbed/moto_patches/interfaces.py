@@ -1,18 +1,15 @@
-"""Network interfaces and elastic addresses."""
+"""Network interfaces: their groups, their end, and their attributes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moto.ec2.models.elastic_ip_addresses import ElasticAddress, ElasticAddressBackend
 from moto.ec2.models.elastic_network_interfaces import (
     NetworkInterface,
     NetworkInterfaceBackend,
 )
 from moto.ec2.models.instances import InstanceBackend
-from moto.ec2.models.route_tables import RouteBackend
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
-from moto.ec2.utils import generate_route_id
 
 from testbed.moto_patches.patching import Patches, parameter, refuse
 
@@ -72,33 +69,33 @@ def attachment_attribute(original: Callable[..., Any], response: Any) -> Any:
     return original(response)
 
 
-def add_prefixes(interface: Any, version: int, prefixes: list[str]) -> None:
-    """Delegate prefixes to an interface, under the name that moto's answers read."""
-    name, key = f"ipv{version}_prefixes", f"Ipv{version}Prefix"
-    known = getattr(interface, name, [])
-    setattr(interface, name, known + [{key: prefix} for prefix in prefixes])
+ATTRIBUTES = ("Attachment", "Groups", "Description", "SourceDestCheck", "AssociatePublicIpAddress")
 
 
-@PATCHES.around(ElasticNetworkInterfaces, "assign_private_ip_addresses")
-def assigned_ipv4_prefixes(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 delegates Ipv4Prefixes to the interface; moto ignored them."""
-    result = original(response)
-    eni_id = parameter(response, "NetworkInterfaceId")
-    prefixes = parameter(response, "Ipv4Prefixes", [])
-    add_prefixes(response.ec2_backend.get_network_interface(eni_id), 4, prefixes)
-    result.result["AssignedIpv4Prefixes"] = [{"Ipv4Prefix": p} for p in prefixes]
-    return result
+@PATCHES.around(ElasticNetworkInterfaces, "modify_network_interface_attribute")
+def one_attribute(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 modifies one attribute of an interface at a time; moto any number of them."""
+    given = [name for name in ATTRIBUTES if parameter(response, name) is not None]
+    if len(given) > 1:
+        refuse(
+            "InvalidParameterCombination",
+            f"Fields for multiple attribute types specified: {', '.join(given)}",
+        )
+    return original(response)
 
 
-@PATCHES.around(ElasticNetworkInterfaces, "assign_ipv6_addresses")
-def assigned_ipv6_prefixes(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 delegates Ipv6Prefixes to the interface; moto ignored them."""
-    result = original(response)
-    eni_id = parameter(response, "NetworkInterfaceId")
-    prefixes = parameter(response, "Ipv6Prefixes", [])
-    add_prefixes(response.ec2_backend.get_network_interface(eni_id), 6, prefixes)
-    result.result["AssignedIpv6Prefixes"] = prefixes
-    return result
+@PATCHES.around(NetworkInterfaceBackend, "modify_network_interface_attribute")
+def check_of_the_instance(
+    original: Callable[..., Any], backend: Any, eni_id: str, *positional: Any, **keywords: Any
+) -> None:
+    """EC2 shows the source/destination check of an instance's first interface as the instance's.
+
+    moto changed an interface's, and went on showing the instance's as it was.
+    """
+    original(backend, eni_id, *positional, **keywords)
+    interface = backend.get_network_interface(eni_id)
+    if interface.instance is not None and interface.device_index == 0:
+        interface.instance.source_dest_check = interface.source_dest_check
 
 
 @PATCHES.around(InstanceBackend, "modify_instance_attribute")
@@ -120,53 +117,3 @@ def check_of_the_only_interface(
         for interface in interfaces:
             interface.source_dest_check = value
     return original(backend, instance_id, key, value)
-
-
-@PATCHES.around(RouteBackend, "create_route")
-def new_routes_only(
-    original: Callable[..., Any],
-    backend: Any,
-    route_table_id: str,
-    destination_cidr_block: str | None = None,
-    destination_ipv6_cidr_block: str | None = None,
-    *positional: Any,
-    **keywords: Any,
-) -> Any:
-    """EC2 refuses a second route for a destination; moto replaced the first.
-
-    (Where the target was an interface: for others it did refuse.)
-    """
-    destination = destination_ipv6_cidr_block or destination_cidr_block
-    if keywords.get("interface_id"):
-        table = backend.get_route_table(route_table_id)
-        route_id = generate_route_id(route_table_id, destination_cidr_block, destination_ipv6_cidr_block)
-        if route_id in table._routes:  # noqa: SLF001
-            refuse("RouteAlreadyExists", f"The route identified by {destination} already exists.")
-    return original(
-        backend,
-        route_table_id,
-        destination_cidr_block,
-        destination_ipv6_cidr_block,
-        *positional,
-        **keywords,
-    )
-
-
-@PATCHES.around(ElasticAddress, "instance_id")
-def holder_of_the_interface(original: Callable[..., Any], address: Any) -> Any:
-    """EC2 shows the instance behind the interface; moto one named in the call only."""
-    interface = address.eni
-    if interface is not None and interface.instance is not None:
-        return interface.instance.id
-    return original(address)
-
-
-@PATCHES.around(ElasticAddressBackend, "associate_address")
-def moved_address(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 takes a reassociated address from its old interface; moto showed it on both."""
-    holders = {address.public_ip: address.eni for address in backend.addresses}
-    moved = original(backend, *positional, **keywords)
-    former = holders.get(moved.public_ip)
-    if former is not None and former is not moved.eni:
-        former.public_ip = None
-    return moved

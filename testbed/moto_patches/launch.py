@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from moto.ec2.models.instances import InstanceBackend
 from moto.ec2.responses.instances import InstanceResponse
 
-from testbed.moto_patches.addresses import check_free, requested
+from testbed.moto_patches.addresses import check_free, check_prefixes_free, requested
 from testbed.moto_patches.images import devices_of
-from testbed.moto_patches.interfaces import add_prefixes
 from testbed.moto_patches.patching import Patches, parameter, refuse
+from testbed.moto_patches.prefixes import add_prefixes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +112,15 @@ def check_interface(backend: Any, spec: dict[str, Any]) -> None:
     elif "SubnetId" in spec:
         wanted = requested(spec.get("PrivateIpAddress"), spec.get("PrivateIpAddresses", []))
         wanted += [entry["Ipv6Address"] for entry in spec.get("Ipv6Addresses", [])]
-        check_free(backend.get_subnet(spec["SubnetId"]), wanted)
+        subnet = backend.get_subnet(spec["SubnetId"])
+        check_free(subnet, wanted)
+        for version in (4, 6):
+            check_prefixes_free(subnet, requested_prefixes(spec, version))
+
+
+def requested_prefixes(spec: dict[str, Any], version: int) -> list[str]:
+    """List the prefixes that an interface of a launch is to have."""
+    return [entry[f"Ipv{version}Prefix"] for entry in spec.get(f"Ipv{version}Prefixes", [])]
 
 
 def finish_interface(interface: Any, spec: dict[str, Any], tags: dict[str, str]) -> None:
@@ -126,8 +134,7 @@ def finish_interface(interface: Any, spec: dict[str, Any], tags: dict[str, str])
             interface.private_ip_addresses.append(entry)
     interface.ipv6_addresses += [e["Ipv6Address"] for e in spec.get("Ipv6Addresses", [])]
     for version in (4, 6):
-        entries = spec.get(f"Ipv{version}Prefixes", [])
-        add_prefixes(interface, version, [e[f"Ipv{version}Prefix"] for e in entries])
+        add_prefixes(interface, version, requested_prefixes(spec, version))
     interface.add_tags(tags)
 
 
@@ -154,6 +161,7 @@ def launch_interfaces(original: Callable[..., Any], backend: Any, *positional: A
             if "NetworkInterfaceId" not in spec:
                 finish_interface(interface, spec, tags)
         instance.security_groups = list(instance.nics[0].group_set)
+        instance.source_dest_check = instance.nics[0].source_dest_check
     return reservation
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from moto.core.exceptions import ServiceException
 from moto.ec2.responses import instances as instance_responses
-from moto.ec2.responses.elastic_block_store import ElasticBlockStore
-from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 from moto.ec2.responses.instances import InstanceResponse
 
 from testbed.moto_patches.patching import Patches, parameter, refuse
@@ -73,50 +70,6 @@ def check_interface_parameters(response: Any) -> None:
 
 @PATCHES.around(InstanceResponse, "run_instances")
 def checked_launch(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 refuses contradicting parameters and shows the whole placement.
-
-    moto took any combination, and dropped the placement's group and tenancy.
-    """
+    """EC2 refuses contradicting parameters; moto took any combination."""
     check_interface_parameters(response)
-    result = original(response)
-    get = partial(parameter, response)
-    for instance in result.result.instances:
-        instance.placement.group_name = get("Placement.GroupName", "")
-        instance.placement.tenancy = get("Placement.Tenancy", "default")
-    return result
-
-
-def idempotent(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 answers a repeated client token as the first time; moto did it all again.
-
-    The same token with other parameters is refused. A refused call leaves its
-    token unused.
-    """
-    token = parameter(response, "ClientToken")
-    if not token:
-        return original(response)
-    backend = response.ec2_backend
-    if not hasattr(backend, "testbed_tokens"):
-        backend.testbed_tokens = {}
-    request = json.dumps(response.params, sort_keys=True, default=str)
-    key = (original.__name__, token)
-    if key in backend.testbed_tokens:
-        first_request, first_result = backend.testbed_tokens[key]
-        if first_request != request:
-            refuse(
-                "IdempotentParameterMismatch",
-                "The client token you have provided is associated with a "
-                "different request: its parameters differ.",
-            )
-        return first_result
-    result = original(response)
-    backend.testbed_tokens[key] = (request, result)
-    return result
-
-
-for _owner, _name in (
-    (InstanceResponse, "run_instances"),
-    (ElasticNetworkInterfaces, "create_network_interface"),
-    (ElasticBlockStore, "create_volume"),
-):
-    PATCHES.around(_owner, _name)(idempotent)
+    return original(response)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moto.ec2.models.instances import Instance, InstanceState
+from moto.ec2.models import ec2_backends
+from moto.ec2.models.instances import Instance, InstanceState, StateReason
 
 from testbed.moto_patches.patching import Patches
 
@@ -57,3 +58,15 @@ for _name in ("private_ip", "private_ip_address", "public_ip", "public_ip_addres
 def private_name(original: Callable[..., Any], instance: Any) -> Any:
     """The same for the name, which EC2 shows as an empty one."""
     return original(instance) if instance.nics else ""
+
+
+def end_instances(instance_ids: list[str], reason: str) -> None:
+    """End instances as EC2 does by itself, for a reason like `Server.InternalError: …`."""
+    backends = [backend for regions in ec2_backends.values() for backend in regions.values()]
+    for backend in backends:
+        for instance_id in instance_ids:
+            instance = backend.get_instance_by_id(instance_id)
+            if instance is not None and instance.state != "terminated":
+                instance.terminate()
+                code, _, _ = reason.partition(":")
+                instance.state_reason = StateReason(reason, code)

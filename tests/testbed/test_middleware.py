@@ -74,6 +74,16 @@ def test_which_calls(fake_aws: FakeAws, ec2: Any, rule: dict[str, Any], expected
     assert statuses(fake_aws, ec2, 4) == expected
 
 
+def test_any_action(fake_aws: FakeAws, ec2: Any) -> None:
+    """A rule for any action counts all calls, of whatever service."""
+    fake_aws.rule(action="*", nth=3, error={"code": "X", "message": "Y"})
+    ec2.describe_vpcs()
+    fake_aws.client("sts").get_caller_identity()
+    with pytest.raises(ClientError, match="DescribeSubnets"):
+        ec2.describe_subnets()
+    ec2.describe_vpcs()
+
+
 def test_error_is_not_forwarded(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
     """A call that is answered with an error has no effect."""
     fake_aws.rule(action="CreateVolume", nth=1, error={"code": "X", "message": "Y"})
@@ -110,6 +120,17 @@ def test_hold(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
     thread.join(timeout=30)
     assert made[0]["Size"] == 1
     ec2.create_volume(AvailabilityZone=world.zone, Size=1)
+
+
+def test_instance_that_ends(fake_aws: FakeAws, run: Any, world: Any) -> None:
+    """EC2 ends an instance after its launch, for a reason of its own; nothing is left of it."""
+    reason = "Server.InternalError: Internal error on launch"
+    fake_aws.rule(action="RunInstances", nth=1, ends=reason)
+    ended = run(PrivateIpAddress="10.0.1.5")
+    assert ended["State"]["Name"] == "terminated"
+    assert ended["StateReason"] == {"Code": "Server.InternalError", "Message": reason}
+    assert world.state() == world.empty
+    assert run(PrivateIpAddress="10.0.1.5")["State"]["Name"] == "running"
 
 
 def test_bad_rule(fake_aws: FakeAws) -> None:

@@ -1,18 +1,8 @@
-"""Interfaces, routes and tags."""
+"""Interfaces and tags."""
 
 from typing import Any
 
 import pytest
-
-
-def test_prefixes(ec2: Any, world: Any) -> None:
-    """Delegated prefixes are shown on the interface."""
-    eni = ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
-    ec2.assign_private_ip_addresses(NetworkInterfaceId=eni, Ipv4Prefixes=["10.0.1.16/28"])
-    ec2.assign_ipv6_addresses(NetworkInterfaceId=eni, Ipv6Prefixes=["2600::/80"])
-    found = ec2.describe_network_interfaces(NetworkInterfaceIds=[eni])["NetworkInterfaces"][0]
-    assert found["Ipv4Prefixes"] == [{"Ipv4Prefix": "10.0.1.16/28"}]
-    assert found["Ipv6Prefixes"] == [{"Ipv6Prefix": "2600::/80"}]
 
 
 def test_unknown_group(ec2: Any, world: Any, refused: Any) -> None:
@@ -33,20 +23,58 @@ def test_source_dest_check(ec2: Any, world: Any, run: Any, refused: Any) -> None
         ec2.modify_instance_attribute(InstanceId=several, SourceDestCheck={"Value": False})
 
 
-def test_routes(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A route to an interface is created once, and then replaced."""
-    eni = run()["NetworkInterfaces"][0]["NetworkInterfaceId"]
-    route = {
-        "RouteTableId": world.route_table_id,
-        "DestinationCidrBlock": "10.9.0.0/16",
-        "NetworkInterfaceId": eni,
-    }
-    ec2.create_route(**route)
-    with refused("RouteAlreadyExists", "10.9.0.0/16"):
-        ec2.create_route(**route)
-    ec2.replace_route(**route)
-    (table,) = ec2.describe_route_tables(RouteTableIds=[world.route_table_id])["RouteTables"]
-    assert eni in {found.get("NetworkInterfaceId") for found in table["Routes"]}
+def test_source_dest_check_of_interfaces(ec2: Any, world: Any, run: Any) -> None:
+    """Each interface has a check of its own; the first one's is the instance's."""
+    made = [ec2.create_network_interface(SubnetId=world.subnet_id) for _ in (0, 1)]
+    nics = [answer["NetworkInterface"]["NetworkInterfaceId"] for answer in made]
+    specs = [{"DeviceIndex": index, "NetworkInterfaceId": nic} for index, nic in enumerate(nics)]
+    ec2.modify_network_interface_attribute(NetworkInterfaceId=nics[0], SourceDestCheck={"Value": False})
+    instance = run(NetworkInterfaces=specs)
+    assert instance["SourceDestCheck"] is False
+    assert {
+        n["SourceDestCheck"] for n in instance["NetworkInterfaces"] if n["NetworkInterfaceId"] == nics[1]
+    } == {True}
+    ec2.modify_network_interface_attribute(NetworkInterfaceId=nics[0], SourceDestCheck={"Value": True})
+    ec2.modify_network_interface_attribute(NetworkInterfaceId=nics[1], SourceDestCheck={"Value": False})
+    assert world.instance(instance["InstanceId"])["SourceDestCheck"] is True
+    found = ec2.describe_network_interfaces(NetworkInterfaceIds=nics)["NetworkInterfaces"]
+    assert {n["NetworkInterfaceId"]: n["SourceDestCheck"] for n in found} == {nics[0]: True, nics[1]: False}
+
+
+def test_one_attribute_at_a_time(ec2: Any, world: Any, refused: Any) -> None:
+    """A call that modifies several attributes of an interface is refused."""
+    nic = ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
+    with refused("InvalidParameterCombination", "Description, SourceDestCheck"):
+        ec2.modify_network_interface_attribute(
+            NetworkInterfaceId=nic, SourceDestCheck={"Value": False}, Description={"Value": "x"}
+        )
+
+
+def test_public_addresses(ec2: Any, world: Any, run: Any) -> None:
+    """An interface made ahead that is told to be public is, as an instance's first, until its end."""
+    made = [ec2.create_network_interface(SubnetId=world.subnet_id) for _ in (0, 1)]
+    nics = [answer["NetworkInterface"]["NetworkInterfaceId"] for answer in made]
+    for nic in nics:
+        ec2.modify_network_interface_attribute(NetworkInterfaceId=nic, AssociatePublicIpAddress=True)
+    instance = run(
+        NetworkInterfaces=[{"DeviceIndex": i, "NetworkInterfaceId": nic} for i, nic in enumerate(nics)]
+    )
+    public = {n["NetworkInterfaceId"]: n.get("Association") for n in instance["NetworkInterfaces"]}
+    assert public[nics[0]]["PublicIp"] == instance["PublicIpAddress"]
+    assert public[nics[1]] is None
+    ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
+    found = ec2.describe_network_interfaces(NetworkInterfaceIds=nics)["NetworkInterfaces"]
+    assert [n["Association"] for n in found if "Association" in n] == []
+
+
+def test_public_address_of_a_running_instance(ec2: Any, run: Any, world: Any) -> None:
+    """An attached first interface gets a public address at once, and loses it."""
+    instance = run()
+    nic, vm = instance["NetworkInterfaces"][0]["NetworkInterfaceId"], instance["InstanceId"]
+    ec2.modify_network_interface_attribute(NetworkInterfaceId=nic, AssociatePublicIpAddress=True)
+    assert world.instance(vm)["PublicIpAddress"]
+    ec2.modify_network_interface_attribute(NetworkInterfaceId=nic, AssociatePublicIpAddress=False)
+    assert "PublicIpAddress" not in world.instance(vm)
 
 
 @pytest.mark.parametrize(

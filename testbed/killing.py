@@ -1,0 +1,101 @@
+"""Signals to the executable at a certain call to AWS: the worst moments, and no chance in them."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Literal
+
+from testbed.executable import PATIENCE, finish
+from testbed.rules import ANY
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+
+When = Literal["before", "after"]
+"""The call has not reached AWS; or AWS has done it, and the answer is on its way."""
+STEP = 0.2
+"""Seconds between two looks at whether a call of the executable has ended."""
+
+
+def kill_at(
+    fake_aws: FakeAws,
+    start: Callable[[], subprocess.Popen[bytes]],
+    nth: int = 1,
+    *,
+    when: When = "before",
+    action: str = ANY,
+) -> str:
+    """Kill the executable, by SIGKILL, at a call to AWS.
+
+    Other rules stay as they are; this one is used up.
+
+    Args:
+        fake_aws: The stand-in for AWS that the executable calls.
+        start: Starts the executable, as `lambda: cpi.start("create_vm", …)`.
+        nth: Which call it is, of all or of one action; 1 is the first from now on.
+        when: Before the call reaches AWS, or after AWS has done it.
+        action: The action; any by default.
+
+    Returns:
+        The action at which it was killed.
+    """
+    held, answer = _signalled(fake_aws, start, signal.SIGKILL, nth, when, action)
+    if answer.returncode != -signal.SIGKILL:
+        raise AssertionError(f"it was not killed: {answer}")
+    return held
+
+
+def interrupt_at(
+    fake_aws: FakeAws,
+    start: Callable[[], subprocess.Popen[bytes]],
+    nth: int = 1,
+    *,
+    when: When = "before",
+    action: str = ANY,
+    number: signal.Signals = signal.SIGTERM,
+) -> Answer:
+    """Send the executable a signal that it can handle, at a call to AWS, and let it go on.
+
+    The arguments are those of `kill_at`.
+
+    Returns:
+        What the call came to.
+    """
+    return _signalled(fake_aws, start, number, nth, when, action)[1]
+
+
+def _signalled(
+    fake_aws: FakeAws,
+    start: Callable[[], subprocess.Popen[bytes]],
+    number: signal.Signals,
+    nth: int,
+    when: When,
+    action: str,
+) -> tuple[str, Answer]:
+    fake_aws.rule(action=action, nth=nth, **{"hold_before" if when == "before" else "hold": True})
+    process = start()
+    try:
+        held = _wait_until_held(fake_aws, process)
+        process.send_signal(number)
+        if number == signal.SIGKILL:
+            # Its connection is closed once it is gone, and not before.
+            process.wait(timeout=PATIENCE)
+    except BaseException:
+        process.kill()
+        finish(process)
+        raise
+    finally:
+        fake_aws.release()
+    return held, finish(process)
+
+
+def _wait_until_held(fake_aws: FakeAws, process: subprocess.Popen[bytes]) -> str:
+    while process.poll() is None:
+        held = fake_aws.held_within(STEP)
+        if held:
+            return held[0]
+    raise AssertionError("the call ended before it made so many calls to AWS")

@@ -1,0 +1,123 @@
+"""Load balancers: classic ones, and target groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models import ec2_backends
+from moto.elb.exceptions import (
+    ELBClientError as ClassicError,
+)
+from moto.elb.exceptions import (
+    LoadBalancerNotFoundError,
+    NoActiveLoadBalancerFoundError,
+)
+from moto.elb.models import ELBBackend
+from moto.elb.responses import ELBResponse
+from moto.elbv2.exceptions import ELBClientError
+from moto.elbv2.models import ELBv2Backend, FakeTargetGroup
+
+from testbed.moto_patches.identifiers import well_formed
+from testbed.moto_patches.patching import Patches, parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PATCHES = Patches()
+
+
+def known_balancer(backend: Any, name: str) -> Any:
+    """Find a classic load balancer, or refuse."""
+    if name not in backend.load_balancers:
+        raise NoActiveLoadBalancerFoundError(name)
+    return backend.load_balancers[name]
+
+
+@PATCHES.around(ELBBackend, "register_instances")
+def registered_once(
+    original: Callable[..., Any],
+    backend: Any,
+    load_balancer_name: str,
+    instance_ids: Iterable[str],
+    *positional: Any,
+    **keywords: Any,
+) -> Any:
+    """ELB refuses unknown balancers and instances, and has an instance once.
+
+    moto broke over an unknown balancer (HTTP 500), took any text as an instance, and
+    had an instance as often as it was registered.
+    """
+    balancer = known_balancer(backend, load_balancer_name)
+    ec2 = ec2_backends[backend.account_id][backend.region_name]
+    for instance_id in instance_ids:
+        if ec2.get_instance_by_id(instance_id) is None:
+            raise ClassicError("InvalidInstance", f"Could not find EC2 instance {instance_id}.")
+    new = [instance_id for instance_id in instance_ids if instance_id not in balancer.instance_ids]
+    return original(backend, load_balancer_name, new, *positional, **keywords)
+
+
+@PATCHES.around(ELBBackend, "deregister_instances")
+def deregistered_once(
+    original: Callable[..., Any],
+    backend: Any,
+    load_balancer_name: str,
+    instance_ids: Iterable[str],
+    *positional: Any,
+    **keywords: Any,
+) -> Any:
+    """ELB refuses unknown balancers, and instances that are not registered.
+
+    The latter in so many words as an unknown instance; moto did not mind them.
+    """
+    balancer = known_balancer(backend, load_balancer_name)
+    for instance_id in instance_ids:
+        if instance_id not in balancer.instance_ids:
+            raise ClassicError("InvalidInstance", f"Could not find EC2 instance {instance_id}.")
+    return original(backend, load_balancer_name, instance_ids, *positional, **keywords)
+
+
+def listed_instances(original: Callable[..., Any], response: Any) -> Any:
+    """ELB answers the instances that are registered now; moto an empty list."""
+    result = original(response)
+    balancer = response.elb_backend.load_balancers[parameter(response, "LoadBalancerName")]
+    result.result["Instances"] = [{"InstanceId": instance_id} for instance_id in balancer.instance_ids]
+    return result
+
+
+for _name in ("register_instances_with_load_balancer", "deregister_instances_from_load_balancer"):
+    PATCHES.around(ELBResponse, _name)(listed_instances)
+
+
+@PATCHES.around(ELBBackend, "describe_load_balancers")
+def described_balancers(
+    original: Callable[..., Any], backend: Any, names: list[str], *positional: Any, **keywords: Any
+) -> Any:
+    """ELB says of an unknown name that nothing active has it; moto worded that otherwise."""
+    try:
+        return original(backend, names, *positional, **keywords)
+    except LoadBalancerNotFoundError:
+        unknown = next(name for name in names if name not in backend.load_balancers)
+        raise NoActiveLoadBalancerFoundError(unknown) from None
+
+
+@PATCHES.around(ELBv2Backend, "register_targets")
+def known_targets(
+    original: Callable[..., Any], backend: Any, target_group_arn: str, instances: list[dict[str, Any]]
+) -> None:
+    """ELB registers no unknown instance; moto took any text."""
+    group = backend.target_groups.get(target_group_arn)
+    if group is not None and group.target_type == "instance":
+        for target in instances:
+            if not well_formed("i", target["Id"]):
+                raise ELBClientError("ValidationError", f"Instance ID '{target['Id']}' is not valid")
+            if backend.ec2_backend.get_instance_by_id(target["Id"]) is None:
+                raise ELBClientError(
+                    "InvalidTarget", f"The following instances do not exist: '{target['Id']}'"
+                )
+    original(backend, target_group_arn, instances)
+
+
+@PATCHES.around(FakeTargetGroup, "deregister")
+def registered_targets(original: Callable[..., Any], group: Any, targets: list[dict[str, Any]]) -> None:
+    """ELB answers success for a target that is not registered; moto InvalidTarget."""
+    original(group, [target for target in targets if target["Id"] in group.targets])

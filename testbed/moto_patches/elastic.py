@@ -1,0 +1,113 @@
+"""Public addresses: elastic ones, and those that EC2 gives for as long as an instance lives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models.elastic_ip_addresses import ElasticAddress, ElasticAddressBackend
+from moto.ec2.models.elastic_network_interfaces import NetworkInterface
+from moto.ec2.models.instances import InstanceBackend
+from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
+
+from testbed.moto_patches.patching import Patches, parameter, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+
+@PATCHES.around(ElasticAddress, "instance_id")
+def holder_of_the_interface(original: Callable[..., Any], address: Any) -> Any:
+    """EC2 shows the instance behind the interface; moto one named in the call only."""
+    interface = address.eni
+    if interface is not None and interface.instance is not None:
+        return interface.instance.id
+    return original(address)
+
+
+@PATCHES.around(ElasticAddress, "network_interface_id")
+def no_interface(original: Callable[..., Any], address: Any) -> Any:
+    """EC2 shows no interface for an address that has none; moto an empty id."""
+    return original(address) or None
+
+
+@PATCHES.around(ElasticAddressBackend, "address_by_allocation")
+def known_allocation(original: Callable[..., Any], backend: Any, allocation_ids: list[str]) -> Any:
+    """EC2 names the id that is unknown; moto a Python list of all that were asked for."""
+    known = {address.allocation_id for address in backend.addresses}
+    for allocation_id in allocation_ids:
+        if allocation_id not in known:
+            refuse(
+                "InvalidAllocationID.NotFound",
+                f"The allocation ID '{allocation_id}' does not exist",
+            )
+    return original(backend, allocation_ids)
+
+
+@PATCHES.around(ElasticAddressBackend, "associate_address")
+def moved_address(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+    """EC2 takes a reassociated address from its old interface; moto showed it on both."""
+    holders = {address.public_ip: address.eni for address in backend.addresses}
+    moved = original(backend, *positional, **keywords)
+    former = holders.get(moved.public_ip)
+    if former is not None and former is not moved.eni:
+        former.public_ip = None
+    return moved
+
+
+@PATCHES.around(NetworkInterface, "stop")
+def kept_elastic_address(original: Callable[..., Any], interface: Any) -> None:
+    """EC2 takes its own public address from an ending instance, not an elastic one.
+
+    moto took either from an interface that would have got an address of EC2's own.
+    """
+    if all(address.eni is not interface for address in interface.ec2_backend.addresses):
+        original(interface)
+
+
+@PATCHES.around(NetworkInterface, "association")
+def no_association(original: Callable[..., Any], interface: Any) -> Any:
+    """EC2 shows no association without a public address; moto an empty one."""
+    return original(interface) or None
+
+
+def settle_public_address(interface: Any) -> None:
+    """Give an interface the public address that it was told to have, at device 0 only."""
+    wanted = getattr(interface, "testbed_public", None)
+    if wanted is None or interface.device_index != 0 or interface.instance is None:
+        return
+    if wanted and interface.public_ip is None:
+        interface.public_ip_auto_assign = True
+        interface.start()
+    elif not wanted:
+        interface.stop()
+        interface.public_ip_auto_assign = False
+
+
+@PATCHES.around(ElasticNetworkInterfaces, "modify_network_interface_attribute")
+def told_to_be_public(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 gives an interface a public address if told to, once it is an instance's first.
+
+    moto ignored AssociatePublicIpAddress.
+    """
+    result = original(response)
+    wanted = parameter(response, "AssociatePublicIpAddress")
+    if wanted is not None:
+        eni_id = parameter(response, "NetworkInterfaceId")
+        interface = response.ec2_backend.get_network_interface(eni_id)
+        interface.testbed_public = wanted is True
+        settle_public_address(interface)
+    return result
+
+
+@PATCHES.around(InstanceBackend, "run_instances")
+def public_once_launched(
+    original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any
+) -> Any:
+    """The same when it is launched with."""
+    reservation = original(backend, *positional, **keywords)
+    for instance in reservation.instances:
+        for interface in instance.nics.values():
+            settle_public_address(interface)
+    return reservation

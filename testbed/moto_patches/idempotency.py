@@ -1,0 +1,93 @@
+"""Client tokens: a request that is made twice."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.responses.elastic_block_store import ElasticBlockStore
+from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
+from moto.ec2.responses.instances import InstanceResponse
+
+from testbed.moto_patches.patching import Patches, parameter, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+TOKEN_LIMIT = 64
+
+
+def check_token(token: str) -> None:
+    """Refuse what is no client token."""
+    if len(token) > TOKEN_LIMIT or not token.isascii():
+        refuse(
+            "InvalidParameterValue",
+            f"Value ({token}) for parameter clientToken is invalid. "
+            f"It must be at most {TOKEN_LIMIT} ASCII characters.",
+        )
+
+
+def first_answer(response: Any, key: tuple[str, str], request: str) -> Any:
+    """Find what the same request was answered before, if it was."""
+    first_request, result = response.ec2_backend.testbed_tokens.get(key, (request, None))
+    if first_request != request:
+        refuse(
+            "IdempotentParameterMismatch",
+            "The client token you have provided is associated with a "
+            "different request: its parameters differ.",
+        )
+    return result
+
+
+def show_own_state(response: Any) -> None:
+    """Let an answer show the state that something has, not one that moto shows for new ones."""
+    transformers = response.RESPONSE_KEY_PATH_TO_TRANSFORMER
+    kept = {path: change for path, change in transformers.items() if not path.endswith(".State")}
+    response.RESPONSE_KEY_PATH_TO_TRANSFORMER = kept
+
+
+def idempotent(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 answers a repeated client token with what it made the first time; moto did it all again.
+
+    An instance is shown as it is now. Something that was deleted meanwhile is answered
+    all the same: its token is not free again. The same token with other parameters is
+    refused. A refused call leaves its token unused.
+    """
+    token = parameter(response, "ClientToken")
+    if not token:
+        return original(response)
+    check_token(token)
+    backend = response.ec2_backend
+    if not hasattr(backend, "testbed_tokens"):
+        backend.testbed_tokens = {}
+    request = json.dumps(response.params, sort_keys=True, default=str)
+    key = (original.__name__, token)
+    result = first_answer(response, key, request)
+    if result is None:
+        result = original(response)
+        backend.testbed_tokens[key] = (request, result)
+    else:
+        show_own_state(response)
+    return result
+
+
+for _owner, _name in (
+    (InstanceResponse, "run_instances"),
+    (ElasticNetworkInterfaces, "create_network_interface"),
+    (ElasticBlockStore, "create_volume"),
+):
+    PATCHES.around(_owner, _name)(idempotent)
+
+
+@PATCHES.around(InstanceResponse, "run_instances")
+def live_instance(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 refuses the token of an instance that has terminated; moto knew no tokens."""
+    result = original(response)
+    if any(instance.state == "terminated" for instance in result.result.instances):
+        refuse(
+            "IdempotentInstanceTerminated",
+            "The specified instance has terminated; retry with another client token",
+        )
+    return result

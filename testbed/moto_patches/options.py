@@ -1,0 +1,66 @@
+"""What DescribeInstances shows of a launch."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2 import utils
+from moto.ec2.responses.instances import InstanceResponse
+from moto.ec2.utils import random_resource_id
+
+from testbed.moto_patches.patching import Patches, parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+
+def show_reservation(instance: Any, given: dict[str, Any]) -> None:
+    """Show where a launch takes its capacity from; anywhere is the default."""
+    instance.capacity_reservation_specification = given or {"CapacityReservationPreference": "open"}
+    target = given.get("CapacityReservationTarget", {})
+    instance.capacity_reservation_id = target.get("CapacityReservationId")
+
+
+@PATCHES.around(InstanceResponse, "run_instances")
+def shown_options(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 shows placement, market, processor, credits and capacity of a launch.
+
+    moto dropped them, but for a placement's host and the market's name.
+    """
+    result = original(response)
+    get = partial(parameter, response)
+    for instance in result.result.instances:
+        placement = instance.placement
+        placement.group_name = get("Placement.GroupName", "")
+        placement.tenancy = get("Placement.Tenancy", "default")
+        placement.host_resource_group_arn = get("Placement.HostResourceGroupArn")
+        instance.cpu_options = get("CpuOptions")
+        instance.testbed_credits = get("CreditSpecification.CpuCredits")
+        show_reservation(instance, get("CapacityReservationSpecification", {}))
+        if instance.lifecycle == "spot":
+            instance.spot_instance_request_id = f"sir-{random_resource_id(8)}"
+    return result
+
+
+@PATCHES.around(InstanceResponse, "describe_instance_credit_specifications")
+def shown_credits(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 shows the credits that were asked for; moto those of a t2, whatever it was."""
+    result = original(response)
+    for entry in result.result["InstanceCreditSpecifications"]:
+        instance = response.ec2_backend.get_instance(entry["InstanceId"])
+        default = "standard" if instance.instance_type.startswith("t2.") else "unlimited"
+        entry["CpuCredits"] = getattr(instance, "testbed_credits", None) or default
+    return result
+
+
+@PATCHES.around(utils, "passes_filter_dict")
+def filtered_by_token(original: Callable[..., Any], instance: Any, filters: dict[str, Any]) -> Any:
+    """EC2 filters instances by client token; moto did not know how."""
+    others = dict(filters)
+    tokens = others.pop("client-token", None)
+    if tokens is not None and instance.client_token not in tokens:
+        return False
+    return original(instance, others)

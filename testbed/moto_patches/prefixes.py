@@ -1,0 +1,111 @@
+"""Addresses and prefixes that interfaces get after they were made, and how to find who holds them."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2 import utils
+from moto.ec2.models.elastic_network_interfaces import (
+    NetworkInterface,
+    NetworkInterfaceBackend,
+)
+from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
+
+from testbed.moto_patches.addresses import check_free, check_prefixes_free
+from testbed.moto_patches.patching import Patches, parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+
+def prefixes_of(interface: Any, version: int) -> list[str]:
+    """List the prefixes that are delegated to an interface."""
+    entries = getattr(interface, f"ipv{version}_prefixes", [])
+    return [prefix for entry in entries for prefix in entry.values()]
+
+
+def add_prefixes(interface: Any, version: int, prefixes: list[str]) -> None:
+    """Delegate prefixes to an interface, under the name that moto's answers read."""
+    known = prefixes_of(interface, version)
+    new = [prefix for prefix in prefixes if prefix not in known]
+    check_prefixes_free(interface.subnet, new)
+    entries = [{f"Ipv{version}Prefix": prefix} for prefix in known + new]
+    setattr(interface, f"ipv{version}_prefixes", entries)
+
+
+def delegate(response: Any, version: int) -> list[str]:
+    """Delegate the prefixes of a request to its interface."""
+    prefixes: list[str] = parameter(response, f"Ipv{version}Prefixes", [])
+    eni_id = parameter(response, "NetworkInterfaceId")
+    add_prefixes(response.ec2_backend.get_network_interface(eni_id), version, prefixes)
+    return prefixes
+
+
+@PATCHES.around(ElasticNetworkInterfaces, "assign_private_ip_addresses")
+def assigned_ipv4_prefixes(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 delegates Ipv4Prefixes to the interface, if they are free; moto ignored them."""
+    prefixes = delegate(response, 4)
+    result = original(response)
+    result.result["AssignedIpv4Prefixes"] = [{"Ipv4Prefix": prefix} for prefix in prefixes]
+    return result
+
+
+@PATCHES.around(ElasticNetworkInterfaces, "assign_ipv6_addresses")
+def assigned_ipv6_prefixes(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 delegates Ipv6Prefixes to the interface, if they are free; moto ignored them."""
+    prefixes = delegate(response, 6)
+    result = original(response)
+    result.result["AssignedIpv6Prefixes"] = prefixes
+    return result
+
+
+@PATCHES.around(NetworkInterfaceBackend, "assign_private_ip_addresses")
+def free_ipv4_addresses(
+    original: Callable[..., Any],
+    backend: Any,
+    eni_id: str,
+    private_ip_addresses: list[str] | None = None,
+    *positional: Any,
+) -> Any:
+    """EC2 assigns no address that another interface holds; moto did."""
+    interface = backend.get_network_interface(eni_id)
+    own = {entry["PrivateIpAddress"] for entry in interface.private_ip_addresses}
+    check_free(interface.subnet, [a for a in private_ip_addresses or [] if a not in own])
+    return original(backend, eni_id, private_ip_addresses, *positional)
+
+
+@PATCHES.around(NetworkInterfaceBackend, "assign_ipv6_addresses")
+def free_ipv6_addresses(
+    original: Callable[..., Any],
+    backend: Any,
+    eni_id: str,
+    ipv6_addresses: list[str] | None = None,
+    *positional: Any,
+) -> Any:
+    """The same for IPv6."""
+    interface = backend.get_network_interface(eni_id)
+    new = [a for a in ipv6_addresses or [] if a not in interface.ipv6_addresses]
+    check_free(interface.subnet, new)
+    return original(backend, eni_id, ipv6_addresses, *positional)
+
+
+@PATCHES.around(NetworkInterface, "get_filter_value")
+def any_address(original: Callable[..., Any], interface: Any, filter_name: str, *positional: Any) -> Any:
+    """EC2 finds an interface by any of its addresses; moto by its first one, and none of IPv6."""
+    if filter_name == "addresses.private-ip-address":
+        return [entry["PrivateIpAddress"] for entry in interface.private_ip_addresses]
+    if filter_name == "ipv6-addresses.ipv6-address":
+        return list(interface.ipv6_addresses)
+    return original(interface, filter_name, *positional)
+
+
+@PATCHES.around(utils, "is_filter_matching")
+def any_value(original: Callable[..., Any], resource: Any, name: str, wanted: Any) -> Any:
+    """EC2 takes what has any of a filter's values; moto wanted all of them, or no others."""
+    value = resource.get_filter_value(name)
+    if not isinstance(value, list) or not isinstance(wanted, list):
+        return original(resource, name, wanted)
+    return any(fnmatch.fnmatch(str(one), pattern) for one in value for pattern in wanted)

@@ -1,0 +1,140 @@
+"""Routes: to interfaces, by way of an instance or not."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models.route_tables import Route, RouteBackend
+from moto.ec2.utils import generate_route_id
+
+from testbed.moto_patches.patching import Patches, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+
+def canonical(cidr: str | None, kind: type[Any], name: str) -> str | None:
+    """Write a destination as EC2 keeps it, without host bits; refuse what is none."""
+    if cidr is None:
+        return None
+    if "/" in cidr:
+        with contextlib.suppress(ValueError):
+            return str(kind(cidr, strict=False))
+    return refuse(
+        "InvalidParameterValue",
+        f"Value ({cidr}) for parameter {name} is invalid. This is not a valid CIDR block.",
+    )
+
+
+def canonical_pair(ipv4: str | None, ipv6: str | None) -> tuple[str | None, str | None]:
+    """Do so for both kinds of destination, of which a route has one."""
+    return (
+        canonical(ipv4, ipaddress.IPv4Network, "destinationCidrBlock"),
+        canonical(ipv6, ipaddress.IPv6Network, "destinationIpv6CidrBlock"),
+    )
+
+
+def only_interface(backend: Any, instance_id: str) -> str:
+    """Find the interface of an instance that has one."""
+    interfaces = list(backend.get_instance(instance_id).nics.values())
+    if len(interfaces) != 1:
+        refuse(
+            "InvalidInstanceID",
+            f"There are multiple interfaces attached to instance '{instance_id}'. "
+            "Please specify an interface ID for the operation instead.",
+        )
+    eni_id: str = interfaces[0].id
+    return eni_id
+
+
+def settle_target(backend: Any, table_id: str, target: dict[str, Any]) -> None:
+    """Put an instance's interface in its place, and refuse an interface of another network."""
+    if target.get("instance_id"):
+        target["interface_id"] = only_interface(backend, target.pop("instance_id"))
+    if target.get("interface_id"):
+        interface = backend.get_network_interface(target["interface_id"])
+        if interface.vpc_id != backend.get_route_table(table_id).vpc_id:
+            refuse(
+                "InvalidParameterValue",
+                f"route table {table_id} and interface {interface.id} belong to different networks",
+            )
+
+
+@PATCHES.around(RouteBackend, "create_route")
+def created_route(
+    original: Callable[..., Any],
+    backend: Any,
+    route_table_id: str,
+    destination_cidr_block: str | None = None,
+    destination_ipv6_cidr_block: str | None = None,
+    *positional: Any,
+    **keywords: Any,
+) -> Any:
+    """EC2 refuses a second route for a destination, which it compares in canonical form.
+
+    moto replaced the first one where the target was an interface. EC2 makes a route to
+    an instance one to its interface, and refuses an instance with several; moto noted
+    the instance. moto took any text as a destination.
+    """
+    ipv4, ipv6 = canonical_pair(destination_cidr_block, destination_ipv6_cidr_block)
+    settle_target(backend, route_table_id, keywords)
+    table = backend.get_route_table(route_table_id)
+    if generate_route_id(route_table_id, ipv4, ipv6) in table._routes:  # noqa: SLF001
+        refuse("RouteAlreadyExists", f"The route identified by {ipv6 or ipv4} already exists.")
+    return original(backend, route_table_id, ipv4, ipv6, *positional, **keywords)
+
+
+@PATCHES.around(RouteBackend, "replace_route")
+def replaced_route(
+    original: Callable[..., Any],
+    backend: Any,
+    route_table_id: str,
+    destination_cidr_block: str | None,
+    destination_ipv6_cidr_block: str | None = None,
+    *positional: Any,
+    **keywords: Any,
+) -> Any:
+    """The same for ReplaceRoute.
+
+    It answers InvalidParameterValue where there is no route for the destination: by
+    EC2's reference that were InvalidRoute.NotFound, but moto's answer is EC2's own.
+    """
+    ipv4, ipv6 = canonical_pair(destination_cidr_block, destination_ipv6_cidr_block)
+    settle_target(backend, route_table_id, keywords)
+    return original(backend, route_table_id, ipv4, ipv6, *positional, **keywords)
+
+
+@PATCHES.around(RouteBackend, "delete_route")
+def deleted_route(
+    original: Callable[..., Any],
+    backend: Any,
+    route_table_id: str,
+    destination_cidr_block: str | None,
+    destination_ipv6_cidr_block: str | None = None,
+    *positional: Any,
+) -> Any:
+    """The same for DeleteRoute, as far as its destination goes."""
+    ipv4, ipv6 = canonical_pair(destination_cidr_block, destination_ipv6_cidr_block)
+    return original(backend, route_table_id, ipv4, ipv6, *positional)
+
+
+@PATCHES.around(Route, "state")
+def route_state(original: Callable[..., Any], route: Any) -> Any:
+    """EC2 calls a route a black hole once its interface is detached or deleted; moto never."""
+    interface = route.interface
+    if interface is None or interface.attachment_id:
+        return original(route)
+    return "blackhole"
+
+
+@PATCHES.around(Route, "instance_id")
+def instance_behind(original: Callable[..., Any], route: Any) -> Any:
+    """EC2 shows the instance behind a route's interface; moto one named in the call only."""
+    interface = route.interface
+    if interface is None:
+        return original(route)
+    return interface.instance.id if interface.instance else None

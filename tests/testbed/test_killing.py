@@ -1,0 +1,55 @@
+"""Signals to the executable at a certain call, and calls that are held before they reach AWS."""
+
+import signal
+import threading
+from typing import Any
+
+import pytest
+
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.killing import interrupt_at, kill_at
+
+CREATE_DISK = ["DescribeAvailabilityZones", "CreateVolume", "DescribeVolumes"]
+
+
+@pytest.mark.parametrize(("when", "volumes"), [("before", 0), ("after", 1)])
+def test_killed(fake_aws: FakeAws, world: Any, cpi: Cpi, when: Any, volumes: int) -> None:
+    """A call before which the executable is killed has no effect; one after which it is has."""
+    assert kill_at(fake_aws, lambda: cpi.start("create_disk", 1024, {}, None), 2, when=when) == "CreateVolume"
+    assert fake_aws.actions() == CREATE_DISK[:2]
+    assert len(world.state()["volumes"]) == volumes
+    world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)  # the rule is used up
+
+
+def test_interrupted(fake_aws: FakeAws, world: Any, cpi: Cpi) -> None:
+    """A signal that the executable handles is followed by its answer; other rules stay."""
+    fake_aws.rule(action="DeleteVolume", times=1, error={"code": "Busy", "message": "x", "status": 503})
+    answer = interrupt_at(
+        fake_aws, lambda: cpi.start("create_disk", 1024, {}, None), when="after", action="CreateVolume"
+    )
+    assert signal.SIGTERM.name in answer.error["message"]
+    assert world.state() == world.empty
+    assert fake_aws.actions().count("DeleteVolume") == 2
+
+
+def test_too_few_calls(fake_aws: FakeAws, cpi: Cpi) -> None:
+    """A call of the executable that ends before the moment comes is no kill."""
+    with pytest.raises(AssertionError, match="ended before"):
+        kill_at(fake_aws, lambda: cpi.start("ping"))
+
+
+def test_held_call(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
+    """A call that is held has no effect yet; released, it has, as its client is still there."""
+    fake_aws.rule(action="CreateVolume", hold_before=True)
+    made: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: made.append(ec2.create_volume(AvailabilityZone=world.zone, Size=1))
+    )
+    thread.start()
+    assert fake_aws.wait_until_held() == ["CreateVolume"]
+    assert world.state() == world.empty
+    fake_aws.release()
+    thread.join(timeout=30)
+    assert world.state()["volumes"] == [made[0]["VolumeId"]]
+    assert fake_aws.held_within(0) == []
