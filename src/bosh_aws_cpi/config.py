@@ -19,6 +19,8 @@ MAX_API_VERSION = 3
 
 CredentialsSource = Literal["static", "env_or_profile"]
 
+StemcellUpload = Literal["ebs_direct", "volume"]
+_COPY_FROM_REGION = "copy_from_region"
 _EC2_HOST = re.compile(r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\.")
 
 
@@ -44,6 +46,8 @@ class AwsConfig:
     stemcell: Json
     fast_path_delete: bool
     deregister_on_delete: bool
+    stemcell_upload: StemcellUpload
+    copies_stemcells_from_other_regions: bool
     enable_describe_instance_types: bool
 
 
@@ -150,7 +154,11 @@ def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         default_security_groups=strings(merged, "default_security_groups"),
         encryption=Encryption(is_true(merged.get("encrypted")), string(merged, "kms_key_arn")),
         metadata_options=sub_object(merged, "metadata_options", "aws:metadata_options"),
-        stemcell=sub_object(merged, "stemcell", "aws:stemcell"),
+        stemcell=_stemcell(merged),
+        stemcell_upload=_stemcell_upload(merged),
+        copies_stemcells_from_other_regions=is_true(
+            sub_object(merged, "stemcell", "aws:stemcell").get(_COPY_FROM_REGION)
+        ),
         fast_path_delete=is_true(merged.get("fast_path_delete")),
         deregister_on_delete=is_true(merged.get("deregister_on_delete")),
         enable_describe_instance_types=is_true(merged.get("enable_describe_instance_types", True)),
@@ -185,6 +193,21 @@ def _credentials_source(merged: Json) -> CredentialsSource:
         raise wrong_type("aws:credentials_source", "static or env_or_profile", source)
     message = f"Unknown credentials_source {source}"
     raise not_correct(message)
+
+
+def _stemcell(merged: Json) -> Json:
+    """What is merged over every stemcell's properties; one key there is not theirs, but ours."""
+    section = sub_object(merged, "stemcell", "aws:stemcell")
+    return {key: value for key, value in section.items() if key != _COPY_FROM_REGION}
+
+
+def _stemcell_upload(merged: Json) -> StemcellUpload:
+    way = merged.get("stemcell_upload") or "ebs_direct"
+    if way == "ebs_direct":
+        return "ebs_direct"
+    if way == "volume":
+        return "volume"
+    raise wrong_type("aws:stemcell_upload", "ebs_direct or volume", way)
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:

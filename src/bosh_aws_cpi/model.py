@@ -120,6 +120,13 @@ class Volume:
     availability_zone: str
     attachments: Mapping[str, tuple[str, str]]
     """(attachment state, device name) by instance id."""
+    size_gib: int
+    type: str
+    encrypted: bool
+    iops: int | None = None
+    throughput: int | None = None
+    """MiB/s."""
+    kms_key_arn: str | None = None
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,7 @@ class StemcellProperties(Encryptable):
     version: Text | None = None
     tags: Any = None
 
-    # Every stemcell carries these; they matter to heavy ones and to other clouds.
+    # Every stemcell carries these; they matter to heavy ones, see there, and to other clouds.
     architecture: Any = None
     auto_disk_config: Any = None
     boot_mode: Any = None
@@ -227,11 +227,31 @@ class StemcellProperties(Encryptable):
     root_device_name: Any = None
     virtualization_type: Any = None
 
-    @classmethod
-    def parse(cls, values: Json) -> Self:
+    @staticmethod
+    def parse(values: Json) -> "StemcellProperties":
         """Read and check a stemcell's cloud properties.
+
+        Returns:
+            `HeavyStemcellProperties` unless there is an ``ami``.
 
         Raises:
             CloudError: One has the wrong type.
         """
-        return parsed(cls, values, "cloud_properties")
+        kind = StemcellProperties if values.get("ami") else HeavyStemcellProperties
+        return parsed(kind, values, "cloud_properties")
+
+
+class HeavyStemcellProperties(StemcellProperties):
+    """create_stemcell's ``cloud_properties`` for a stemcell that brings its image along."""
+
+    architecture: str = "x86_64"
+    boot_mode: str = "legacy-bios"
+    disk: Mib = 2048
+    kernel_id: str | None = None
+    root_device_name: str | None = None
+    virtualization_type: str = "hvm"
+
+    @property
+    def is_paravirtual(self) -> bool:
+        """Whether it is of the old kind, which boots through a kernel image."""
+        return self.virtualization_type == "paravirtual"

@@ -15,15 +15,17 @@ from botocore.credentials import (
     Credentials,
     DeferredRefreshableCredentials,
 )
+from botocore.exceptions import ClientError
 from botocore.session import Session
 
 from bosh_aws_cpi.aws import sdk_data, wiretap
-from bosh_aws_cpi.aws.errors import NO_CAPACITY
+from bosh_aws_cpi.aws.errors import NO_CAPACITY, is_uncertain
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tally import Tally
 
 if TYPE_CHECKING:
+    from mypy_boto3_ebs import EBSClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_elb import ElasticLoadBalancingClient
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT = 10
 """Seconds; the SDK's default of 60 would make a wrong endpoint look like a hang."""
+MAX_CONNECTIONS = 16
+"""To one service at once, from as many threads."""
 METADATA_ATTEMPTS = 10
 """How often the instance profile's credentials are asked for before giving up."""
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
@@ -46,6 +50,8 @@ _FILE_PROVIDERS = (
 )
 
 
+_WITHOUT_TOKEN = ("CreateSnapshot", "RegisterImage")
+"""Calls that make something each time they arrive."""
 _ENDPOINT_NAMES = {"elb": "ELASTIC_LOAD_BALANCING", "elbv2": "ELASTIC_LOAD_BALANCING_V2"}
 """How the SDK's AWS_ENDPOINT_URL_… variables call services whose id is not botocore's name."""
 
@@ -77,6 +83,8 @@ class Clients:
         client: EC2Client = self._make(self._session, "ec2")
         events: Any = client.meta.events  # its stubs know only of handlers that return nothing
         events.register("needs-retry.ec2.RunInstances", _leave_shortage_to_us)
+        for operation in _WITHOUT_TOKEN:
+            events.register(f"needs-retry.ec2.{operation}", _leave_uncertain_to_us)
         return client
 
     @cached_property
@@ -89,6 +97,12 @@ class Clients:
     def elbv2(self) -> "ElasticLoadBalancingv2Client":
         """The client for target groups."""
         client: ElasticLoadBalancingv2Client = self._make(self._session, "elbv2")
+        return client
+
+    @cached_property
+    def ebs(self) -> "EBSClient":
+        """The client for the EBS direct APIs; it is used from several threads."""
+        client: EBSClient = self._make(self._session, "ebs")
         return client
 
     def _with_source(self) -> Session:
@@ -136,6 +150,7 @@ class Clients:
                 retries={"mode": "standard", "total_max_attempts": self._config.max_retries + 1},
                 connect_timeout=CONNECT_TIMEOUT,
                 user_agent_extra="bosh-aws-cpi",
+                max_pool_connections=MAX_CONNECTIONS,
                 use_dualstack_endpoint=self._is_dualstack(service),
             ),
             **credentials,
@@ -156,6 +171,14 @@ def _leave_shortage_to_us(**event: Any) -> bool | None:  # noqa: ANN401 - botoco
     response = event["response"]
     code = response[1].get("Error", {}).get("Code") if response else None
     return False if code in NO_CAPACITY else None
+
+
+def _leave_uncertain_to_us(**event: Any) -> bool | None:  # noqa: ANN401
+    """Keep the SDK from repeating a call that may have made something already."""
+    error = event["caught_exception"]
+    if event["response"] is not None:
+        error = ClientError(event["response"][1], event["operation"].name)
+    return False if is_uncertain(error) else None
 
 
 def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Final
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
+    HTTPClientError,
     NoCredentialsError,
     PartialCredentialsError,
     SSLError,
@@ -67,7 +68,8 @@ AT_FAULT: Final = frozenset(
 """What RunInstances answers when AWS is at fault, or addresses are short: the same call may succeed later."""
 TOKEN_SPENT: Final = frozenset({"IdempotentInstanceTerminated", "IdempotentParameterMismatch"})
 """A client token stands for an earlier call, whose instance is gone or which asked for something else."""
-UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation"})
+UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
+"""EC2's word for it, and the words of the other services."""
 THROTTLED: Final = frozenset(
     {
         "RequestLimitExceeded",
@@ -77,6 +79,10 @@ THROTTLED: Final = frozenset(
         "RequestThrottledException",
     }
 )
+
+
+_SERVER_FAULT: Final = 500
+"""From this HTTP status on it is AWS's fault."""
 
 
 def code_of(error: BaseException | None) -> str:
@@ -94,6 +100,14 @@ def is_volume_missing(error: BaseException) -> bool:
     if has_code(error, VOLUME_MISSING):
         return True
     return code_of(error) == "InvalidParameterValue" and "Expected: 'vol-" in str(error)
+
+
+def is_uncertain(error: BaseException) -> bool:
+    """Whether a call that ended like this may have done its work all the same."""
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        return status >= _SERVER_FAULT and not has_code(error, THROTTLED)
+    return isinstance(error, HTTPClientError | ResponseParserError)
 
 
 @contextmanager

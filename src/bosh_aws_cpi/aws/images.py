@@ -1,13 +1,14 @@
 """AMIs: find, copy, deregister, with the snapshots behind them."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import tags, timing
+from bosh_aws_cpi.aws import snapshots, tags, timing
 from bosh_aws_cpi.aws.cleanup import in_turn
-from bosh_aws_cpi.aws.errors import IMAGE_MISSING, SNAPSHOT_MISSING, UNAUTHORIZED, described, has_code
+from bosh_aws_cpi.aws.errors import IMAGE_MISSING, UNAUTHORIZED, described, has_code
+from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image, Json
@@ -20,7 +21,6 @@ _FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
 _AMI_ID = re.compile(r"ami-[0-9a-f]+")
 AMI_TAG = "bosh_ami"
 """On a snapshot: the AMI that it belongs, or belonged, to."""
-_SNAPSHOT_IN_USE = frozenset({"InvalidSnapshot.InUse"})
 
 
 def find(client: "EC2Client", ami_id: str) -> Image | None:
@@ -50,6 +50,43 @@ def copy(client: "EC2Client", arguments: Json) -> str:
     return client.copy_image(**arguments)["ImageId"]
 
 
+def register(client: "EC2Client", arguments: Json) -> str:
+    """RegisterImage, which takes no client token: the name in the arguments tells the AMI from all others.
+
+    Returns:
+        The new AMI's id; it is pending.
+    """
+    name = arguments["Name"]
+
+    def find_by_name() -> str | None:
+        answer = client.describe_images(Owners=["self"], Filters=[{"Name": "name", "Values": [name]}])
+        return next((entry["ImageId"] for entry in answer["Images"]), None)
+
+    return make_once(f"AMI '{name}'", lambda: client.register_image(**arguments)["ImageId"], find_by_name)
+
+
+def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
+    """DescribeImages: Amazon's kernel images, as (id, image location)."""
+    answer = client.describe_images(
+        Owners=["amazon"],
+        Filters=[
+            {"Name": "architecture", "Values": [architecture]},
+            {"Name": "image-type", "Values": ["kernel"]},
+        ],
+    )
+    return [(entry["ImageId"], entry.get("ImageLocation", "")) for entry in answer["Images"]]
+
+
+def find_copy(client: "EC2Client", tags: Mapping[str, str]) -> str | None:
+    """DescribeImages: an AMI of ours with all of these tags, that is there or in the making."""
+    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
+    answer = client.describe_images(
+        Owners=["self"], Filters=[*filters, {"Name": "state", "Values": ["available", "pending"]}]
+    )
+    found = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
+    return next((entry["ImageId"] for entry in found), None)
+
+
 def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
     """Wait for an AMI to be usable.
 
@@ -71,6 +108,12 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
         return _image(entry)
 
     return timing.until(timing.IMAGE_AVAILABLE, f"AMI '{ami_id}' to be available", probe)
+
+
+def deregister(client: "EC2Client", ami_id: str) -> None:
+    """DeregisterImage for one that must not be, whose snapshots are somebody else's to remove."""
+    logger.info("Removing AMI '%s'", ami_id)
+    _remove(client, ami_id, list, timing.VISIBLE)
 
 
 def discard(client: "EC2Client", ami_id: str) -> None:
@@ -119,7 +162,7 @@ def discard_copy(client: "EC2Client", ami_id: str) -> None:
 
 
 def _remove(
-    client: "EC2Client", ami_id: str, snapshots: Callable[[], Sequence[str]], patience: timing.Policy
+    client: "EC2Client", ami_id: str, found: Callable[[], Sequence[str]], patience: timing.Policy
 ) -> None:
     """Deregister the AMI; from then on each step is taken, whatever fails."""
     timing.remove(
@@ -130,7 +173,7 @@ def _remove(
     )
     in_turn(
         lambda: _wait_until_gone(client, ami_id),
-        lambda: _delete_snapshots(client, ami_id, snapshots()),
+        lambda: _delete_snapshots(client, ami_id, found()),
     )
 
 
@@ -173,7 +216,7 @@ def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[s
 def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
     """Delete a snapshot; one that stays is tagged, so that a repeated call finds it."""
     try:
-        _delete_snapshot(client, snapshot_id)
+        snapshots.delete(client, snapshot_id)
     except client.exceptions.ClientError as error:
         logger.warning("Snapshot '%s' of AMI '%s' stays: %s", snapshot_id, ami_id, described(error))
         tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})
@@ -187,21 +230,6 @@ def _wait_until_gone(client: "EC2Client", ami_id: str) -> None:
             raise timing.NotYet(entry["State"])
 
     timing.until(timing.IMAGE_GONE, f"AMI '{ami_id}' to be gone", probe)
-
-
-def _delete_snapshot(client: "EC2Client", snapshot_id: str) -> None:
-    """DeleteSnapshot, repeated while EC2 still counts it as the deregistered AMI's."""
-    try:
-        timing.patiently(
-            timing.SNAPSHOT_RELEASED,
-            f"snapshot '{snapshot_id}' to be released",
-            _SNAPSHOT_IN_USE,
-            lambda: client.delete_snapshot(SnapshotId=snapshot_id),
-        )
-    except client.exceptions.ClientError as error:
-        if not has_code(error, SNAPSHOT_MISSING):
-            raise
-        logger.info("Snapshot '%s' is gone already", snapshot_id)
 
 
 def _describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":

@@ -265,4 +265,8 @@ def _instance(entry: "InstanceTypeDef") -> Instance:
 
 
 def _reason(reason: Any) -> str | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
-    return f"{reason.get('Code')}: {reason.get('Message')}" if reason else None
+    """EC2's reason, "CODE: text"; its message mostly begins with the code itself."""
+    if not reason or not reason.get("Code"):
+        return None
+    code, message = reason["Code"], reason.get("Message", "")
+    return message if message.startswith(f"{code}:") else f"{code}: {message}"

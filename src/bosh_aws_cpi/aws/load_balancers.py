@@ -70,8 +70,14 @@ def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
 
 
 def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
-    """DeregisterInstancesFromLoadBalancer."""
-    client.deregister_instances_from_load_balancer(LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}])
+    """DeregisterInstancesFromLoadBalancer; an instance that is not registered is fine."""
+    try:
+        client.deregister_instances_from_load_balancer(
+            LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
+        )
+    except client.exceptions.ClientError as error:
+        if code_of(error) != "InvalidInstance":
+            raise
 
 
 def target_groups_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[str]:

@@ -56,6 +56,13 @@ INSTANCE_READY_TO_ATTACH: Final = Policy(60)
 IMAGE_AVAILABLE: Final = Policy(3600, longest_pause=15)
 IMAGE_GONE: Final = Policy(300)
 SNAPSHOT_RELEASED: Final = Policy(300)
+SNAPSHOT_COMPLETED: Final = Policy(14_400, longest_pause=15)
+"""The first snapshot of a large, full volume takes hours."""
+VOLUME_MODIFIED: Final = Policy(600)
+BLOCK_WRITTEN: Final = Policy(300)
+DEVICE_SEEN: Final = Policy(60, longest_pause=1)
+LOST_SEEN: Final = Policy(10)
+"""How long something may stay unseen whose making was not answered; then it was not made."""
 TAGGABLE: Final = Policy(30)
 VISIBLE: Final = Policy(30)
 """How long something new may stay unknown to AWS (eventual consistency)."""

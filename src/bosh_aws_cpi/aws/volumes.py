@@ -17,6 +17,7 @@ MAX_UNSEEN = 10
 """Questions, over about 20 seconds, in which an attachment that EC2 has agreed to may not show."""
 _IN_USE = frozenset({"VolumeInUse"})
 _FAILED = frozenset({"error", "deleting", "deleted"})
+_NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
 
@@ -199,9 +200,21 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
-            if code_of(error) in {"IncorrectState", "InvalidAttachment.NotFound"}:
+            if code_of(error) in _NOT_ATTACHED:
                 raise DiskNotAttached(disk_cid, vm_cid) from error
             raise
+
+
+def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
+    """DetachVolume with Force, and wait; one that is not attached is fine."""
+    try:
+        with naming_disk(disk_cid), naming_vm(vm_cid):
+            client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
+    except client.exceptions.ClientError as error:
+        if code_of(error) not in _NOT_ATTACHED:
+            raise
+        return
+    wait_until_detached(client, disk_cid, vm_cid)
 
 
 def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
@@ -234,4 +247,10 @@ def _volume(entry: "VolumeTypeDef") -> Volume:
             for attachment in entry.get("Attachments", [])
             if attachment.get("State") != "detached" and "InstanceId" in attachment
         },
+        size_gib=entry["Size"],
+        type=entry["VolumeType"],
+        encrypted=entry["Encrypted"],
+        iops=entry.get("Iops"),
+        throughput=entry.get("Throughput"),
+        kms_key_arn=entry.get("KmsKeyId"),
     )

@@ -102,9 +102,11 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
 
     def lead() -> _LedRoute:
         before = table.route(destination)
-        if before is None and not routes.create(ec2, table.table_id, destination, target):
+        if before is None:
+            if routes.create(ec2, table.table_id, destination, target):
+                return _LedRoute(table.table_id, destination, None)
             before = routes.find(ec2, table.table_id, destination)
-        if before is None or before.target == target:
+        if before is not None and before.target == target:
             return _LedRoute(table.table_id, destination, None)
         routes.replace(ec2, table.table_id, destination, target)
         return _LedRoute(table.table_id, destination, before)

@@ -1,47 +1,61 @@
-"""create_stemcell, for light stemcells: an AMI that is there already, or an encrypted copy of it."""
+"""create_stemcell: an AMI that is there already, a copy of one, or one made of the stemcell's own image."""
+
+from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Json
+from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.properties import StemcellProperties
+from bosh_aws_cpi.properties import HeavyStemcellProperties, StemcellProperties
 
 STEMCELL_TAGS_SINCE = 3
 """The contract version from which the Director gives tags in ``env``."""
 
 
-def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: Json | None = None) -> str:  # noqa: ARG001 - heavy stemcells need the path
+def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: Json | None = None) -> str:
     """Make a stemcell's AMI usable in the configured region (contract: create_stemcell).
 
     Args:
         cloud: The call's cloud.
-        image_path: Not used for a light stemcell.
+        image_path: Of a heavy stemcell: a gzipped tar that holds root.img. Not used for a light one.
         cloud_properties: See `StemcellProperties`; ``aws.stemcell`` is merged over them.
         env: ``tags``, from contract V3 on.
 
     Returns:
-        "AMI light", or the id of the encrypted copy, which is ours.
+        "AMI light", or the id of an AMI that is ours: a copy, or one made of the image.
 
     Raises:
-        CloudError: No AMI of the stemcell is in the region, or EC2 could not copy it.
-        NotSupported: It is a heavy stemcell.
+        CloudError: No AMI of the stemcell is in the region, the image is no good, or EC2 could not
+            make the AMI.
     """
     properties = StemcellProperties.parse({**cloud_properties, **cloud.config.aws.stemcell})
-    tag_plan.checked(properties.tags)
-    wanted_tags = tag_plan.formatted(tag_plan.checked((env or {}).get("tags")))
-    if not properties.ami:
-        message = (
-            "Not supported yet by this CPI: heavy stemcells, whose cloud_properties name no ami. "
-            "Use the light stemcell of the same version. Nothing was created"
-        )
-        raise NotSupported(message)
+    own_tags = tag_plan.checked(properties.tags)
+    given_tags = tag_plan.checked((env or {}).get("tags"))
+    if isinstance(properties, HeavyStemcellProperties):
+        from bosh_aws_cpi.cpi import heavy_stemcell  # noqa: PLC0415 - light ones need nothing of it
+
+        wanted = given_tags if cloud.contract >= STEMCELL_TAGS_SINCE else own_tags
+        return heavy_stemcell.create(cloud, image_path, properties, tag_plan.formatted(wanted))
+    return _light(cloud, properties, tag_plan.formatted(given_tags))
+
+
+def _light(cloud: Cloud, properties: StemcellProperties, wanted_tags: Mapping[str, str]) -> str:
     region = cloud.config.aws.region
+    source_region = region
+    if region not in properties.ami and cloud.config.aws.copies_stemcells_from_other_regions:
+        source_region = regions.nearest(properties.ami, region) or region
     encryption = properties.encryption(cloud.config.aws.encryption)
-    if encryption.encrypted:
-        return _encrypted_copy(cloud, properties.ami.get(region), encryption, wanted_tags)
+    if encryption.encrypted or source_region != region:
+        source = properties.ami.get(source_region)
+        is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)
+        if source is None or not is_there:
+            raise _not_in_region(region)
+        return _copy(cloud, source, source_region, encryption, wanted_tags)
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(region)
@@ -49,19 +63,23 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     return f"{ami_id}{LIGHT_SUFFIX}"
 
 
-def _encrypted_copy(
-    cloud: Cloud, source: str | None, encryption: Encryption, wanted_tags: dict[str, str]
+def _copy(
+    cloud: Cloud, source: str, source_region: str, encryption: Encryption, wanted_tags: Mapping[str, str]
 ) -> str:
-    region = cloud.config.aws.region
-    if source is None or images.find(cloud.ec2, source) is None:
-        raise _not_in_region(region)
+    """A copy of an AMI; one that an earlier call of the same Director made just so is used again."""
     ec2 = cloud.ec2
+    marks = tag_plan.of_copy(cloud.config.director_uuid, source, encryption)
+    if (found := images.find_copy(ec2, marks)) is not None:
+        logger.info("AMI '%s' is a copy of '%s' already", found, source)
+        image = images.wait_until_available(ec2, found)
+        tags.create(ec2, [found, *image.snapshot_ids], wanted_tags)
+        return found
     arguments = {
         "Name": f"Copied from SourceAMI {source}",
         "SourceImageId": source,
-        "SourceRegion": region,
+        "SourceRegion": source_region,
         **encryption.arguments(),
-        **tag_plan.specifications(wanted_tags, "image", "snapshot"),
+        **tag_plan.specifications({**wanted_tags, **marks}, "image", "snapshot"),
     }
 
     def make(undo: Undo) -> str:

@@ -37,7 +37,7 @@ class Undo:
         """
         self._removals.append(lambda: _attempt(what, remove))
 
-    def run(self, reason: BaseException) -> None:
+    def run(self, reason: str) -> None:
         """Remove everything, last made first.
 
         A removal that fails is logged with what may be left behind and hides no other.
@@ -46,7 +46,7 @@ class Undo:
             reason: Why, for the log.
         """
         if self._removals:
-            logger.warning("Removing what was made, after %s: %s", type(reason).__name__, reason)
+            logger.warning("Removing what was made, after %s", reason)
         while self._removals:
             self._removals.pop()()
 
@@ -73,7 +73,7 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
             interrupts.close()
         except interrupts.Interrupted:
             logger.warning("A signal came while the call was ending anyway")
-        undo.run(error)
+        undo.run(f"{type(error).__name__}: {error}")
         raise
     return result
 

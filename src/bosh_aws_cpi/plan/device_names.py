@@ -27,6 +27,12 @@ def first_free(taken: Iterable[str]) -> str:
     raise CloudError(message)
 
 
+def guest_paths(device_name: str, disk_cid: str) -> list[str]:
+    """Every path at which a Linux guest may show an attached EBS volume."""
+    xen = device_name.replace("/dev/sd", "/dev/xvd")
+    return [_NVME_BY_ID + disk_cid.replace("-", "", 1), xen, device_name]
+
+
 def guest_path(device_name: str, disk_cid: str, facts: InstanceTypeFacts) -> str:
     """Where the agent finds an attached EBS volume.
 

@@ -6,6 +6,8 @@ from year to year, and EBS says them itself.
 
 from typing import Final
 
+from bosh_aws_cpi.model import Json
+
 TAKES_IOPS: Final = frozenset({"io1", "io2", "gp3"})
 TAKES_THROUGHPUT: Final = frozenset({"gp3"})
 NEEDS_IOPS: Final = frozenset({"io1", "io2"})
@@ -40,6 +42,14 @@ def refusal(volume_type: str, size_gib: int, iops: int | None, throughput: int |
     if throughput is not None:
         return _throughput_refusal(iops or _GP3_BASELINE_IOPS, throughput)
     return None
+
+
+def figures(volume_type: str, iops: int | None, throughput: int | None) -> Json:
+    """The Iops and Throughput of a volume: what is not given is the baseline that EBS gives gp3."""
+    if volume_type == "gp3":
+        baseline = max(_GP3_BASELINE_IOPS, (throughput or 0) * _GP3_IOPS_PER_MIBPS) if iops is None else iops
+        return {"Iops": baseline, "Throughput": throughput or _GP3_BASELINE_THROUGHPUT}
+    return {} if iops is None else {"Iops": iops}
 
 
 def _iops_refusal(volume_type: str, size_gib: int, iops: int) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import encode, type_name
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.model import Encryption, Json
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -56,6 +56,18 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
     """
     given = {DIRECTOR_TAG: director_uuid, AGENT_TAG: agent_id}
     return formatted({key: value for key, value in given.items() if value})
+
+
+CALL_TAG = "bosh_call"
+"""Tells a snapshot from all others, also from one of the same disk whose answer was lost."""
+SOURCE_TAG = "bosh_source_ami"
+KEY_TAG = "bosh_kms_key"
+
+
+def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> dict[str, str]:
+    """The tags by which a copy of an AMI is found again: its source, and the key it is encrypted with."""
+    key = (encryption.kms_key_arn or "default") if encryption.encrypted else "none"
+    return {**of_origin(director_uuid), **formatted({SOURCE_TAG: source, KEY_TAG: key})}
 
 
 def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:

@@ -28,11 +28,11 @@ METHODS: Final[dict[str, str | None]] = {
     "attach_disk": "attachments:attach_disk",
     "detach_disk": "attachments:detach_disk",
     "set_disk_metadata": "disks:set_disk_metadata",
-    "resize_disk": None,
-    "update_disk": None,
+    "resize_disk": "disk_changes:resize_disk",
+    "update_disk": "disk_changes:update_disk",
     # snapshots
-    "snapshot_disk": None,
-    "delete_snapshot": None,
+    "snapshot_disk": "snapshots:snapshot_disk",
+    "delete_snapshot": "snapshots:delete_snapshot",
     # networks
     "configure_networks": "networks:configure_networks",
     "create_network": None,

@@ -95,6 +95,10 @@ SIGNATURES: dict[str, Signature] = {
     "attach_disk": Signature((_VM, _DISK)),
     "detach_disk": Signature((_VM, _DISK)),
     "set_disk_metadata": Signature((_DISK, _METADATA)),
+    "resize_disk": Signature((_DISK, ("new_size", DISK_SIZE))),
+    "update_disk": Signature((_DISK, ("new_size", DISK_SIZE), _PROPERTIES)),
+    "snapshot_disk": Signature((_DISK, _METADATA)),
+    "delete_snapshot": Signature((("snapshot_cid", CID),)),
     "configure_networks": Signature((_VM, ("networks", HASH))),
 }
 """The signature of each method that is implemented."""

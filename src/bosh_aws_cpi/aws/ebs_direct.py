@@ -1,0 +1,106 @@
+"""The EBS direct APIs: a snapshot that is written block by block, without a volume or a VM."""
+
+from base64 import b64encode
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.errors import THROTTLED, has_code, is_uncertain
+from bosh_aws_cpi.model import Encryption
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mypy_boto3_ebs import EBSClient
+
+BLOCK_SIZE: Final = 524_288
+"""Bytes; EBS takes no other."""
+_MINUTES_WITHOUT_A_BLOCK: Final = 60
+"""After these EBS gives an unfinished snapshot up by itself."""
+
+
+def start(
+    client: "EBSClient",
+    *,
+    size_gib: int,
+    description: str,
+    tags: "Mapping[str, str]",
+    encryption: Encryption,
+    client_token: str,
+) -> str:
+    """StartSnapshot.
+
+    Args:
+        client: The EBS client.
+        size_gib: GiB of the volumes that are made from it.
+        description: For operators.
+        tags: The snapshot's tags.
+        encryption: Whether it is encrypted, and with which key.
+        client_token: By which EBS recognises the same call.
+
+    Returns:
+        The snapshot's id; it is pending, and takes blocks.
+    """
+    key = {"KmsKeyArn": encryption.kms_key_arn} if encryption.encrypted and encryption.kms_key_arn else {}
+    answer = client.start_snapshot(
+        VolumeSize=size_gib,
+        Description=description,
+        Tags=[{"Key": name, "Value": value} for name, value in tags.items()],
+        ClientToken=client_token,
+        Timeout=_MINUTES_WITHOUT_A_BLOCK,
+        **({"Encrypted": True, **key} if encryption.encrypted else {}),  # type: ignore[arg-type]
+    )
+    return answer["SnapshotId"]
+
+
+def put(client: "EBSClient", snapshot_id: str, index: int, block: bytes) -> bytes:
+    """PutSnapshotBlock, repeated while EBS throttles or is at fault: the same block twice is one block.
+
+    Args:
+        client: The EBS client.
+        snapshot_id: The snapshot.
+        index: Which block it is, from 0 on.
+        block: Exactly `BLOCK_SIZE` bytes.
+
+    Returns:
+        The SHA-256 of the block.
+    """
+    digest = sha256(block).digest()
+
+    def attempt() -> None:
+        try:
+            client.put_snapshot_block(
+                SnapshotId=snapshot_id,
+                BlockIndex=index,
+                BlockData=block,
+                DataLength=len(block),
+                Checksum=b64encode(digest).decode(),
+                ChecksumAlgorithm="SHA256",
+            )
+        except (ClientError, BotoCoreError) as error:
+            if has_code(error, THROTTLED) or is_uncertain(error):
+                raise timing.NotYet(str(error)) from error
+            raise
+
+    timing.until(timing.BLOCK_WRITTEN, f"block {index} of snapshot '{snapshot_id}' to be written", attempt)
+    return digest
+
+
+def complete(client: "EBSClient", snapshot_id: str, digests: "Mapping[int, bytes]") -> None:
+    """CompleteSnapshot: EBS compares what it has with what was sent.
+
+    Args:
+        client: The EBS client.
+        snapshot_id: The snapshot.
+        digests: The SHA-256 of each block that was put, by its index.
+    """
+    whole = sha256(b"".join(digests[index] for index in sorted(digests))).digest()
+    client.complete_snapshot(
+        SnapshotId=snapshot_id,
+        ChangedBlocksCount=len(digests),
+        Checksum=b64encode(whole).decode(),
+        ChecksumAlgorithm="SHA256",
+        ChecksumAggregationMethod="LINEAR",
+    )

@@ -1,0 +1,91 @@
+"""Changes of EBS volumes in place."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.errors import described, has_code, naming_disk
+from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Json
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+NOT_AGAIN_YET: Final = frozenset(
+    {"IncorrectModificationState", "VolumeModificationRateExceeded", "VolumeModificationSizeLimitExceeded"}
+)
+"""What ModifyVolume answers while a volume may not be changed again, or the account may change no more."""
+_UNKNOWN: Final = frozenset({"InvalidVolumeModification.NotFound"})
+_USABLE: Final = frozenset({"optimizing", "completed"})
+_RUNNING: Final = frozenset({"modifying", "optimizing"})
+
+
+def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
+    """ModifyVolume, and wait until the volume can be used as it is to be.
+
+    A change to just this that is under way, of a call whose answer was lost, is waited for.
+
+    Args:
+        client: The EC2 client.
+        disk_cid: The volume.
+        changes: ModifyVolume's Size (GiB), VolumeType, Iops and Throughput, where they differ.
+
+    Raises:
+        NotSupported: EBS does not take a change of this volume now; the message says why.
+        CloudError: EBS could not make the change, or it takes too long.
+    """
+    running = _latest(client, disk_cid)
+    state = running.get("ModificationState")
+    if state in _RUNNING and not _is_for(running, changes):
+        message = f"Volume '{disk_cid}' can't be changed now: an earlier change of it is {state}"
+        raise NotSupported(message)
+    if state in _RUNNING:
+        logger.info("Volume '%s' is being changed to that already", disk_cid)
+    else:
+        _start(client, disk_cid, changes)
+    _wait_until_usable(client, disk_cid)
+
+
+def _start(client: "EC2Client", disk_cid: str, changes: Json) -> None:
+    with naming_disk(disk_cid):
+        try:
+            client.modify_volume(VolumeId=disk_cid, **changes)
+        except client.exceptions.ClientError as error:
+            if not has_code(error, NOT_AGAIN_YET):
+                raise
+            if _is_for(_latest(client, disk_cid), changes):  # by this very call, whose answer was lost
+                return
+            message = f"Volume '{disk_cid}' can't be changed now: {described(error)}"
+            raise NotSupported(message) from error
+
+
+def _wait_until_usable(client: "EC2Client", disk_cid: str) -> None:
+    def probe() -> None:
+        latest = _latest(client, disk_cid)
+        state = latest.get("ModificationState")
+        if state == "failed":
+            reason = latest.get("StatusMessage") or "no reason given"
+            message = f"EBS could not change volume '{disk_cid}': {reason}"
+            raise CloudError(message)
+        if state not in _USABLE:
+            raise timing.NotYet(f"{state} {latest.get('Progress', 0)}%")
+
+    timing.until(timing.VOLUME_MODIFIED, f"volume '{disk_cid}' to be changed", probe)
+
+
+def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
+    """The volume's last modification that EC2 still shows."""
+    try:
+        answer = client.describe_volumes_modifications(Filters=[{"Name": "volume-id", "Values": [disk_cid]}])
+    except client.exceptions.ClientError as error:
+        if has_code(error, _UNKNOWN):
+            return {}
+        raise
+    found = sorted(answer["VolumesModifications"], key=lambda each: str(each.get("StartTime", "")))
+    return found[-1] if found else {}
+
+
+def _is_for(modification: Any, changes: Json) -> bool:  # noqa: ANN401
+    return modification.get("ModificationState") in _RUNNING and all(
+        modification.get(f"Target{name}") == value for name, value in changes.items()
+    )

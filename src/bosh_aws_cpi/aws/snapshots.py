@@ -1,0 +1,101 @@
+"""EBS snapshots: make, wait for, delete."""
+
+from typing import TYPE_CHECKING, Final
+
+from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.errors import SNAPSHOT_MISSING, has_code, naming_disk
+from bosh_aws_cpi.aws.once import make_once
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Json
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+_IN_USE: Final = frozenset({"InvalidSnapshot.InUse"})
+_FAILED: Final = frozenset({"error"})
+
+
+def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
+    """CreateSnapshot; it is pending.
+
+    Args:
+        client: The EC2 client.
+        disk_cid: The volume.
+        arguments: Description and tags.
+        mark: The key and value of one of the tags, which no other snapshot has: CreateSnapshot
+            takes no client token.
+
+    Returns:
+        The snapshot's id.
+
+    Raises:
+        DiskNotFound: EC2 does not know the volume.
+    """
+
+    def find() -> str | None:
+        answer = client.describe_snapshots(
+            OwnerIds=["self"], Filters=[{"Name": f"tag:{mark[0]}", "Values": [mark[1]]}]
+        )
+        return next((entry["SnapshotId"] for entry in answer["Snapshots"]), None)
+
+    with naming_disk(disk_cid):
+        return make_once(
+            f"a snapshot of '{disk_cid}'",
+            lambda: client.create_snapshot(VolumeId=disk_cid, **arguments)["SnapshotId"],
+            find,
+        )
+
+
+def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
+    """Wait for a new snapshot to hold all data.
+
+    Raises:
+        CloudError: EBS could not make it, with its reason, or it takes too long.
+    """
+
+    def probe() -> None:
+        try:
+            answer = client.describe_snapshots(SnapshotIds=[snapshot_id])
+        except client.exceptions.ClientError as error:
+            if has_code(error, SNAPSHOT_MISSING):  # eventual consistency
+                raise timing.NotYet("not to be seen yet") from None
+            raise
+        entry = answer["Snapshots"][0]
+        if entry["State"] in _FAILED:
+            reason = entry.get("StateMessage") or "no reason given"
+            message = f"EBS could not make snapshot '{snapshot_id}': {reason}"
+            raise CloudError(message)
+        if entry["State"] != "completed":
+            raise timing.NotYet(f"{entry['State']} {entry.get('Progress', '')}".strip())
+
+    timing.until(timing.SNAPSHOT_COMPLETED, f"snapshot '{snapshot_id}' to be completed", probe)
+
+
+def delete(client: "EC2Client", snapshot_id: str) -> None:
+    """DeleteSnapshot, repeated while EC2 counts it as a deregistered AMI's; one that is gone is fine."""
+    try:
+        _delete(client, snapshot_id)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, SNAPSHOT_MISSING):
+            raise
+        logger.info("Snapshot '%s' is gone already", snapshot_id)
+
+
+def discard(client: "EC2Client", snapshot_id: str) -> None:
+    """Remove a snapshot that must not be, of which EC2 may not know yet."""
+    logger.info("Removing snapshot '%s'", snapshot_id)
+    timing.remove(
+        f"snapshot '{snapshot_id}'",
+        lambda error: has_code(error, SNAPSHOT_MISSING),
+        lambda: _delete(client, snapshot_id),
+    )
+
+
+def _delete(client: "EC2Client", snapshot_id: str) -> None:
+    timing.patiently(
+        timing.SNAPSHOT_RELEASED,
+        f"snapshot '{snapshot_id}' to be released",
+        _IN_USE,
+        lambda: client.delete_snapshot(SnapshotId=snapshot_id),
+    )

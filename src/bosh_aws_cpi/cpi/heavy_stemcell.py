@@ -1,0 +1,109 @@
+"""create_stemcell for a stemcell that brings its image along: image → snapshot → AMI."""
+
+import uuid
+from collections.abc import Mapping
+
+from bosh_aws_cpi.aws import ebs_direct, images, tags
+from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
+from bosh_aws_cpi.cpi import snapshot_upload, stemcell_image, volume_upload
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.current_vm import current_vm_id
+from bosh_aws_cpi.cpi.stemcell_image import ImageSource
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.plan import register_image
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties import HeavyStemcellProperties
+
+
+def create(
+    cloud: Cloud, image_path: str, properties: HeavyStemcellProperties, wanted_tags: Mapping[str, str]
+) -> str:
+    """Make an AMI of a stemcell's image.
+
+    Args:
+        cloud: The call's cloud.
+        image_path: A gzipped tar that holds root.img.
+        properties: The stemcell's cloud properties.
+        wanted_tags: For the snapshot and the AMI.
+
+    Returns:
+        The AMI's id.
+
+    Raises:
+        CloudError: The image is no good, and nothing was made; or AWS did not make the AMI, and
+            nothing is left.
+    """
+    survey = stemcell_image.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
+    kernel_id = _kernel(cloud, properties)
+    tags_of_all = {**wanted_tags, **tag_plan.of_origin(cloud.config.director_uuid)}
+    call_id = str(uuid.uuid4())
+    source = ImageSource(
+        path=image_path,
+        survey=survey,
+        size_gib=gib(properties.disk),
+        description=register_image.description(properties) or "BOSH stemcell",
+        tags=tags_of_all,
+        call_id=call_id,
+        encryption=properties.encryption(cloud.config.aws.encryption),
+    )
+
+    def make(undo: Undo) -> str:
+        snapshot_id = _snapshot(cloud, source, undo)
+        arguments = register_image.arguments(
+            properties,
+            name=f"BOSH-{call_id}",
+            snapshot_id=snapshot_id,
+            kernel_id=kernel_id,
+            tags=tags_of_all,
+        )
+        ami_id = undo.make(
+            lambda: images.register(cloud.ec2, arguments),
+            lambda made: images.deregister(cloud.ec2, made),
+        )
+        images.wait_until_available(cloud.ec2, ami_id)
+        tags.create(cloud.ec2, [snapshot_id], {images.AMI_TAG: ami_id})
+        return ami_id
+
+    return undoing(make)
+
+
+def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:
+    if not properties.is_paravirtual:
+        return None
+    if properties.kernel_id:
+        return properties.kernel_id
+    kernels = images.kernels(cloud.ec2, properties.architecture)
+    return register_image.newest_kernel(kernels, properties.root_device_name)
+
+
+def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
+    """Write the image into a snapshot: directly, or by way of a volume where that is not permitted."""
+    if cloud.config.aws.stemcell_upload == "volume":
+        return volume_upload.upload(cloud, source, current_vm_id(cloud), undo)
+    try:
+        return snapshot_upload.upload(cloud, source, undo)
+    except cloud.ec2.exceptions.ClientError as error:
+        if not has_code(error, UNAUTHORIZED):
+            raise
+        vm_cid = _own_vm(cloud, error)
+        logger.warning("The EBS direct APIs may not be used, so a volume is: %s", described(error))
+        return volume_upload.upload(cloud, source, vm_cid, undo)
+
+
+def _own_vm(cloud: Cloud, refused: Exception) -> str:
+    """The VM that this process runs on.
+
+    Raises:
+        CloudError: It runs on none of EC2's: then there is no other way.
+    """
+    try:
+        return current_vm_id(cloud)
+    except CloudError:
+        message = (
+            f"{described(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
+            "ebs:CompleteSnapshot; allow them, or use the light stemcell of the same version"
+        )
+        raise CloudError(message) from refused

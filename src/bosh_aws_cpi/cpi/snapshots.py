@@ -1,0 +1,58 @@
+"""snapshot_disk and delete_snapshot."""
+
+import uuid
+
+from bosh_aws_cpi.aws import snapshots, volumes
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.model import Json, Volume
+from bosh_aws_cpi.plan import snapshots as plan
+from bosh_aws_cpi.plan import tags as tag_plan
+
+
+def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
+    """Take a snapshot of the disk and wait until it holds all data (contract: snapshot_disk).
+
+    Args:
+        cloud: The call's cloud.
+        disk_cid: The disk, attached or not.
+        metadata: Goes into description and tags; no key of it is needed.
+
+    Returns:
+        The snapshot's id.
+
+    Raises:
+        DiskNotFound: EC2 does not know the disk.
+        CloudError: EBS could not make the snapshot; nothing of it is left.
+    """
+    device = _device(volumes.find(cloud.ec2, disk_cid))
+    mark = (tag_plan.CALL_TAG, str(uuid.uuid4()))
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    tags = {**plan.tags(metadata, device), **origin, mark[0]: mark[1]}
+    arguments = {
+        "Description": plan.description(metadata, device),
+        **tag_plan.specifications(tags, "snapshot"),
+    }
+
+    def make(undo: Undo) -> str:
+        snapshot_cid = undo.make(
+            lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
+            lambda made: snapshots.discard(cloud.ec2, made),
+        )
+        snapshots.wait_until_completed(cloud.ec2, snapshot_cid)
+        return snapshot_cid
+
+    return undoing(make)
+
+
+def delete_snapshot(cloud: Cloud, snapshot_cid: str) -> None:
+    """Delete a snapshot; one that is gone is fine (contract: delete_snapshot).
+
+    Raises:
+        CloudError: An AMI uses it.
+    """
+    snapshots.delete(cloud.ec2, snapshot_cid)
+
+
+def _device(volume: Volume) -> str | None:
+    return next((device for _, device in volume.attachments.values() if device), None)

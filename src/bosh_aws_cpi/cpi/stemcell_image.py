@@ -1,0 +1,132 @@
+"""A heavy stemcell's image: ``root.img`` in a gzipped tar, read as a stream, a block at a time.
+
+It is several gigabytes when unpacked: never whole in memory, never on disk.
+"""
+
+import gzip
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Final
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
+
+_NAME: Final = "root.img"
+_MIB: Final = 1 << 20
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is in an image that was read to its end."""
+
+    size: int
+    """Bytes."""
+    full_blocks: int
+    """How many of its blocks are not all zeros."""
+
+
+@dataclass(frozen=True)
+class ImageSource:
+    """An image that was surveyed, and what its snapshot is to be like."""
+
+    path: str
+    """The gzipped tar."""
+    survey: Survey
+    size_gib: int
+    """GiB of the disk that the image is for."""
+    description: str
+    tags: Mapping[str, str]
+    call_id: str
+    """Tells what this call makes from all else."""
+    encryption: Encryption
+
+
+def survey(path: str, block_size: int, disk_mib: int) -> Survey:
+    """Read an image to its end, so that one that is no good is known before anything is made.
+
+    Args:
+        path: The gzipped tar.
+        block_size: Bytes of a block.
+        disk_mib: MiB of the disk that the image is for.
+
+    Raises:
+        CloudError: It is no gzipped tar, holds no root.img, is cut off, or is too large.
+    """
+    with _open(path) as (image, size, archive):
+        if size > disk_mib * _MIB:
+            needed = -(-size // _MIB)
+            message = (
+                f"{_NAME} in '{path}' has {needed} MiB, more than the stemcell's disk of {disk_mib} MiB: "
+                f"set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
+            )
+            raise CloudError(message)
+        full = sum(1 for _ in _full_blocks(image, size, block_size))
+        while archive.read(_CHUNK):  # to the checksum at its end
+            pass
+    return Survey(size, full)
+
+
+def full_blocks(path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
+    """The blocks of an image that are not all zeros, each with its index; the last one is filled up.
+
+    Raises:
+        CloudError: The image can't be read.
+    """
+    with _open(path) as (image, size, _):
+        yield from _full_blocks(image, size, block_size)
+
+
+def _full_blocks(image: IO[bytes], size: int, block_size: int) -> Iterator[tuple[int, bytes]]:
+    zeros = bytes(block_size)
+    for index in range(-(-size // block_size)):
+        length = min(block_size, size - index * block_size)
+        block = _exactly(image, length)
+        if length < block_size:
+            block += bytes(block_size - length)
+        if block != zeros:
+            yield index, block
+
+
+def _exactly(image: IO[bytes], length: int) -> bytes:
+    parts = []
+    while length:
+        if not (part := image.read(length)):
+            raise EOFError
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def _tar(archive: gzip.GzipFile) -> tarfile.TarFile:
+    return tarfile.open(fileobj=archive, mode="r|", bufsize=_CHUNK)
+
+
+@contextmanager
+def _open(path: str) -> Iterator[tuple[IO[bytes], int, gzip.GzipFile]]:
+    """The image, its size, and the unpacked tar that it is read from.
+
+    Raises:
+        CloudError: There is none, or it can't be read.
+    """
+    try:
+        with gzip.open(path, "rb") as archive, _tar(archive) as members:
+            for member in members:
+                is_image = member.name.removeprefix("./") == _NAME and member.isfile()
+                image = members.extractfile(member) if is_image else None
+                if image is not None:
+                    yield image, member.size, archive
+                    return
+    except gzip.BadGzipFile:
+        raise CloudError(f"Stemcell image '{path}' is no gzipped tar{_REMEDY}") from None
+    except (EOFError, zlib.error, tarfile.TarError) as error:
+        raise CloudError(f"Stemcell image '{path}' is cut off or damaged: {error}{_REMEDY}") from None
+    except OSError as error:
+        raise CloudError(f"Stemcell image '{path}' can't be read: {error.strerror or error}") from None
+    raise CloudError(f"Stemcell image '{path}' holds no {_NAME}: is it a stemcell for AWS?")
+
+
+_REMEDY: Final = ". Download the stemcell again"

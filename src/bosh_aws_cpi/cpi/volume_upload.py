@@ -1,0 +1,141 @@
+"""Writing an image into a snapshot by way of a volume that this process's own VM has attached.
+
+For accounts that may not use the EBS direct APIs. The device is written by ``stemcell-copy``, which
+sudo lets run as root.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws import instances, snapshots, timing, volumes
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.stemcell_image import ImageSource
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.plan import device_names
+from bosh_aws_cpi.plan import tags as tag_plan
+
+PROGRAM: Final = "stemcell-copy"
+_PACKAGED: Final = Path(__file__).parents[3] / "bin" / PROGRAM
+"""Beside the folder of the libraries, as the BOSH package has it."""
+_OUTPUT_SHOWN: Final = 2000
+"""Characters of what the program said, for an error."""
+
+
+def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
+    """Write an image to a new volume and take a snapshot of that; the volume goes again, whatever happens.
+
+    Args:
+        cloud: The call's cloud.
+        source: The image.
+        vm_cid: The VM that this process runs on.
+        undo: Where the snapshot's removal is armed.
+
+    Returns:
+        The snapshot's id.
+
+    Raises:
+        CloudError: The image could not be written.
+    """
+    command = _command()
+    instance = instances.find_alive(cloud.ec2, vm_cid)
+    mark = (tag_plan.CALL_TAG, source.call_id)
+    tags = {**source.tags, mark[0]: mark[1]}
+    arguments = {"Description": source.description, **tag_plan.specifications(tags, "snapshot")}
+    scratch = Undo()
+    try:
+        disk_cid, name = _attached_volume(cloud, instance, source, scratch)
+        _copy(command, source.path, _block_device(disk_cid, name))
+        snapshot_id = undo.make(
+            lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
+            lambda made: snapshots.discard(cloud.ec2, made),
+        )
+        snapshots.wait_until_completed(cloud.ec2, snapshot_id)
+    finally:
+        with interrupts.shielded():
+            scratch.run("the image's upload")
+    return snapshot_id
+
+
+def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scratch: Undo) -> tuple[str, str]:
+    """A new volume that our own VM has attached: its id and device name."""
+    ec2 = cloud.ec2
+    arguments = {
+        "Size": source.size_gib,
+        "VolumeType": "gp3",
+        "AvailabilityZone": instance.availability_zone,
+        **source.encryption.arguments(),
+        **tag_plan.specifications(source.tags, "volume"),
+    }
+    name = device_names.first_free(instance.devices)
+    disk_cid = scratch.make(lambda: volumes.create(ec2, arguments), lambda made: volumes.discard(ec2, made))
+    volumes.wait_until_available(ec2, disk_cid)
+    scratch.arm(
+        f"attachment of '{disk_cid}'",
+        lambda: volumes.detach_by_force(ec2, disk_cid, instance.vm_cid),
+    )
+    volumes.attach(ec2, disk_cid, instance.vm_cid, name)
+    volumes.wait_until_attached(ec2, disk_cid, instance.vm_cid)
+    return disk_cid, name
+
+
+def _command() -> list[str]:
+    """How the program is started.
+
+    Raises:
+        CloudError: It is not there.
+    """
+    program = str(_PACKAGED) if _PACKAGED.is_file() else shutil.which(PROGRAM)
+    if program is None:
+        message = (
+            f"There is no {PROGRAM} here, which the release brings along: set aws.stemcell_upload to "
+            "ebs_direct, or use the light stemcell of the same version"
+        )
+        raise CloudError(message)
+    return [program] if os.geteuid() == 0 else ["sudo", "-n", program]
+
+
+def _block_device(disk_cid: str, name: str) -> str:
+    """Where the kernel shows the volume.
+
+    Raises:
+        CloudError: It does not.
+    """
+    candidates = device_names.guest_paths(name, disk_cid)
+
+    def probe() -> str:
+        for candidate in candidates:
+            path = Path(candidate)
+            if path.exists() and stat.S_ISBLK(path.stat().st_mode):
+                return str(path.resolve())
+        raise timing.NotYet("not there yet")
+
+    return timing.until(timing.DEVICE_SEEN, f"one of {', '.join(candidates)} to be there", probe)
+
+
+def _copy(command: list[str], path: str, device: str) -> None:
+    logger.info("Writing '%s' to %s", path, device)
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell; sudo allows this one program
+            [*command, path, device],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise CloudError(f"Unable to copy stemcell root image: {command[0]}: {error.strerror}") from error
+    if done.returncode != 0:
+        said = done.stdout.strip()[-_OUTPUT_SHOWN:]
+        raise CloudError(
+            f"Unable to copy stemcell root image: {PROGRAM} ended with {done.returncode}: {said}"
+        )

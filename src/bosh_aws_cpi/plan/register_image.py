@@ -1,0 +1,95 @@
+"""RegisterImage's arguments for a stemcell."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties import HeavyStemcellProperties
+
+ROOT_DEVICE: Final = "/dev/xvda"
+PARAVIRTUAL_DEVICE: Final = "/dev/sda"
+_PARTITION_BOOT: Final = re.compile(r"-hd00[-_](\d+)\.(\d+)")
+"""pv-grub for a root device that is a partition, /dev/sda1: by the names of Amazon's kernel images."""
+_DISK_BOOT: Final = re.compile(r"-hd0[-_](\d+)\.(\d+)")
+
+
+def description(properties: HeavyStemcellProperties) -> str | None:
+    """``NAME VERSION``; None unless both are there."""
+    if properties.name and properties.version:
+        return f"{properties.name} {properties.version}"
+    return None
+
+
+def arguments(
+    properties: HeavyStemcellProperties,
+    *,
+    name: str,
+    snapshot_id: str,
+    kernel_id: str | None,
+    tags: Mapping[str, str],
+) -> Json:
+    """RegisterImage's arguments.
+
+    Encryption is the snapshot's: EC2 refuses it here.
+
+    Args:
+        properties: The stemcell's cloud properties.
+        name: The AMI's name, which is unique.
+        snapshot_id: What its root device is made from.
+        kernel_id: The kernel image of a paravirtual one.
+        tags: The stemcell's.
+    """
+    text = description(properties)
+    kind = _paravirtual(properties, kernel_id) if properties.is_paravirtual else _hvm(properties)
+    device = PARAVIRTUAL_DEVICE if properties.is_paravirtual else ROOT_DEVICE
+    return {
+        "Name": name,
+        "Architecture": properties.architecture,
+        **({"Description": text} if text else {}),
+        **kind,
+        "BlockDeviceMappings": [
+            {"DeviceName": device, "Ebs": {"SnapshotId": snapshot_id, "DeleteOnTermination": True}},
+            {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"},
+        ],
+        **tag_plan.specifications({**tags, **({"Name": text} if text else {})}, "image"),
+    }
+
+
+def newest_kernel(kernels: Iterable[tuple[str, str]], root_device_name: str | None) -> str:
+    """The newest of Amazon's pv-grub kernel images for a root device.
+
+    Args:
+        kernels: (id, image location) of each.
+        root_device_name: Whether it boots from a partition or a disk.
+
+    Raises:
+        CloudError: There is none.
+    """
+    pattern = _PARTITION_BOOT if root_device_name == "/dev/sda1" else _DISK_BOOT
+    found = [
+        ((int(match[1]), int(match[2])), kernel_id)
+        for kernel_id, location in kernels
+        if (match := pattern.search(location))
+    ]
+    if not found:
+        message = "unable to find AKI"
+        raise CloudError(message)
+    return max(found)[1]
+
+
+def _hvm(properties: HeavyStemcellProperties) -> Json:
+    return {
+        "VirtualizationType": properties.virtualization_type,
+        "RootDeviceName": ROOT_DEVICE,
+        "SriovNetSupport": "simple",
+        "EnaSupport": True,
+        "BootMode": properties.boot_mode,
+    }
+
+
+def _paravirtual(properties: HeavyStemcellProperties, kernel_id: str | None) -> Json:
+    root = {"RootDeviceName": properties.root_device_name} if properties.root_device_name else {}
+    return {"VirtualizationType": "paravirtual", "KernelId": kernel_id, **root}

@@ -1,0 +1,38 @@
+"""What a disk's snapshot is called."""
+
+from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.plan import tags as tag_plan
+
+_RENAMED = frozenset({"director_name", "index", "job"})
+
+
+def description(metadata: Json, device: str | None) -> str:
+    """``deployment/job/index`` and the device's last path part, as far as they are there.
+
+    Args:
+        metadata: As the Director gives it; no key of it is certain.
+        device: The device name under which the disk is attached; None when it is not.
+    """
+    parts = [metadata.get(key) for key in ("deployment", "job", "index")]
+    named = [str(part) for part in parts if part is not None and part != ""]
+    return "/".join([*named, device.rpartition("/")[2]] if device else named)
+
+
+def tags(metadata: Json, device: str | None) -> dict[str, str]:
+    """The snapshot's tags: the metadata under names that operators know.
+
+    Args:
+        metadata: As the Director gives it.
+        device: The device name under which the disk is attached; None when it is not.
+    """
+    instance = [metadata.get(key) for key in ("job", "instance_id")]
+    index = metadata.get("index")
+    renamed = {
+        **{key: value for key, value in metadata.items() if key not in _RENAMED},
+        "director": metadata.get("director_name"),
+        "instance_index": None if index is None else str(index),
+        "instance_name": "/".join(str(part) for part in instance if part) or None,
+        "device": device,
+        "Name": description(metadata, device) or None,
+    }
+    return tag_plan.formatted(renamed)

@@ -1,0 +1,56 @@
+"""What of an EBS volume is to change, and what can't change in place."""
+
+from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.model import Encryption, Json, Volume
+from bosh_aws_cpi.plan import ebs
+from bosh_aws_cpi.properties import DiskProperties
+
+
+def check_not_smaller(volume: Volume, size_gib: int) -> None:
+    """Check that a volume does not shrink.
+
+    Raises:
+        NotSupported: It would: EBS can't do that, and the Director copies to a new disk.
+    """
+    if size_gib < volume.size_gib:
+        message = f"Cannot resize volume to a smaller size from {volume.size_gib} GiB to {size_gib} GiB"
+        raise NotSupported(message)
+
+
+def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: Encryption) -> Json:
+    """ModifyVolume's arguments for what differs from what create_disk would make; empty when nothing does.
+
+    Args:
+        volume: The volume as it is.
+        size_gib: The size that it is to have, in GiB.
+        properties: The disk's cloud properties.
+        default: The configuration's encryption.
+
+    Raises:
+        NotSupported: The change can't be made in place.
+        CloudError: EBS would refuse the combination of type, iops and throughput.
+    """
+    check_not_smaller(volume, size_gib)
+    _check_encryption(volume, properties.encryption(default))
+    if reason := ebs.refusal(properties.type, size_gib, properties.iops, properties.throughput):
+        message = f"EBS would refuse the disk: cloud_properties.{reason}"
+        raise CloudError(message)
+    wanted: Json = {"Size": size_gib, "VolumeType": properties.type}
+    wanted |= ebs.figures(properties.type, properties.iops, properties.throughput)
+    current = {
+        "Size": volume.size_gib,
+        "VolumeType": volume.type,
+        "Iops": volume.iops,
+        "Throughput": volume.throughput,
+    }
+    return {name: value for name, value in wanted.items() if value != current[name]}
+
+
+def _check_encryption(volume: Volume, wanted: Encryption) -> None:
+    if wanted.encrypted != volume.encrypted:
+        change = "be encrypted" if wanted.encrypted else "lose its encryption"
+        message = f"Volume '{volume.disk_cid}' can't {change} in place"
+        raise NotSupported(message)
+    if wanted.encrypted and wanted.kms_key_arn and wanted.kms_key_arn != volume.kms_key_arn:
+        message = f"Volume '{volume.disk_cid}' can't change its KMS key in place"
+        raise NotSupported(message)
