@@ -59,6 +59,8 @@ class InstanceTypeFacts:
     """How many disks its instance store has."""
     store_gib: int = 0
     """The size of each, in GiB."""
+    max_ebs_attachments: int = 0
+    """How many volumes it takes, the root disk among them; 0 when that is not known."""
     store_is_nvme: bool = False
     """Then EC2 attaches the disks by itself, and the guest numbers them."""
 
@@ -88,6 +90,7 @@ class Instance:
     """Its network interfaces, by device index."""
     vpc_id: str | None = None
     """None for an instance that is ended."""
+    virtualization_type: str = "hvm"
     client_token: str | None = None
     """The token of the RunInstances that made it."""
     state_reason: str | None = None

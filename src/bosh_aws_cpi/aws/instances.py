@@ -259,6 +259,7 @@ def _instance(entry: "InstanceTypeDef") -> Instance:
             key=lambda nic: nic.device_index,
         ),
         vpc_id=entry.get("VpcId") or None,
+        virtualization_type=entry.get("VirtualizationType", "hvm"),
         client_token=entry.get("ClientToken"),
         state_reason=_reason(entry.get("StateReason")),
     )

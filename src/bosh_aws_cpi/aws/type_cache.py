@@ -81,6 +81,7 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
         "architectures": frozenset,
         "store_disks": int,
         "store_gib": int,
+        "max_ebs_attachments": int,
     }
     for field in fields(facts):
         if type(getattr(facts, field.name)) is not types.get(field.name, bool):

@@ -28,7 +28,8 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     facts = type_facts(cloud, [instance.instance_type])[instance.instance_type]
     device_name = _name_of(instance, disk_cid)
     if device_name is None:
-        device_name = device_names.first_free(instance.devices)
+        further = device_names.further_names(instance, facts)
+        device_name = device_names.first_free(instance.devices, further)
         volumes.attach(cloud.ec2, disk_cid, vm_cid, device_name)
     else:
         logger.info("Disk '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, device_name)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import InstanceTypeFacts
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts
 
 PERSISTENT_DISK_NAMES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
 """What EC2 recommends for EBS data volumes on every type."""
@@ -11,20 +11,41 @@ PERSISTENT_DISK_NAMES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
 _NVME_BY_ID = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 
 
-def first_free(taken: Iterable[str]) -> str:
+FURTHER_DISK_NAMES = tuple(
+    f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in "abcdefghijklmnopqrstuvwx"
+)
+"""What EC2 takes besides on HVM, for types that take more volumes."""
+
+
+def first_free(taken: Iterable[str], further: Iterable[str] = ()) -> str:
     """The first name for a persistent disk that the instance does not use yet.
 
     ``/dev/xvdf`` takes ``/dev/sdf`` too: in the guest they are one.
+
+    Args:
+        taken: The names that are in use.
+        further: Names beyond the usual ones that the instance takes; see `further_names`.
 
     Raises:
         CloudError: All are taken.
     """
     used = {name.replace("/dev/xvd", "/dev/sd") for name in taken}
-    for name in PERSISTENT_DISK_NAMES:
-        if name not in used:
+    for name in (*PERSISTENT_DISK_NAMES, *further):
+        if name.replace("/dev/xvd", "/dev/sd") not in used:
             return name
     message = "Instance has too many disks attached"
     raise CloudError(message)
+
+
+def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ...]:
+    """The names beyond the usual ones that an instance takes: on HVM and Nitro, up to the type's limit.
+
+    Those that raw disks of an instance store have, which EC2 does not show, are left out.
+    """
+    is_full = len(instance.devices) >= facts.max_ebs_attachments
+    if is_full or instance.virtualization_type != "hvm" or not facts.ebs_needs_nvme_path:
+        return ()
+    return FURTHER_DISK_NAMES[0 if facts.store_is_nvme else facts.store_disks :]
 
 
 def guest_paths(device_name: str, disk_cid: str) -> list[str]:

@@ -119,7 +119,7 @@ def static_facts(name: str) -> InstanceTypeFacts:
             store_gib=gib,
             store_is_nvme=is_nvme,
         )
-    architectures, needs_nvme_path, ebs_optimized, is_burstable, disks, gib, is_nvme = TYPES[name]
+    architectures, needs_nvme_path, ebs_optimized, is_burstable, disks, gib, is_nvme, ebs_limit = TYPES[name]
     return InstanceTypeFacts(
         name,
         ebs_needs_nvme_path=needs_nvme_path,
@@ -129,6 +129,7 @@ def static_facts(name: str) -> InstanceTypeFacts:
         store_disks=disks,
         store_gib=gib,
         store_is_nvme=is_nvme,
+        max_ebs_attachments=ebs_limit,
     )
 
 

@@ -15,11 +15,8 @@ def nearest(regions: Iterable[str], region: str) -> str | None:
         region: The one that it is to come to.
     """
     candidates = [name for name in regions if _partition(name) == _partition(region)]
-    return min(
-        candidates,
-        key=lambda name: (name.split("-")[0] != region.split("-", maxsplit=1)[0], name),
-        default=None,
-    )
+    continent = region.partition("-")[0]
+    return min(candidates, key=lambda name: (name.partition("-")[0] != continent, name), default=None)
 
 
 def _partition(region: str) -> str:
