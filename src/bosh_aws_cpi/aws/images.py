@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import snapshots, tags, timing
 from bosh_aws_cpi.aws.cleanup import in_turn
-from bosh_aws_cpi.aws.errors import IMAGE_MISSING, UNAUTHORIZED, described, has_code
+from bosh_aws_cpi.aws.errors import IMAGE_MISSING, UNAUTHORIZED, code_of, described, has_code
 from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
 _AMI_ID = re.compile(r"ami-[0-9a-f]+")
+_SETTLED = frozenset({"success", "skipped"})
+"""What EC2 says of a snapshot that it deleted with its AMI, or left because another AMI uses it."""
 AMI_TAG = "bosh_ami"
 """On a snapshot: the AMI that it belongs, or belonged, to."""
 
@@ -111,7 +113,7 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
 
 
 def deregister(client: "EC2Client", ami_id: str) -> None:
-    """DeregisterImage for one that must not be, whose snapshots are somebody else's to remove."""
+    """Remove an AMI that must not be, whose snapshot is removed by itself."""
     logger.info("Removing AMI '%s'", ami_id)
     _remove(client, ami_id, list, timing.VISIBLE)
 
@@ -164,17 +166,32 @@ def discard_copy(client: "EC2Client", ami_id: str) -> None:
 def _remove(
     client: "EC2Client", ami_id: str, found: Callable[[], Sequence[str]], patience: timing.Policy
 ) -> None:
-    """Deregister the AMI; from then on each step is taken, whatever fails."""
-    timing.remove(
-        f"AMI '{ami_id}'",
-        lambda error: has_code(error, IMAGE_MISSING),
-        lambda: client.deregister_image(ImageId=ami_id),
-        patience,
-    )
+    """Deregister the AMI; from then on each step is taken, whatever fails.
+
+    EC2 is asked to delete the snapshots with it; what it does not say it did is done here.
+    """
+    settled: set[str] = set()
+
+    def deregister() -> None:
+        results = _deregister(client, ami_id).get("DeleteSnapshotResults", [])
+        settled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _SETTLED)
+
+    what = f"AMI '{ami_id}'"
+    timing.remove(what, lambda error: has_code(error, IMAGE_MISSING), deregister, patience)
     in_turn(
         lambda: _wait_until_gone(client, ami_id),
-        lambda: _delete_snapshots(client, ami_id, found()),
+        lambda: _delete_snapshots(client, ami_id, [each for each in found() if each not in settled]),
     )
+
+
+def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict
+    """DeregisterImage, with its snapshots where EC2 can do that: not every partition has it yet."""
+    try:
+        return client.deregister_image(ImageId=ami_id, DeleteAssociatedSnapshots=True)
+    except client.exceptions.ClientError as error:
+        if code_of(error) != "UnknownParameter":
+            raise
+        return client.deregister_image(ImageId=ami_id)
 
 
 def _shown_snapshots(client: "EC2Client", ami_id: str) -> Sequence[str]:
@@ -216,8 +233,9 @@ def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[s
 def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
     """Delete a snapshot; one that stays is tagged, so that a repeated call finds it."""
     try:
-        snapshots.delete(client, snapshot_id)
-    except client.exceptions.ClientError as error:
+        if not snapshots.delete(client, snapshot_id, ami_id):
+            logger.warning("Snapshot '%s' of AMI '%s' stays: another AMI uses it", snapshot_id, ami_id)
+    except (client.exceptions.ClientError, CloudError) as error:
         logger.warning("Snapshot '%s' of AMI '%s' stays: %s", snapshot_id, ami_id, described(error))
         tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})
         raise

@@ -1,5 +1,6 @@
 """EBS snapshots: make, wait for, delete."""
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import timing
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _IN_USE: Final = frozenset({"InvalidSnapshot.InUse"})
 _FAILED: Final = frozenset({"error"})
+_AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 
 
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
@@ -72,14 +74,27 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     timing.until(timing.SNAPSHOT_COMPLETED, f"snapshot '{snapshot_id}' to be completed", probe)
 
 
-def delete(client: "EC2Client", snapshot_id: str) -> None:
-    """DeleteSnapshot, repeated while EC2 counts it as a deregistered AMI's; one that is gone is fine."""
+def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> bool:
+    """DeleteSnapshot, repeated while EC2 counts it as a deregistered AMI's; one that is gone is fine.
+
+    Args:
+        client: The EC2 client.
+        snapshot_id: The snapshot.
+        of_ami: The AMI that was deregistered.
+
+    Returns:
+        False when it stays, because another AMI uses it.
+    """
     try:
-        _delete(client, snapshot_id)
+        _delete(client, snapshot_id, of_ami)
     except client.exceptions.ClientError as error:
-        if not has_code(error, SNAPSHOT_MISSING):
+        if has_code(error, SNAPSHOT_MISSING):
+            logger.info("Snapshot '%s' is gone already", snapshot_id)
+        elif of_ami is None or not _is_used_by_another(error, of_ami):
             raise
-        logger.info("Snapshot '%s' is gone already", snapshot_id)
+        else:
+            return False
+    return True
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:
@@ -88,14 +103,25 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
     timing.remove(
         f"snapshot '{snapshot_id}'",
         lambda error: has_code(error, SNAPSHOT_MISSING),
-        lambda: _delete(client, snapshot_id),
-    )
-
-
-def _delete(client: "EC2Client", snapshot_id: str) -> None:
-    timing.patiently(
-        timing.SNAPSHOT_RELEASED,
-        f"snapshot '{snapshot_id}' to be released",
-        _IN_USE,
         lambda: client.delete_snapshot(SnapshotId=snapshot_id),
     )
+
+
+def _delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> None:
+    """Delete it, patient while EC2 names the AMI that was just deregistered as its user."""
+
+    def attempt() -> None:
+        try:
+            client.delete_snapshot(SnapshotId=snapshot_id)
+        except client.exceptions.ClientError as error:
+            if has_code(error, _IN_USE) and of_ami is not None and not _is_used_by_another(error, of_ami):
+                raise timing.NotYet(str(error)) from error
+            raise
+
+    timing.until(timing.SNAPSHOT_RELEASED, f"snapshot '{snapshot_id}' to be released", attempt)
+
+
+def _is_used_by_another(error: BaseException, ami_id: str) -> bool:
+    """Whether EC2 names another AMI as the one that uses a snapshot."""
+    named = _AMI.findall(str(error))
+    return has_code(error, _IN_USE) and bool(named) and ami_id not in named
