@@ -102,6 +102,12 @@ def is_volume_missing(error: BaseException) -> bool:
     return code_of(error) == "InvalidParameterValue" and "Expected: 'vol-" in str(error)
 
 
+def was_repeated(error: BaseException) -> bool:
+    """Whether the SDK had sent the call before, so that its work may have been done by then."""
+    metadata = error.response.get("ResponseMetadata", {}) if isinstance(error, ClientError) else {}
+    return bool(metadata.get("RetryAttempts", 0))
+
+
 def is_uncertain(error: BaseException) -> bool:
     """Whether a call that ended like this may have done its work all the same."""
     if isinstance(error, ClientError):

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import code_of, has_code, is_volume_missing, naming_disk, naming_vm
+from bosh_aws_cpi.aws.errors import code_of, has_code, is_volume_missing, naming_disk, naming_vm, was_repeated
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Volume
@@ -90,13 +90,17 @@ def delete(client: "EC2Client", disk_cid: str) -> None:
     Raises:
         DiskNotFound: EC2 does not know it.
     """
+
+    def call() -> None:
+        try:
+            client.delete_volume(VolumeId=disk_cid)
+        except client.exceptions.ClientError as error:
+            if not (is_volume_missing(error) and was_repeated(error)):
+                raise
+            logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
+
     with naming_disk(disk_cid):
-        timing.patiently(
-            timing.VOLUME_RELEASED,
-            f"volume '{disk_cid}' to be released",
-            _IN_USE,
-            lambda: client.delete_volume(VolumeId=disk_cid),
-        )
+        timing.patiently(timing.VOLUME_RELEASED, f"volume '{disk_cid}' to be released", _IN_USE, call)
 
 
 def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
@@ -200,6 +204,9 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
+            if code_of(error) in _NOT_ATTACHED and was_repeated(error):
+                logger.info("Volume '%s' was detached by the call whose answer was lost", disk_cid)
+                return
             if code_of(error) in _NOT_ATTACHED:
                 raise DiskNotAttached(disk_cid, vm_cid) from error
             raise
