@@ -149,7 +149,7 @@ def test_guide_names_every_permission() -> None:
     calls += re.findall(r"get_paginator\(\"([a-z_]+)\"\)", sources)
     actions = {"".join(map(str.title, call.split("_"))) for call in calls} - {"GetPaginator"}
     permissions = GUIDE.read_text().partition("## Permissions")[2].partition("\n## ")[0]
-    verbs = "Assign|Associate|Attach|Copy|Create|Delete|Deregister|Describe|Detach|Modify|Reboot"
+    verbs = "Assign|Associate|Attach|Complete|Copy|Create|Delete|Deregister|Describe|Detach|Modify|Put|Reboot"
     verbs += "|Register|Replace|Run|Start|Terminate"
     listed = set(re.findall(rf"(?<!kms:)(?<!iam:)\b(?:{verbs})[A-Z]\w+", permissions))
     assert listed == actions

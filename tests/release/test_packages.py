@@ -163,6 +163,7 @@ def test_package_takes_the_cpi_and_its_wheels() -> None:
     """The package bosh_aws_cpi takes every module of the CPI, every wheel, and what installs them."""
     modules = {str(path.relative_to(SOURCES)) for path in (SOURCES / "bosh_aws_cpi").rglob("*.py")}
     installer = {install.HASHES, "bosh_release/install.py", "bosh_release/start.py"}
+    installer.add("bosh_release/stemcell-copy")
     assert files("bosh_aws_cpi") == modules | installer | {wheel.path for wheel in WHEELS}
 
 
