@@ -38,8 +38,9 @@ def create(
     """
     survey = stemcell_image.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
     kernel_id = _kernel(cloud, properties)
-    tags_of_all = {**wanted_tags, **tag_plan.of_origin(cloud.config.director_uuid)}
     call_id = str(uuid.uuid4())
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call_id}
     source = ImageSource(
         path=image_path,
         survey=survey,

@@ -46,9 +46,8 @@ def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
     """
     command = _command()
     instance = instances.find_alive(cloud.ec2, vm_cid)
-    mark = (tag_plan.CALL_TAG, source.call_id)
-    tags = {**source.tags, mark[0]: mark[1]}
-    arguments = {"Description": source.description, **tag_plan.specifications(tags, "snapshot")}
+    mark = (tag_plan.STEMCELL_TAG, source.call_id)
+    arguments = {"Description": source.description, **tag_plan.specifications(source.tags, "snapshot")}
     scratch = Undo()
     try:
         disk_cid, name = _attached_volume(cloud, instance, source, scratch)

@@ -59,7 +59,9 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
 
 
 CALL_TAG = "bosh_call"
-"""Tells a snapshot from all others, also from one of the same disk whose answer was lost."""
+"""Tells a disk's snapshot from all others, also from one whose answer was lost."""
+STEMCELL_TAG = "bosh_stemcell"
+"""On all that one create_stemcell made of an image: that call's own id."""
 SOURCE_TAG = "bosh_source_ami"
 KEY_TAG = "bosh_kms_key"
 
