@@ -91,6 +91,7 @@ def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
             raise
         vm_cid = _own_vm(cloud, error)
         logger.warning("The EBS direct APIs may not be used, so a volume is: %s", described(error))
+        undo.run("a snapshot that takes no blocks")  # StartSnapshot may be permitted alone
         return volume_upload.upload(cloud, source, vm_cid, undo)
 
 
