@@ -1,9 +1,9 @@
 """What all cloud properties share: their types, how they are read, and how errors are told."""
 
 from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from ipaddress import ip_network
-from math import isfinite
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -38,9 +38,10 @@ def _as_cidr(value: object) -> object:
 def _as_price(value: object) -> object:
     """A price in dollars as EC2 takes it, a string."""
     if isinstance(value, int | float | str) and not isinstance(value, bool):
-        with suppress(ValueError):
-            if isfinite(float(value)) and float(value) > 0:
-                return str(value)
+        with suppress(InvalidOperation):
+            price = Decimal(str(value))
+            if price.is_finite() and price > 0:
+                return f"{price:f}"
     message = "must be a price in dollars, more than 0"
     raise ValueError(message)
 

@@ -1,4 +1,4 @@
-"""What the unit tests share: a clock that stands still, a stubbed EC2, signals, the program's log."""
+"""What the unit tests share: a clock that stands still, stubbed AWS clients, a call's cloud, the log."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import os
 import signal
 import time
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import botocore.session
 import pytest
 from botocore.stub import Stubber
 
-from bosh_aws_cpi import interrupts
+from bosh_aws_cpi import config, interrupts
+from bosh_aws_cpi.cpi.cloud import Cloud
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+DIRECTOR = "director-1"
 
 
 class Clock:
@@ -42,8 +47,8 @@ class Clock:
         self.now += seconds
 
 
-class Ec2:
-    """An EC2 client that takes exactly the calls that were laid out, in their order.
+class Stub:
+    """A client of AWS that takes exactly the calls that were laid out, in their order.
 
     Attributes:
         client: What the program is given.
@@ -59,12 +64,16 @@ class Ec2:
         self._stubber.add_response(operation, answer or {}, expected)
 
     def refuses(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
-        """Lay out a call with exactly these parameters that EC2 answers with an error."""
+        """Lay out a call with exactly these parameters that AWS answers with an error."""
         self._stubber.add_client_error(operation, code, message, expected_params=expected)
 
 
+class Ec2(Stub):
+    """The client of EC2."""
+
+
 @cache
-def _client() -> Any:
+def _client(service: str) -> Any:
     """Make one client for all tests: nothing leaves the process, each test stubs it anew.
 
     Nothing of the machine's configuration reaches it, whichever test is the first to ask for it.
@@ -76,7 +85,7 @@ def _client() -> Any:
     }
     session: Any = botocore.session.Session(session_vars=nowhere)
     return session.create_client(
-        "ec2", region_name="us-east-1", aws_access_key_id="AKIAUNIT", aws_secret_access_key="unit"
+        service, region_name="us-east-1", aws_access_key_id="AKIAUNIT", aws_secret_access_key="unit"
     )
 
 
@@ -93,10 +102,47 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def ec2(clock: Clock) -> Iterator[Ec2]:
     """Return a stubbed EC2; at the end all calls that were laid out must have been made."""
     assert clock.now == 0
-    client = _client()
+    client = _client("ec2")
     with Stubber(client) as stubber:
         yield Ec2(client, stubber)
         stubber.assert_no_pending_responses()
+
+
+@pytest.fixture
+def elb() -> Iterator[Stub]:
+    """Return a stubbed client for classic load balancers."""
+    client = _client("elb")
+    with Stubber(client) as stubber:
+        yield Stub(client, stubber)
+        stubber.assert_no_pending_responses()
+
+
+@pytest.fixture
+def elbv2() -> Iterator[Stub]:
+    """Return a stubbed client for target groups."""
+    client = _client("elbv2")
+    with Stubber(client) as stubber:
+        yield Stub(client, stubber)
+        stubber.assert_no_pending_responses()
+
+
+@pytest.fixture
+def cloud(ec2: Ec2, elb: Stub, elbv2: Stub) -> Cloud:
+    """Return the cloud of a call that `DIRECTOR` makes, with the stubbed clients and without a registry."""
+    keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
+    document = {"cloud": {"properties": {"aws": {"max_retries": 1, "region": "us-east-1", **keys}}}}
+    context = {"director_uuid": DIRECTOR, "vm": {"stemcell": {"api_version": 2}}}
+    made = Cloud(config.parse(document, context, {}), 2)
+    vars(made)["clients"] = SimpleNamespace(ec2=ec2.client, elb=elb.client, elbv2=elbv2.client)
+    return made
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Give each test a place of its own for the facts of instance types: processes share the usual one."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
 
 
 @pytest.fixture(autouse=True)

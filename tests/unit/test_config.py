@@ -51,6 +51,9 @@ def test_defaults() -> None:
         metadata_options={},
         stemcell={},
         fast_path_delete=False,
+        deregister_on_delete=False,
+        stemcell_upload="ebs_direct",
+        copies_stemcells_from_other_regions=False,
         enable_describe_instance_types=True,
     )
     assert (parsed.agent, parsed.registry) == ({}, None)
@@ -78,6 +81,7 @@ def test_defaults() -> None:
         ("metadata_options", None, "metadata_options", {}),
         ("stemcell", {"kernel_id": "aki-1"}, "stemcell", {"kernel_id": "aki-1"}),
         ("fast_path_delete", True, "fast_path_delete", True),
+        ("deregister_on_delete", True, "deregister_on_delete", True),
         ("enable_describe_instance_types", False, "enable_describe_instance_types", False),
         ("enable_describe_instance_types", None, "enable_describe_instance_types", False),
         ("credentials_source", None, "credentials_source", "static"),

@@ -86,7 +86,8 @@ def test_sections() -> None:
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, Properties) and kind.__module__ == module.__name__
     }
-    assert kinds == {*SECTIONS.values(), properties.StemcellProperties}  # whose every property a heavy one has
+    # A heavy stemcell has every property of the other kind, too.
+    assert kinds == {*SECTIONS.values(), properties.StemcellProperties}
 
 
 @pytest.mark.parametrize("title", SECTIONS)

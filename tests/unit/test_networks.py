@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.errors import CloudError, NotSupported
-from bosh_aws_cpi.properties import Network, parse_networks
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.network_properties import Network, parse_networks
 
 NO_TYPE = "Invalid network type '{}' for AWS, can only handle 'dynamic', 'vip', or 'manual' network types"
 
@@ -85,20 +85,68 @@ def test_wrong_types(values: dict[str, Any], path: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("networks", "names"),
+    ("given", "expected"),
     [
-        ({"a": {"ip": "10.0.0.5"}, "v": {"type": "vip", "ip": "52.0.0.1"}}, "networks.v of type vip"),
-        ({"a": {"ip": "10.0.0.16", "prefix": "28"}}, "networks.a.prefix"),
-        ({"a": {"ip": "10.0.0.16", "prefix": 128}}, "networks.a.prefix"),
-        ({"a": {"ip": "2600::", "prefix": 80}, "b": {"ip": "2600::", "prefix": "32"}}, "networks.{}.prefix"),
+        ({"ip": "10.0.0.5", "prefix": "32"}, ("10.0.0.5", None)),
+        ({"ip": "10.0.0.5", "prefix": 32}, ("10.0.0.5", None)),
+        ({"ip": "2600::5", "prefix": "128"}, ("2600::5", None)),
+        ({"ip": "10.0.0.5"}, ("10.0.0.5", None)),
+        ({"ip": "10.0.0.16", "prefix": "28"}, (None, "10.0.0.16/28")),
+        ({"ip": "10.0.0.16", "prefix": 28}, (None, "10.0.0.16/28")),
+        ({"ip": "2600:1F18:0001::", "prefix": 80}, (None, "2600:1f18:1::/80")),
+        ({"prefix": 28}, (None, None)),
+        ({}, (None, None)),
     ],
 )
-def test_not_there_yet(networks: dict[str, Any], names: str) -> None:
-    """A vip network and a delegated prefix are refused by name."""
-    expected = ", ".join(names.format(name) for name in networks) if "{}" in names else names
-    with pytest.raises(NotSupported) as caught:
-        parse_networks(networks)
-    assert caught.value.message == f"Not supported yet by this CPI: {expected}. Nothing was created"
+def test_address_or_prefix(given: dict[str, Any], expected: tuple[str | None, str | None]) -> None:
+    """With a prefix an address names all that are delegated; a prefix of full length is a single address."""
+    network = Network.parse("a", given)
+    address = str(network.address) if network.address else None
+    assert (address, network.delegated_prefix) == expected
+
+
+OTHER_LENGTH = (
+    "networks.a.prefix: EC2 delegates /28 of IPv4 and /80 of IPv6 addresses, not '{}'. "
+    "For a single address leave the prefix out, or give /{}"
+)
+
+
+@pytest.mark.parametrize(
+    ("ip", "prefix", "full"),
+    [
+        *(("10.0.0.0", 24, 32), ("10.0.0.16", 29, 32), ("10.0.0.16", 31, 32), ("10.0.0.0", "27", 32)),
+        *(("2600::", 64, 128), ("2600::", 32, 128), ("2600::", 81, 128), ("2600::", 28, 128)),
+    ],
+)
+def test_prefixes_of_other_lengths(ip: str, prefix: int | str, full: int) -> None:
+    """A prefix of a length that EC2 does not delegate is refused, with what is taken."""
+    with pytest.raises(CloudError) as caught:
+        Network.parse("a", {"ip": ip, "prefix": prefix})
+    assert caught.value.message == OTHER_LENGTH.format(f"{ip}/{prefix}", full)
+
+
+@pytest.mark.parametrize(
+    ("ip", "prefix", "what"),
+    [
+        ("10.0.0.5", 28, "has host bits set"),
+        ("2600::5", 80, "has host bits set"),
+        ("10.0.0.16", 33, "does not appear to be"),
+        ("10.0.0.16", "wide", "does not appear to be"),
+        ("10.0.0.16", 128, "does not appear to be"),
+    ],
+)
+def test_no_prefixes(ip: str, prefix: int | str, what: str) -> None:
+    """What is no prefix, or has bits beyond it, is refused by its name."""
+    with pytest.raises(CloudError, match=r"networks\.a: ip and prefix make no prefix: ") as caught:
+        Network.parse("a", {"ip": ip, "prefix": prefix})
+    assert what in caught.value.message
+    assert f"{ip}/{prefix}" in caught.value.message
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "vip"])
+def test_prefix_of_other_networks(kind: str) -> None:
+    """Only a manual network has a prefix to delegate: another one's is not looked at."""
+    assert Network.parse("a", {"type": kind, "ip": "10.0.0.5", "prefix": 5}).kind == kind
 
 
 def test_unknown_keys(program_log: pytest.LogCaptureFixture) -> None:

@@ -52,7 +52,7 @@ VOLUME_DELETED: Final = Policy(600)
 VOLUME_RELEASED: Final = Policy(600, longest_pause=15)
 """VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
 INSTANCE_READY_TO_ATTACH: Final = Policy(60)
-"""IncorrectState of AttachVolume, about 15 tries."""
+"""IncorrectState of AttachVolume: a VM that is just starting, mostly."""
 IMAGE_AVAILABLE: Final = Policy(3600, longest_pause=15)
 IMAGE_GONE: Final = Policy(300)
 SNAPSHOT_RELEASED: Final = Policy(300)

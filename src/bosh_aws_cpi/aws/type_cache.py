@@ -12,6 +12,7 @@ import re
 import stat
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, fields
 from hashlib import sha256
@@ -47,7 +48,7 @@ class TypeCache:
             kept = json.loads(path.read_bytes())
             age = time.time() - kept.pop("asked_at")
             facts = _facts(kept)
-        except (OSError, ValueError, TypeError, AttributeError, KeyError):
+        except (OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
             return None
         return facts if 0 <= age < MAX_AGE and facts.name == name else None
 
@@ -73,7 +74,10 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
     Raises:
         TypeError: One has another.
     """
-    values = {**kept, "architectures": frozenset(map(str, kept["architectures"]))}
+    architectures = kept["architectures"]
+    if not isinstance(architectures, list):
+        raise TypeError("architectures")
+    values = {**kept, "architectures": frozenset(map(str, architectures))}
     facts = InstanceTypeFacts(**values)
     types = {
         "name": str,
@@ -103,14 +107,16 @@ def _write(path: Path, content: bytes) -> None:
 
 def _private_folder() -> Path | None:
     """The first of the usual places that is, or can be made, this user's alone."""
-    cache = os.environ.get("XDG_CACHE_HOME")
-    home = os.environ.get("HOME")
-    places = [
-        Path(cache) / "bosh-aws-cpi" if cache else None,
-        Path(home) / ".cache" / "bosh-aws-cpi" if home else None,
-        Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}",
-    ]
-    return next((place for place in places if place and place.is_absolute() and _is_private(place)), None)
+    return next((place for place in _places() if place.is_absolute() and _is_private(place)), None)
+
+
+def _places() -> Iterator[Path]:
+    if cache := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(cache) / "bosh-aws-cpi"
+    if home := os.environ.get("HOME"):
+        yield Path(home) / ".cache" / "bosh-aws-cpi"
+    with suppress(OSError):  # no temporary folder can be written
+        yield Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}"
 
 
 def _is_private(folder: Path) -> bool:

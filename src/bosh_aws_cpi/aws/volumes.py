@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import VolumeTypeDef
 
-MAX_UNSEEN = 10
+MAX_UNSEEN = 16
 """Questions, over about 20 seconds, in which an attachment that EC2 has agreed to may not show."""
 _IN_USE = frozenset({"VolumeInUse"})
 _FAILED = frozenset({"error", "deleting", "deleted"})

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 _IN_USE = "InvalidIPAddress.InUse"
-MAX_UNHELD = 10
-"""Attempts at an address that nobody is seen to hold."""
+MAX_UNHELD = 16
+"""Attempts, over about 20 seconds, at an address that nobody is seen to hold."""
 
 
 class AddressTaken(CloudError):

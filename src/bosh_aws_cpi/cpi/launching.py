@@ -164,14 +164,15 @@ class Launching:
             return _following(generation, used)
         if not error.ok_to_retry:
             raise error
-        if has_more and (offer.is_spot or error.code in _SHORTAGES):
+        goes_on = has_more and (offer.is_spot or error.code in _SHORTAGES)
+        if not (goes_on or self._relaunches):
+            raise error
+        self._wait_for_interfaces()
+        if goes_on:
             self._note(offer, error)
             return None
-        if not self._relaunches:
-            raise error
         self._relaunches -= 1
         logger.warning("Launching it again: %s", error.message)
-        self._wait_for_interfaces()
         return generation + 1
 
     def _generation_after(self, offer: Offer, generation: int) -> int:

@@ -18,6 +18,7 @@ AMI = "ami-0123456789abcdef0"
 IDS = {"ImageIds": [AMI], "IncludeDeprecated": True}
 GONE = "InvalidAMIID.NotFound"
 IN_USE = "InvalidSnapshot.InUse"
+DEREGISTER = {"ImageId": AMI, "DeleteAssociatedSnapshots": True}
 
 
 def entry(state: str = "available", *snapshot_ids: str, **more: Any) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def lay(ec2: Ec2, *looks: dict[str, Any] | str) -> None:
 
 def test_find(ec2: Ec2) -> None:
     """An AMI is read with the names of all its devices and the snapshots of those that have one."""
-    look = entry(RootDeviceName="/dev/sda1", VirtualizationType="paravirtual")
+    look = entry(RootDeviceName="/dev/sda1", VirtualizationType="paravirtual", Architecture="arm64")
     look["BlockDeviceMappings"] = [
         {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": "snap-1"}},
         {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"},
@@ -49,8 +50,9 @@ def test_find(ec2: Ec2) -> None:
     ]
     lay(ec2, look, entry())
     names = ["/dev/sda1", "/dev/sdb", "/dev/sdc", "/dev/sdd"]
-    assert images.find(ec2.client, AMI) == Image(AMI, "/dev/sda1", "paravirtual", names, ["snap-1", "snap-2"])
-    assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", [], [])
+    snapshots = ["snap-1", "snap-2"]
+    assert images.find(ec2.client, AMI) == Image(AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots)
+    assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", "", [], [])
 
 
 @pytest.mark.parametrize("look", [{}, GONE, "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"])
@@ -107,7 +109,7 @@ def test_image_that_fails(ec2: Ec2, clock: Clock, state: str, more: dict[str, An
 def test_discard(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
     """An AMI is deregistered, waited for until it is gone, and then each of its snapshots is deleted."""
     lay(ec2, entry("available", "snap-1", "snap-2"))
-    ec2.answers("deregister_image", ImageId=AMI)
+    ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, entry(), last)
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
@@ -118,7 +120,7 @@ def test_discard(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
 def test_discard_with_snapshots_in_use(ec2: Ec2, clock: Clock) -> None:
     """A snapshot that EC2 still counts as the AMI's is tried again; one that is gone is fine."""
     lay(ec2, entry("available", "snap-1", "snap-2"))
-    ec2.answers("deregister_image", ImageId=AMI)
+    ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
     ec2.refuses("delete_snapshot", IN_USE, SnapshotId="snap-1")
     ec2.refuses("delete_snapshot", IN_USE, SnapshotId="snap-1")
@@ -131,7 +133,7 @@ def test_discard_with_snapshots_in_use(ec2: Ec2, clock: Clock) -> None:
 def test_discard_what_goes_meanwhile(ec2: Ec2) -> None:
     """An AMI that somebody else deregisters meanwhile loses its snapshots all the same."""
     lay(ec2, entry("available", "snap-1"))
-    ec2.refuses("deregister_image", "InvalidAMIID.Unavailable", ImageId=AMI)
+    ec2.refuses("deregister_image", "InvalidAMIID.Unavailable", **DEREGISTER)
     lay(ec2, GONE)
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     images.discard(ec2.client, AMI)
@@ -168,7 +170,7 @@ def test_discard_what_was_half_deleted(ec2: Ec2) -> None:
 def test_discard_refused(ec2: Ec2) -> None:
     """A refusal goes on as it is: the deletion is not certain."""
     lay(ec2, entry("available", "snap-1"))
-    ec2.refuses("deregister_image", "UnauthorizedOperation", ImageId=AMI)
+    ec2.refuses("deregister_image", "UnauthorizedOperation", **DEREGISTER)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         images.discard(ec2.client, AMI)
 
@@ -176,7 +178,7 @@ def test_discard_refused(ec2: Ec2) -> None:
 def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
     """Every snapshot is tried; one that stays is tagged so that a repeated call finds it, and is an error."""
     lay(ec2, entry("available", "snap-1", "snap-2"))
-    ec2.answers("deregister_image", ImageId=AMI)
+    ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
     ec2.refuses("delete_snapshot", "UnauthorizedOperation", SnapshotId="snap-1")
     ec2.answers("create_tags", Resources=["snap-1"], Tags=[{"Key": "bosh_ami", "Value": AMI}])
@@ -188,8 +190,8 @@ def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
 def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
     """A copy that EC2 does not know yet is tried again, and loses the snapshots made for it."""
     lay(ec2, GONE)
-    ec2.refuses("deregister_image", "InvalidAMIID.NotFound", ImageId=AMI)
-    ec2.answers("deregister_image", ImageId=AMI)
+    ec2.refuses("deregister_image", "InvalidAMIID.NotFound", **DEREGISTER)
+    ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
     snapshots_left(ec2, "snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
@@ -200,7 +202,7 @@ def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
 def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
     """A copy that EC2 shows loses each of its snapshots once."""
     lay(ec2, entry("failed", "snap-1"))
-    ec2.answers("deregister_image", ImageId=AMI)
+    ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
     snapshots_left(ec2, "snap-1", "snap-2")
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
@@ -211,7 +213,7 @@ def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
 def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
     """A question that is refused does not keep the copy from being removed."""
     ec2.refuses("describe_images", "UnauthorizedOperation", ImageIds=[AMI], IncludeDeprecated=True)
-    ec2.answers("deregister_image", ImageId=AMI)
+    ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
     snapshots_left(ec2)
     images.discard_copy(ec2.client, AMI)
@@ -221,7 +223,7 @@ def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
 def test_discard_what_may_not_be_waited_for(ec2: Ec2, *, is_copy: bool) -> None:
     """A wait that is refused is an error, and each snapshot is tried all the same."""
     lay(ec2, entry("available", "snap-1", "snap-2"))
-    ec2.answers("deregister_image", ImageId=AMI)
+    ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, "UnauthorizedOperation")
     if is_copy:
         snapshots_left(ec2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.timing import NotYet, Policy
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.interrupts import Interrupted
+from tests.unit.aws.timing_script import Script, jitter, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,37 +22,6 @@ if TYPE_CHECKING:
 
 POLICY = Policy(60)
 WHAT = "vol-1 to be available"
-
-
-def refusal(code: str) -> ClientError:
-    """Make an error that AWS answered."""
-    return ClientError({"Error": {"Code": code, "Message": "said"}}, "DescribeVolumes")
-
-
-class Script:
-    """Does one thing after the other, when called; the last one again and again."""
-
-    def __init__(self, *steps: Any) -> None:
-        """Raise those steps that are errors, return the others."""
-        self.steps = list(steps)
-        self.calls = 0
-
-    def __call__(self) -> Any:
-        """Do the next thing."""
-        self.calls += 1
-        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
-        if isinstance(step, Exception):
-            raise step
-        return step
-
-
-def jitter(monkeypatch: pytest.MonkeyPatch, part: float) -> None:
-    """Let chance be what is wanted."""
-
-    def uniform(low: float, high: float) -> float:
-        return low + part * (high - low)
-
-    monkeypatch.setattr(random, "uniform", uniform)
 
 
 WAYS: list[Callable[[Policy, Callable[[], Any]], Any]] = [
@@ -89,13 +58,13 @@ def test_pauses(
     bound: float,
     part: float,
 ) -> None:
-    """Pauses begin at half a second, grow by 1.3 to the bound, and are spread by at most a quarter second."""
+    """Pauses begin at half a second, grow by 1.1 to the bound, and are spread by at most a quarter second."""
     jitter(monkeypatch, part)
     with pytest.raises((CloudError, ClientError)):
         way(policy, Script(refusal("Throttling")))
     assert clock.pauses[0] == pytest.approx(0.5 + 0.25 * part)
     for number, pause in enumerate(clock.pauses):
-        regular = min(0.5 * 1.3**number, bound)
+        regular = min(0.5 * 1.1**number, bound)
         assert regular <= pause <= regular + 0.25
     assert clock.pauses[-1] >= bound
 
@@ -213,34 +182,3 @@ def test_log_of_a_state(clock: Clock, program_log: pytest.LogCaptureFixture) -> 
     timing.until(POLICY, WHAT, Script(NotYet("pending"), 1))
     assert [record.getMessage() for record in program_log.records] == [f"Waiting for {WHAT}: pending"]
     assert len(clock.pauses) == 1
-
-
-def test_policies() -> None:
-    """The times that operators know, all of them; what takes longest is asked for less often."""
-    found = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
-    seconds = {
-        **dict.fromkeys(("INSTANCE_RUNNING", "INSTANCE_STOPPED", "ADDRESS_RELEASED"), 600),
-        **dict.fromkeys(("VOLUME_AVAILABLE", "VOLUME_ATTACHED", "VOLUME_DETACHED", "VOLUME_DELETED"), 600),
-        **dict.fromkeys(("IMAGE_GONE", "SNAPSHOT_RELEASED"), 300),
-        **dict.fromkeys(("NIC_AVAILABLE", "UNTHROTTLED"), 120),
-        **dict.fromkeys(("TAGGABLE", "VISIBLE"), 30),
-        "VOLUME_RELEASED": 600,
-        "INSTANCE_TERMINATED": 900,
-        "NIC_RELEASED": 180,
-        "IMAGE_AVAILABLE": 3600,
-        "INSTANCE_READY_TO_ATTACH": 60,
-        "AT_ONCE": 0,
-    }
-    assert {name: policy.seconds for name, policy in found.items()} == seconds
-    slow = {name for name, policy in found.items() if policy.longest_pause != 5}
-    assert slow == {"VOLUME_RELEASED", "IMAGE_AVAILABLE"}
-    assert {found[name].longest_pause for name in slow} == {15}
-
-
-def test_tries_until_ready(clock: Clock) -> None:
-    """An instance that is not ready to attach a disk is tried about fifteen times."""
-    script = Script(refusal("IncorrectState"))
-    with pytest.raises(ClientError):
-        timing.patiently(timing.INSTANCE_READY_TO_ATTACH, WHAT, frozenset({"IncorrectState"}), script)
-    assert 15 <= script.calls <= 22
-    assert clock.now >= 60

@@ -8,47 +8,23 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import volumes
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
-from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
+from tests.unit.aws.volume_looks import DISK, NOT_FOUND, OTHER, OTHER_VM, VM, attached, entry, lay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.unit.conftest import Clock, Ec2
 
-DISK = "vol-0123456789abcdef0"
-OTHER = "vol-0fedcba9876543210"
-VM = "i-0123456789abcdef0"
-OTHER_VM = "i-0fedcba9876543210"
-NOT_FOUND = "InvalidVolume.NotFound"
 EXPECTED = "Value (x) for parameter volume is invalid. Expected: 'vol-...'."
-
-
-def entry(state: str = "available", disk_cid: str = DISK, *attached: tuple[str, str]) -> dict[str, Any]:
-    """Describe a volume with its attachments: instance and state of each."""
-    attachments = [{"InstanceId": vm, "State": how, "Device": "/dev/sdf"} for vm, how in attached]
-    return {"VolumeId": disk_cid, "State": state, "AvailabilityZone": "z", "Attachments": attachments}
-
-
-def lay(ec2: Ec2, *looks: dict[str, Any] | None) -> None:
-    """Lay out one look at the volume after the other; none: EC2 does not know it."""
-    for look in looks:
-        if look is None:
-            ec2.refuses("describe_volumes", NOT_FOUND, VolumeIds=[DISK])
-        else:
-            ec2.answers("describe_volumes", {"Volumes": [look]}, VolumeIds=[DISK])
-
-
-def attached(*states: str, vm_cid: str = VM) -> list[dict[str, Any]]:
-    """Describe a volume in one state of attachment after the other."""
-    return [entry("in-use", DISK, (vm_cid, state)) for state in states]
 
 
 def test_find(ec2: Ec2) -> None:
     """A volume is read with its attachments; one that has ended is none."""
     lay(ec2, entry("in-use", DISK, (VM, "attached"), (OTHER_VM, "detached")))
-    attachments = {VM: ("attached", "/dev/sdf")}
-    assert volumes.find(ec2.client, DISK) == Volume(DISK, "in-use", "z", attachments)
+    found = volumes.find(ec2.client, DISK)
+    assert (found.disk_cid, found.state, found.availability_zone) == (DISK, "in-use", "z")
+    assert found.attachments == {VM: ("attached", "/dev/sdf")}
 
 
 def test_find_all(ec2: Ec2) -> None:
@@ -153,71 +129,6 @@ def test_discard(ec2: Ec2, clock: Clock, looks: list[dict[str, Any] | None]) -> 
     lay(ec2, *looks)
     volumes.discard(ec2.client, DISK)
     assert len(clock.pauses) == len(looks) - 1
-
-
-@pytest.mark.parametrize(
-    "codes",
-    [
-        [],
-        ["IncorrectState", "IncorrectState"],
-        ["VolumeInUse"],
-        ["VolumeInUse", "IncorrectState", "VolumeInUse", "IncorrectState"],
-    ],
-)
-def test_attach(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
-    """An attachment is tried again while the VM is not ready or another VM still holds the disk."""
-    arguments = {"VolumeId": DISK, "InstanceId": VM, "Device": "/dev/sdf"}
-    for code in codes:
-        ec2.refuses("attach_volume", code, **arguments)
-    ec2.answers("attach_volume", **arguments)
-    volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
-    assert len(clock.pauses) == len(codes)
-
-
-def test_unknown_instance(ec2: Ec2) -> None:
-    """An instance that EC2 does not know is not found, when attaching and when detaching."""
-    pair = {"VolumeId": DISK, "InstanceId": VM}
-    ec2.refuses("attach_volume", "InvalidInstanceID.NotFound", **pair, Device="/dev/sdf")
-    ec2.refuses("detach_volume", "InvalidInstanceID.Malformed", **pair)
-    with pytest.raises(VMNotFound, match=VM):
-        volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
-    with pytest.raises(VMNotFound, match=VM):
-        volumes.detach(ec2.client, DISK, VM)
-
-
-def test_wait_until_attached(ec2: Ec2, clock: Clock) -> None:
-    """The wait ends when the disk is attached to that VM; another VM's attachment doesn't count."""
-    lay(ec2, entry(), *attached("attached", vm_cid=OTHER_VM), *attached("attaching", "busy", "attached"))
-    volumes.wait_until_attached(ec2.client, DISK, VM)
-    assert len(clock.pauses) == 4
-
-
-@pytest.mark.parametrize("state", ["attaching", "busy"])
-@pytest.mark.parametrize("last", [entry(), *attached("detached"), *attached("attached", vm_cid=OTHER_VM)])
-def test_wait_for_what_came_off(ec2: Ec2, clock: Clock, state: str, last: dict[str, Any]) -> None:
-    """An attachment that was seen and is there no more ends the wait at once."""
-    lay(ec2, entry(), *attached(state), last)
-    with pytest.raises(CloudError) as caught:
-        volumes.wait_until_attached(ec2.client, DISK, VM)
-    assert caught.value.message == f"Volume '{DISK}' came off instance '{VM}' again, is the VM ending?"
-    assert len(clock.pauses) == 2
-
-
-def test_wait_for_what_is_never_seen(ec2: Ec2, clock: Clock) -> None:
-    """An attachment may be unseen in ten questions, over about 20 seconds, and not in one more."""
-    lay(ec2, *[entry()] * 10, *attached("attached"), *[entry()] * 11)
-    volumes.wait_until_attached(ec2.client, DISK, VM)
-    assert 20 <= clock.now <= 30
-    with pytest.raises(CloudError, match="came off instance"):
-        volumes.wait_until_attached(ec2.client, DISK, VM)
-    assert len(clock.pauses) == 20
-
-
-def test_wait_for_what_went_away(ec2: Ec2) -> None:
-    """A disk that goes away meanwhile can't be attached any more."""
-    lay(ec2, *attached("attaching"), None)
-    with pytest.raises(DiskNotFound):
-        volumes.wait_until_attached(ec2.client, DISK, VM)
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,47 @@ def test_removal_that_fails(program_log: pytest.LogCaptureFixture) -> None:
     ]
 
 
+def test_armed_removals(program_log: pytest.LogCaptureFixture) -> None:
+    """A removal armed by itself runs in its turn, and is told by the words that it was given."""
+    notes: list[str] = []
+
+    def fail() -> None:
+        notes.append("remove b")
+        raise ValueError("worse")
+
+    def body(undo: Undo) -> None:
+        undo.arm("'i-1' in 'a'", lambda: notes.append("remove a"))
+        undo.arm("'i-1' in 'b'", fail)
+        undo.make(lambda: "c", lambda made: notes.append(f"remove {made}"))
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        undoing(body)
+    assert notes == ["remove c", "remove b", "remove a"]
+    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    assert errors == ["Perhaps left behind, removing it failed: 'i-1' in 'b': ValueError: worse"]
+
+
+def test_armed_before_a_step_that_fails() -> None:
+    """A removal armed before the step runs although the step failed: its answer may have been lost."""
+    removed: list[str] = []
+
+    def body(undo: Undo) -> None:
+        undo.arm("a", lambda: removed.append("a"))
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        undoing(body)
+    assert removed == ["a"]
+
+
+def test_armed_after_success() -> None:
+    """When all goes well an armed removal is forgotten."""
+    removed: list[str] = []
+    undoing(lambda undo: undo.arm("a", lambda: removed.append("a")))
+    assert removed == []
+
+
 def test_signal_between_steps() -> None:
     """A signal between two steps removes what the first one made."""
     makers: list[Maker] = []

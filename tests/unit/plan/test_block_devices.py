@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.errors import NotSupported
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import BlockDevices, Encryption, Image
 from bosh_aws_cpi.plan.block_devices import block_devices, root_device_name
+from bosh_aws_cpi.plan.instance_types import static_facts
 from bosh_aws_cpi.properties import VmProperties
 
 KEY = "arn:aws:kms:us-east-1:1:key/a"
@@ -17,13 +18,11 @@ PLAIN = Encryption()
 ENCRYPTED = Encryption(encrypted=True, kms_key_arn=KEY)
 
 
-def plan(
-    default: Encryption = PLAIN, instance_type: str = "m5.large", kind: str = "hvm", **given: Any
-) -> BlockDevices:
+def plan(default: Encryption = PLAIN, instance_type: str = "m5.large", **given: Any) -> BlockDevices:
     """Plan the devices of a VM with these disks."""
-    image = Image("ami-1", "/dev/xvda", kind, ["/dev/xvda", "/dev/sdb"], ["snap-1"])
-    properties = VmProperties.parse({"instance_type": instance_type, "availability_zone": "z", **given})
-    return block_devices(properties, image, default)
+    image = Image("ami-1", "/dev/xvda", "hvm", "x86_64", ["/dev/xvda", "/dev/sdb"], ["snap-1"])
+    properties = VmProperties.parse({"instance_type": "t3.nano", "availability_zone": "z", **given})
+    return block_devices(properties, image, static_facts(instance_type), default)
 
 
 def ephemeral(**ebs: Any) -> dict[str, Any]:
@@ -39,7 +38,7 @@ def root(**ebs: Any) -> dict[str, Any]:
 
 def test_default_devices() -> None:
     """Without properties there is an ephemeral disk of 10 GiB and a root disk of the AMI's size, both gp3."""
-    assert plan() == BlockDevices([ephemeral(), root()], "/dev/sdb", [])
+    assert plan() == BlockDevices([ephemeral(), root()], "/dev/sdb", [], [])
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_ephemeral_disk(disk: dict[str, Any], default: Encryption, expected: dic
 )
 def test_root_disk(disk: dict[str, Any], expected: dict[str, Any], left_out: list[str]) -> None:
     """The root disk is as its properties say; what its type does not take is left out and named."""
-    assert plan(root_disk=disk) == BlockDevices([ephemeral(), root(**expected)], "/dev/sdb", left_out)
+    assert plan(root_disk=disk) == BlockDevices([ephemeral(), root(**expected)], "/dev/sdb", [], left_out)
 
 
 def test_root_disk_is_not_encrypted() -> None:
@@ -99,15 +98,35 @@ def test_root_disk_is_not_encrypted() -> None:
     assert plan(ENCRYPTED).mappings[1] == root()
 
 
+@pytest.mark.parametrize(
+    ("disk", "expected"),
+    [
+        ({"encrypted": True}, {"Encrypted": True}),
+        ({"encrypted": True, "kms_key_arn": KEY}, {"Encrypted": True, "KmsKeyId": KEY}),
+        ({"encrypted": True, "kms_key_arn": None}, {"Encrypted": True}),
+        ({"kms_key_arn": KEY}, {}),
+        ({"encrypted": False}, {}),
+        ({"encrypted": None}, {}),
+    ],
+)
+@pytest.mark.parametrize("default", [PLAIN, Encryption(encrypted=True, kms_key_arn=OTHER_KEY)])
+def test_encrypted_root_disk(default: Encryption, disk: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Only the VM's own properties encrypt the root disk, whatever is configured."""
+    assert plan(default, root_disk=disk).mappings[1] == root(**expected)
+
+
 def test_ephemeral_data_on_the_root_disk() -> None:
     """With use_root_disk there is no other device, and the agent is told of none."""
     disk = {"use_root_disk": True, "size": 4096}
-    assert plan(ephemeral_disk=disk) == BlockDevices([root()], None, [])
+    assert plan(ephemeral_disk=disk) == BlockDevices([root()], None, (), [])
 
 
 @pytest.mark.parametrize(
     ("instance_type", "disk", "size"),
-    [("i3.large", {}, 475), ("i3.large", {"size": 1024}, 1), ("c5d.large", {}, 10)],
+    [
+        *(("i3.large", {}, 475), ("i3.large", {"size": 1024}, 1), ("c5d.large", {}, 10)),
+        *(("cr1.8xlarge", {}, 120), ("i3.large", {"size": None}, 475)),
+    ],
 )
 def test_ephemeral_size_by_type(instance_type: str, disk: dict[str, Any], size: int) -> None:
     """Without a size the ephemeral disk is as large as the instance store of the types known for it."""
@@ -116,27 +135,43 @@ def test_ephemeral_size_by_type(instance_type: str, disk: dict[str, Any], size: 
 
 
 @pytest.mark.parametrize(
-    ("name", "devices", "expected"),
+    ("disk", "reason"),
     [
-        ("/dev/xvda", ["/dev/xvda", "/dev/sdb"], "/dev/xvda"),
-        ("/dev/sda1", ["/dev/sda1"], "/dev/sda1"),
-        ("/dev/sda1", ["/dev/sdb", "/dev/sda"], "/dev/sda"),
-        ("/dev/sda1", ["/dev/sda", "/dev/sda1"], "/dev/sda1"),
-        ("/dev/sda1", ["/dev/sdb"], "/dev/xvda"),
-        ("/dev/sda1", [""], "/dev/xvda"),
-        ("", ["/dev/sda"], "/dev/xvda"),
-        ("/dev/sda1", [], "/dev/xvda"),
+        ({"type": "io1"}, "iops is needed for type io1"),
+        ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
+        ({"size": 1024, "type": "io1", "iops": 101}, "iops is 101, type io1 takes at most 100 for 1 GiB"),
+        ({"size": 2048, "type": "io1", "iops": 101}, "iops is 101, type io1 takes at most 100 for 2 GiB"),
+        ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, there are 3000"),
     ],
 )
-def test_root_device_name(name: str, devices: list[str], expected: str) -> None:
-    """The root is mapped under the AMI's own device, or the disk its partition is on, or /dev/xvda."""
-    assert root_device_name(name, devices) == expected
-
-
-def test_paravirtual_image() -> None:
-    """A paravirtual AMI is refused by name."""
-    with pytest.raises(NotSupported) as caught:
-        plan(kind="paravirtual")
+def test_refused_ephemeral_disk(disk: dict[str, Any], reason: str) -> None:
+    """An ephemeral disk that EBS would refuse is refused before EC2 is asked, by its rounded size."""
+    with pytest.raises(CloudError) as caught:
+        plan(ephemeral_disk=disk)
     assert caught.value.message == (
-        "Not supported yet by this CPI: virtualization type 'paravirtual' of AMI 'ami-1'. Nothing was created"
+        f"EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk.{reason}"
     )
+    assert plan(ephemeral_disk={**disk, "use_root_disk": True}).ephemeral is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "devices", "expected"),
+    [
+        ("/dev/xvda", "hvm", ["/dev/xvda", "/dev/sdb"], "/dev/xvda"),
+        ("/dev/sda1", "hvm", ["/dev/sda1"], "/dev/sda1"),
+        ("/dev/sda1", "hvm", ["/dev/sdb", "/dev/sda"], "/dev/sda"),
+        ("/dev/sda1", "paravirtual", ["/dev/sdb", "/dev/sda"], "/dev/sda"),
+        ("/dev/sda1", "hvm", ["/dev/sda", "/dev/sda1"], "/dev/sda1"),
+        ("/dev/sda1", "hvm", ["/dev/sdb"], "/dev/xvda"),
+        ("/dev/sda1", "paravirtual", ["/dev/sdb"], "/dev/sda"),
+        ("/dev/sda1", "hvm", [""], "/dev/xvda"),
+        ("", "hvm", ["/dev/sda"], "/dev/xvda"),
+        ("", "paravirtual", [], "/dev/sda"),
+        ("/dev/sda1", "hvm", [], "/dev/xvda"),
+        ("/dev/sda1", "not-made-yet", [], "/dev/xvda"),
+    ],
+)
+def test_root_device_name(name: str, kind: str, devices: list[str], expected: str) -> None:
+    """The root is mapped under the AMI's own device, or its partition's disk, or as AMIs of its kind are."""
+    image = Image("ami-1", name, kind, "x86_64", devices, ["snap-1"])
+    assert root_device_name(image) == expected

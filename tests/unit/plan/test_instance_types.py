@@ -1,9 +1,19 @@
 """What is known of instance types without asking EC2."""
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
-from bosh_aws_cpi.model import InstanceTypeFacts
-from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib, static_facts
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.plan.instance_type_table import TYPES
+from bosh_aws_cpi.plan.instance_types import (
+    check_architecture,
+    check_ebs_optimized,
+    default_ephemeral_gib,
+    static_facts,
+)
 
 FIRST_DISK_GIB = """
 m1.small 160  m1.medium 410  m1.large 420  m1.xlarge 420  c1.medium 350  c1.xlarge 420  cc2.8xlarge 840
@@ -50,6 +60,12 @@ def test_other_ephemeral_sizes(name: str) -> None:
     assert default_ephemeral_gib(name) == 10
 
 
+def test_ephemeral_size_beside_a_raw_store() -> None:
+    """Where the agent uses the instance store itself, the ephemeral disk does not stand in for it."""
+    raw = {name: default_ephemeral_gib(name, is_store_raw=True) for name, _ in GOLDEN}
+    assert set(raw.values()) == {10}
+
+
 @pytest.mark.parametrize(
     ("name", "nvme"),
     [
@@ -62,6 +78,105 @@ def test_other_ephemeral_sizes(name: str) -> None:
         *(("h1.2xlarge", False), ("x1e.xlarge", False)),
     ],
 )
-def test_static_facts(name: str, *, nvme: bool) -> None:
+def test_nvme_paths(name: str, *, nvme: bool) -> None:
     """EBS volumes have NVMe names on every type but the Xen ones, of which the metal sizes are Nitro."""
-    assert static_facts(name) == InstanceTypeFacts(name, ebs_needs_nvme_path=nvme)
+    assert static_facts(name).ebs_needs_nvme_path is nvme
+
+
+INTEL = frozenset({"x86_64"})
+nitro = partial(InstanceTypeFacts, ebs_needs_nvme_path=True)
+xen = partial(InstanceTypeFacts, ebs_needs_nvme_path=False)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        nitro("m5.large", architectures=INTEL),
+        nitro("t3.micro", architectures=INTEL, is_burstable=True),
+        nitro("t4g.micro", architectures=frozenset({"arm64"}), is_burstable=True),
+        xen("i3.large", architectures=INTEL, store_disks=1, store_gib=475, store_is_nvme=True),
+        xen("d2.xlarge", architectures=INTEL, store_disks=3, store_gib=2048),
+        xen("c3.xlarge", architectures=INTEL, ebs_optimized="supported", store_disks=2, store_gib=40),
+        xen("t2.micro", architectures=INTEL | {"i386"}, ebs_optimized="unsupported", is_burstable=True),
+    ],
+    ids=lambda facts: facts.name,
+)
+def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
+    """The built-in table knows of a type what EC2 would say."""
+    assert replace(static_facts(facts.name), max_ebs_attachments=0) == facts
+
+
+@pytest.mark.parametrize(
+    ("name", "store"),
+    [
+        ("i3.metal", (8, 1900, True)),
+        ("f1.2xlarge", (1, 470, True)),
+        ("g4ad.xlarge", (1, 150, True)),
+        ("hs1.8xlarge", (24, 2000, False)),
+        ("cc2.8xlarge", (4, 840, False)),
+        ("not-made-yet.large", (0, 0, False)),
+        ("nonsense", (0, 0, False)),
+    ],
+)
+def test_facts_beside_the_table(name: str, store: tuple[int, int, bool]) -> None:
+    """Of types that the table lacks only the instance store is known; all else is left to EC2."""
+    assert name not in TYPES
+    facts = static_facts(name)
+    assert (facts.store_disks, facts.store_gib, facts.store_is_nvme) == store
+    assert (facts.architectures, facts.ebs_optimized, facts.is_burstable) == (frozenset(), "default", False)
+
+
+def image(architecture: str) -> Image:
+    """Describe an AMI."""
+    return Image("ami-1", "/dev/xvda", "hvm", architecture, ["/dev/xvda"], ["snap-1"])
+
+
+@pytest.mark.parametrize(
+    ("architecture", "runs"),
+    [
+        *(("x86_64", {"x86_64"}), ("i386", {"i386", "x86_64"}), ("arm64", {"arm64"})),
+        *(("arm64", set()), ("", {"x86_64"}), ("", set())),
+    ],
+)
+def test_architecture_that_fits(architecture: str, runs: set[str]) -> None:
+    """A type takes the AMIs of its architectures; what is not known is left to EC2."""
+    facts = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True, architectures=frozenset(runs))
+    check_architecture(image(architecture), facts)
+    others = {"x86_64", "i386", "arm64", "x86_64_mac"} - runs if runs else set()
+    for other in others:
+        with pytest.raises(CloudError):
+            check_architecture(image(other), facts)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "runs", "listed"),
+    [
+        ("arm64", {"x86_64"}, "x86_64"),
+        ("x86_64", {"arm64"}, "arm64"),
+        ("arm64", {"x86_64", "i386"}, "i386 and x86_64"),
+        ("i386", {"x86_64"}, "x86_64"),
+    ],
+)
+def test_architecture_that_does_not_fit(architecture: str, runs: set[str], listed: str) -> None:
+    """An AMI of another architecture is refused with both, and what to do."""
+    facts = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True, architectures=frozenset(runs))
+    with pytest.raises(CloudError) as caught:
+        check_architecture(image(architecture), facts)
+    assert caught.value.message == (
+        f"AMI 'ami-1' is for {architecture}, instance type 'm5.large' runs {listed}: "
+        "use a type or a stemcell of the other kind"
+    )
+
+
+def test_ebs_optimized() -> None:
+    """Only a type that can't be EBS-optimised refuses it, and only when it is asked for."""
+    for support in ("default", "supported", "unsupported"):
+        facts = InstanceTypeFacts("t2.micro", ebs_needs_nvme_path=False, ebs_optimized=support)
+        check_ebs_optimized(facts, is_asked=False)
+        if support != "unsupported":
+            check_ebs_optimized(facts, is_asked=True)
+    with pytest.raises(CloudError) as caught:
+        check_ebs_optimized(facts, is_asked=True)
+    assert caught.value.message == (
+        "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised"
+    )

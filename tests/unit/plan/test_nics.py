@@ -8,8 +8,8 @@ import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import NicPlan
+from bosh_aws_cpi.network_properties import Network
 from bosh_aws_cpi.plan import nics
-from bosh_aws_cpi.properties import Network
 
 IPV6 = "2600:1f18:1::5"
 
@@ -230,15 +230,16 @@ BARE = NicPlan("d", ["d"], "subnet-1", "dynamic")
 
 @pytest.mark.parametrize(("plan", "addresses"), [(ADDRESSED, ADDRESSES), (BARE, {})], ids=["both", "none"])
 def test_interface_arguments(plan: NicPlan, addresses: dict[str, Any]) -> None:
-    """An interface gets its subnet, groups and addresses; one made inside RunInstances is never public."""
+    """An interface gets its subnet, groups and addresses; one made inside RunInstances is public or not."""
     common = {"SubnetId": "subnet-1", "Groups": ["sg-1", "sg-2"], **addresses}
     assert nics.create_arguments(plan, ("sg-1", "sg-2")) == common
-    assert nics.inline_specification(plan, ("sg-1", "sg-2")) == {
-        "DeviceIndex": 0,
-        "AssociatePublicIpAddress": False,
-        "DeleteOnTermination": True,
-        **common,
-    }
+    for is_public in (False, True):
+        assert nics.inline_specification(plan, ("sg-1", "sg-2"), is_public=is_public) == {
+            "DeviceIndex": 0,
+            "AssociatePublicIpAddress": is_public,
+            "DeleteOnTermination": True,
+            **common,
+        }
 
 
 def test_attached_interface() -> None:

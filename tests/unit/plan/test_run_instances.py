@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.model import BlockDevices
+from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
 from bosh_aws_cpi.plan import run_instances
+from bosh_aws_cpi.plan.offers import Offer
+from bosh_aws_cpi.plan.run_instances import Blueprint
 from bosh_aws_cpi.properties import VmProperties
 
-NO_DEFAULTS: dict[str, Any] = {"key_name": None, "iam_instance_profile": None}
-DEFAULTS: dict[str, Any] = {
-    "key_name": "bosh",
-    "iam_instance_profile": "profile",
-}
+NO_DEFAULTS = (None, None)
+DEFAULTS = ("bosh", "profile")
 DEVICE = {"DeviceName": "/dev/xvda", "Ebs": {"VolumeType": "gp3"}}
 INLINE = {"DeviceIndex": 0, "SubnetId": "subnet-1"}
 ATTACHED = {"DeviceIndex": 0, "NetworkInterfaceId": "eni-1"}
 BARE = {
+    "ClientToken": "token",
     "ImageId": "ami-1",
     "InstanceType": "m5.large",
     "UserData": "{}",
@@ -26,39 +26,46 @@ BARE = {
     "NetworkInterfaces": [INLINE],
     "Placement": {"AvailabilityZone": "z"},
 }
+FIXED = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True)
+BURSTABLE = InstanceTypeFacts("t3.micro", ebs_needs_nvme_path=True, is_burstable=True)
 
 
-def arguments(
-    defaults: dict[str, Any] = NO_DEFAULTS,
+def made(
+    given: dict[str, Any],
+    facts: InstanceTypeFacts = FIXED,
+    defaults: tuple[str | None, str | None] = NO_DEFAULTS,
     interfaces: tuple[dict[str, Any], ...] = (INLINE,),
-    tags: dict[str, str] | None = None,
-    metadata_options: dict[str, Any] | None = None,
-    **given: Any,
+    *,
+    is_spot: bool = False,
+    **blueprint: Any,
 ) -> dict[str, Any]:
-    """Make the arguments for a VM with these properties."""
+    """Make the arguments for a VM with these properties, launched as this type."""
+    values: dict[str, Any] = {"metadata_options": {}, "tags": {}, **blueprint}
+    properties = VmProperties.parse(
+        {"instance_type": "ignored here", "availability_zone": "ignored here", **given}
+    )
     return run_instances.arguments(
-        ami_id="ami-1",
-        properties=VmProperties.parse(
-            {"instance_type": "m5.large", "availability_zone": "ignored here", **given}
-        ),
-        defaults=defaults,
-        metadata_options=metadata_options or {},
-        devices=BlockDevices((DEVICE,), None),
+        Blueprint("ami-1", properties, *defaults, zone="z", **values),
+        Offer(facts, BlockDevices((DEVICE,), None), is_spot),
         interfaces=interfaces,
-        tags=tags or {},
         user_data="{}",
-        zone="z",
+        client_token="token",
     )
 
 
+def arguments(**given: Any) -> dict[str, Any]:
+    """Make the arguments for a VM with these properties."""
+    return made(given)
+
+
 def test_least_arguments() -> None:
-    """What is not asked for is not sent, not even as null."""
+    """What is not asked for is not sent, not even as null; the client token always is."""
     assert arguments() == BARE
 
 
 def test_defaults() -> None:
     """Key and profile come from the configuration when the VM names none."""
-    assert arguments(DEFAULTS) == {
+    assert made({}, defaults=DEFAULTS) == {
         **BARE,
         "KeyName": "bosh",
         "IamInstanceProfile": {"Name": "profile"},
@@ -67,13 +74,8 @@ def test_defaults() -> None:
 
 def test_own_properties() -> None:
     """The VM's own properties win over the defaults."""
-    given = arguments(
-        DEFAULTS,
-        key_name="mine",
-        iam_instance_profile="other",
-        placement_group="group",
-        tenancy="dedicated",
-    )
+    own = {"key_name": "mine", "iam_instance_profile": "other"}
+    given = made({**own, "placement_group": "group", "tenancy": "dedicated"}, defaults=DEFAULTS)
     assert given == {
         **BARE,
         "KeyName": "mine",
@@ -95,7 +97,7 @@ def test_other_tenancies(tenancy: str | None) -> None:
 )
 def test_tags(interface: dict[str, Any], kinds: list[str]) -> None:
     """Instance and volumes are tagged at creation, and an interface when it is made here."""
-    given = arguments(interfaces=(interface,), tags={"a": "1", "b": ""})
+    given = made({}, interfaces=(interface,), tags={"a": "1", "b": ""})
     listed = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": ""}]
     assert given["TagSpecifications"] == [{"ResourceType": kind, "Tags": listed} for kind in kinds]
 
@@ -109,10 +111,93 @@ def test_metadata_options() -> None:
         "instance_metadata_tags": "enabled",
         "http_protocol_ipv6": "enabled",
     }
-    assert arguments(metadata_options=options)["MetadataOptions"] == {
+    assert made({}, metadata_options=options)["MetadataOptions"] == {
         "HttpTokens": "required",
         "HttpPutResponseHopLimit": 2,
         "HttpEndpoint": "enabled",
         "InstanceMetadataTags": "enabled",
         "HttpProtocolIpv6": "enabled",
     }
+
+
+@pytest.mark.parametrize(("price", "expected"), [(0.25, "0.25"), ("0.030", "0.030"), (1, "1")])
+def test_spot(price: object, expected: str) -> None:
+    """A spot VM is bought once, at the price given as a string, and ends when EC2 wants it back."""
+    assert made({"spot_bid_price": price}, is_spot=True)["InstanceMarketOptions"] == {
+        "MarketType": "spot",
+        "SpotOptions": {
+            "MaxPrice": expected,
+            "SpotInstanceType": "one-time",
+            "InstanceInterruptionBehavior": "terminate",
+        },
+    }
+
+
+def test_spot_on_demand() -> None:
+    """The same VM launched on demand says nothing of the price."""
+    assert arguments(spot_bid_price=0.25) == BARE
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"id": "cr-1"}, {"CapacityReservationTarget": {"CapacityReservationId": "cr-1"}}),
+        (
+            {"resource_group_arn": "arn"},
+            {"CapacityReservationTarget": {"CapacityReservationResourceGroupArn": "arn"}},
+        ),
+        ({"preference": "none"}, {"CapacityReservationPreference": "none"}),
+    ],
+)
+def test_capacity_reservation(given: dict[str, str], expected: dict[str, Any]) -> None:
+    """A reservation is one, a group of them, or a preference."""
+    sent = arguments(capacity_reservation=given)
+    assert sent == {**BARE, "CapacityReservationSpecification": expected}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({"id": "h-1"}, {"HostId": "h-1"}), ({"resource_group_arn": "arn"}, {"HostResourceGroupArn": "arn"})],
+)
+def test_dedicated_host(given: dict[str, str], expected: dict[str, str]) -> None:
+    """A dedicated host, or a group of them, comes with the tenancy that EC2 wants for it."""
+    placement = arguments(dedicated_host=given, placement_group="group")["Placement"]
+    assert placement == {"AvailabilityZone": "z", "GroupName": "group", "Tenancy": "host", **expected}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"core_count": 2, "threads_per_core": 1}, {"CoreCount": 2, "ThreadsPerCore": 1}),
+        ({"amd_sev_snp": "enabled"}, {"AmdSevSnp": "enabled"}),
+        ({"threads_per_core": 1, "zzz": 5}, {"ThreadsPerCore": 1}),
+    ],
+)
+def test_cpu_options(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    """CPU options are spelled as EC2 does; unknown ones are not sent."""
+    assert arguments(cpu_options=given) == {**BARE, "CpuOptions": expected}
+
+
+def test_no_cpu_options() -> None:
+    """CPU options that say nothing are not sent."""
+    assert arguments(cpu_options={}) == BARE
+
+
+def test_credit_specification() -> None:
+    """Only a burstable type is told how it pays for its CPU: EC2 refuses it for others."""
+    given = {"credit_specification": "unlimited"}
+    assert made(given, BURSTABLE)["CreditSpecification"] == {"CpuCredits": "unlimited"}
+    assert made(given) == BARE
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [(None, {}), (True, {"EbsOptimized": True}), (False, {"EbsOptimized": False})]
+)
+def test_ebs_optimized(given: object, expected: dict[str, bool]) -> None:
+    """EBS optimisation is sent as it is given, false too; left out, it is EC2's choice."""
+    assert arguments(ebs_optimized=given) == {**BARE, **expected}
+
+
+def test_type_of_the_offer() -> None:
+    """The type is the offer's: a fallback is launched with all else unchanged."""
+    assert made({}, BURSTABLE) == {**BARE, "InstanceType": "t3.micro"}

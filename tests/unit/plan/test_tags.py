@@ -78,6 +78,26 @@ def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: d
     assert tags.of_environment(environment) == expected
 
 
+@pytest.mark.parametrize(
+    ("director", "agent", "expected"),
+    [
+        ("d", "a", {"bosh_director_uuid": "d", "bosh_agent_id": "a"}),
+        ("d", None, {"bosh_director_uuid": "d"}),
+        (None, "a", {"bosh_agent_id": "a"}),
+        (None, None, {}),
+        ("", "", {}),
+    ],
+)
+def test_tags_of_origin(director: str | None, agent: str | None, expected: dict[str, str]) -> None:
+    """What is made carries who asked for it, as far as that is known."""
+    assert tags.of_origin(director, agent) == expected
+
+
+def test_tags_of_a_long_origin() -> None:
+    """An agent's id is whatever the caller says: it is cut as other values are."""
+    assert tags.of_origin("d", "a" * 300) == {"bosh_director_uuid": "d", "bosh_agent_id": "a" * 255}
+
+
 def test_specifications() -> None:
     """Each resource type gets all tags; without tags there is no argument at all."""
     listed = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}]

@@ -177,9 +177,9 @@ def test_configuration_that_is_refused() -> None:
 def test_not_implemented(contract: int) -> None:
     """A known method that is not there is answered with the contract's class, whatever its arguments."""
     host = Host(failing(AssertionError()))
-    assert ask(host, "snapshot_disk", api_version=contract)["error"] == {
+    assert ask(host, "create_network", api_version=contract)["error"] == {
         "type": "Bosh::Clouds::NotImplemented",
-        "message": f"'snapshot_disk' is not implemented by Bosh::AwsCloud::CloudV{contract}",
+        "message": f"'create_network' is not implemented by Bosh::AwsCloud::CloudV{contract}",
         "ok_to_retry": False,
     }
     assert host.targets == []

@@ -22,6 +22,9 @@ LIMITS: dict[str, tuple[int, int]] = {
     "create_disk": (2, 3),
     **dict.fromkeys(("delete_disk", "has_disk"), (1, 1)),
     **dict.fromkeys(("attach_disk", "detach_disk", "set_disk_metadata", "configure_networks"), (2, 2)),
+    **dict.fromkeys(("resize_disk", "snapshot_disk"), (2, 2)),
+    "update_disk": (3, 3),
+    "delete_snapshot": (1, 1),
 }
 WHOLE: dict[str, list[Any]] = {
     "info": [],
@@ -42,6 +45,10 @@ WHOLE: dict[str, list[Any]] = {
     "attach_disk": ["i-1", "vol-1"],
     "detach_disk": ["i-1", "vol-1"],
     "set_disk_metadata": ["vol-1", {"a": 1}],
+    "resize_disk": ["vol-1", 2048],
+    "update_disk": ["vol-1", 2048, {"type": "gp3"}],
+    "snapshot_disk": ["vol-1", {"a": 1}],
+    "delete_snapshot": ["snap-1"],
     "configure_networks": ["i-1", {"n": {}}],
 }
 

@@ -1,0 +1,86 @@
+"""Elastic IP addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import elastic_ips
+from bosh_aws_cpi.errors import CloudError
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Ec2
+
+IP = "52.1.2.3"
+ARGUMENTS = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-1"}
+
+
+def lay(ec2: Ec2, *found: dict[str, Any]) -> None:
+    """Lay out the question for the address."""
+    filters = [{"Name": "public-ip", "Values": [IP]}, {"Name": "domain", "Values": ["vpc"]}]
+    ec2.answers("describe_addresses", {"Addresses": list(found)}, Filters=filters)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, []),
+        ({"NetworkInterfaceId": "eni-2"}, []),
+        ({"InstanceId": "i-2"}, [f"Elastic IP {IP} is taken over from instance 'i-2'"]),
+    ],
+)
+def test_allocation(
+    ec2: Ec2, program_log: pytest.LogCaptureFixture, more: dict[str, str], said: list[str]
+) -> None:
+    """The account's address is found; whose it was is logged."""
+    lay(ec2, {"PublicIp": IP, "AllocationId": "eipalloc-1", **more})
+    assert elastic_ips.allocation(ec2.client, IP) == "eipalloc-1"
+    assert [record.getMessage() for record in program_log.records] == said
+
+
+def test_unknown(ec2: Ec2) -> None:
+    """An address that is not the account's, or not for VPCs, is an error with its name."""
+    lay(ec2)
+    with pytest.raises(CloudError) as caught:
+        elastic_ips.allocation(ec2.client, IP)
+    assert caught.value.message == f"Elastic IP with VPC scope not found with address '{IP}'"
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        [],
+        ["IncorrectInstanceState"],
+        ["InvalidNetworkInterfaceID.NotFound", "InvalidInstanceID", "IncorrectInstanceState"],
+    ],
+)
+def test_associate(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
+    """An instance that is not ready for its address is asked again."""
+    for code in codes:
+        ec2.refuses("associate_address", code, **ARGUMENTS)
+    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **ARGUMENTS)
+    elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1")
+    assert len(clock.pauses) == len(codes)
+
+
+def test_never_ready(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a minute what EC2 says goes on."""
+    answer: Any = {"Error": {"Code": "IncorrectInstanceState", "Message": "no"}}
+
+    def refuse(**_: Any) -> None:
+        raise ClientError(answer, "AssociateAddress")
+
+    monkeypatch.setattr(ec2.client, "associate_address", refuse)
+    with pytest.raises(ClientError, match="IncorrectInstanceState"):
+        elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1")
+    assert 60 <= clock.now <= 66
+
+
+def test_refused(ec2: Ec2, clock: Clock) -> None:
+    """Any other refusal goes on at once."""
+    ec2.refuses("associate_address", "Resource.AlreadyAssociated", **ARGUMENTS)
+    with pytest.raises(ClientError, match=r"Resource\.AlreadyAssociated"):
+        elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1")
+    assert clock.pauses == []

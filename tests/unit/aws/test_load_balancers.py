@@ -1,0 +1,169 @@
+"""Classic load balancers, and the target groups of the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import load_balancers
+from bosh_aws_cpi.errors import CloudError
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Stub
+
+VM, VPC = "i-1", "vpc-1"
+ARN = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1"
+OTHER_KIND = "Target group 'web' takes targets of type {}: lb_target_groups needs one of target type instance"
+TARGET = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
+
+
+def group(name: str = "web", **more: Any) -> dict[str, Any]:
+    """Describe a target group."""
+    return {"TargetGroupArn": f"arn:{name}", "VpcId": VPC, "TargetType": "instance", **more}
+
+
+def lay_groups(elbv2: Stub, *found: tuple[str, dict[str, Any]]) -> None:
+    """Lay out the question for one target group after the other, by its name."""
+    for name, entry in found:
+        elbv2.answers("describe_target_groups", {"TargetGroups": [entry]}, Names=[name])
+
+
+def test_target_groups(elbv2: Stub) -> None:
+    """Each target group is found by its name, in the order given, each once."""
+    no_type = {"TargetGroupArn": "arn:c", "VpcId": VPC}
+    lay_groups(elbv2, ("b", group("b")), ("a", group("a")), ("c", no_type))
+    found = load_balancers.target_group_arns(elbv2.client, ["b", "a", "b", "c"], VPC)
+    assert found == ["arn:b", "arn:a", "arn:c"]
+
+
+def test_missing_target_group(elbv2: Stub) -> None:
+    """A target group that is not there is named."""
+    lay_groups(elbv2, ("web", group()))
+    elbv2.refuses("describe_target_groups", "TargetGroupNotFound", Names=["gone"])
+    with pytest.raises(CloudError) as caught:
+        load_balancers.target_group_arns(elbv2.client, ["web", "gone"], VPC)
+    assert caught.value.message == "Could not find ALB target group `gone'"
+    assert caught.value.ok_to_retry is False
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        *(({"TargetType": kind}, OTHER_KIND.format(kind)) for kind in ("ip", "lambda", "alb")),
+        ({"VpcId": "vpc-2"}, "Target group 'web' is in VPC 'vpc-2', the VM in 'vpc-1'"),
+    ],
+)
+def test_target_group_that_takes_no_such_vm(elbv2: Stub, more: dict[str, str], message: str) -> None:
+    """A target group of another kind, or of another VPC, is refused before there is a VM."""
+    lay_groups(elbv2, ("web", group(**more)))
+    with pytest.raises(CloudError) as caught:
+        load_balancers.target_group_arns(elbv2.client, ["web"], VPC)
+    assert caught.value.message == message
+
+
+def test_check(elb: Stub) -> None:
+    """Each classic load balancer is looked for once; one that is not there is named."""
+    for name in ("b", "a"):
+        elb.answers("describe_load_balancers", LoadBalancerNames=[name])
+    elb.refuses("describe_load_balancers", "LoadBalancerNotFound", LoadBalancerNames=["gone"])
+    load_balancers.check(elb.client, ["b", "a", "b"])
+    with pytest.raises(CloudError) as caught:
+        load_balancers.check(elb.client, ["gone"])
+    assert caught.value.message == "Could not find classic load balancer `gone'"
+
+
+def test_refused(elb: Stub, elbv2: Stub) -> None:
+    """Any other refusal goes on as it is."""
+    elb.refuses("describe_load_balancers", "AccessDenied", LoadBalancerNames=["a"])
+    elbv2.refuses("describe_target_groups", "AccessDenied", Names=["a"])
+    elbv2.refuses("describe_target_health", "AccessDenied", **TARGET)
+    with pytest.raises(ClientError, match="AccessDenied"):
+        load_balancers.check(elb.client, ["a"])
+    with pytest.raises(ClientError, match="AccessDenied"):
+        load_balancers.target_group_arns(elbv2.client, ["a"], VPC)
+    with pytest.raises(ClientError, match="AccessDenied"):
+        load_balancers.wait_until_drained(elbv2.client, ARN, VM)
+
+
+def test_register_and_deregister(elb: Stub, elbv2: Stub) -> None:
+    """An instance is registered and deregistered by its id."""
+    named = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
+    elb.answers("register_instances_with_load_balancer", **named)
+    elb.answers("deregister_instances_from_load_balancer", **named)
+    elbv2.answers("register_targets", **TARGET)
+    elbv2.answers("deregister_targets", **TARGET)
+    load_balancers.add(elb.client, "web", VM)
+    load_balancers.remove(elb.client, "web", VM)
+    load_balancers.add_target(elbv2.client, ARN, VM)
+    load_balancers.remove_target(elbv2.client, ARN, VM)
+
+
+def health(state: str, reason: str | None = None) -> dict[str, Any]:
+    """Describe a target's health."""
+    return {"Target": {"Id": VM}, "TargetHealth": {"State": state, **({"Reason": reason} if reason else {})}}
+
+
+def lay_health(elbv2: Stub, *answers: dict[str, Any] | str | None, arn: str = ARN) -> None:
+    """Lay out one question for the target's health after the other; a word: ELB refuses with it."""
+    arguments = {**TARGET, "TargetGroupArn": arn}
+    for answer in answers:
+        if isinstance(answer, str):
+            elbv2.refuses("describe_target_health", answer, **arguments)
+        else:
+            listed = [answer] if answer else []
+            elbv2.answers("describe_target_health", {"TargetHealthDescriptions": listed}, **arguments)
+
+
+DRAINING = health("draining", "Target.DeregistrationInProgress")
+NOT_REGISTERED = health("unused", "Target.NotRegistered")
+
+
+@pytest.mark.parametrize("last", [NOT_REGISTERED, None, "InvalidTarget", "TargetGroupNotFound"])
+@pytest.mark.parametrize("before", [[], [DRAINING], [health("healthy"), DRAINING, DRAINING]])
+def test_drained(
+    elbv2: Stub, clock: Clock, before: list[dict[str, Any]], last: dict[str, Any] | str | None
+) -> None:
+    """The wait ends when the instance is no target any more, or its group is gone."""
+    lay_health(elbv2, *before, last)
+    load_balancers.wait_until_drained(elbv2.client, ARN, VM)
+    assert len(clock.pauses) == len(before)
+
+
+def test_never_drained(elbv2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait for draining is bounded."""
+    answer = {"TargetHealthDescriptions": [DRAINING]}
+    monkeypatch.setattr(elbv2.client, "describe_target_health", lambda **_: answer)
+    with pytest.raises(CloudError, match=f"'{VM}' to be drained from '{ARN}'; last seen: draining"):
+        load_balancers.wait_until_drained(elbv2.client, ARN, VM)
+    assert 330 <= clock.now <= 336
+
+
+def test_target_groups_of(elbv2: Stub) -> None:
+    """Only the VPC's groups of instances are asked for the VM, on all pages."""
+    first = [group("a"), group("b", TargetType="ip"), group("c", VpcId="vpc-2")]
+    elbv2.answers("describe_target_groups", {"TargetGroups": first, "NextMarker": "n"})
+    lay_health(elbv2, health("healthy"), arn="arn:a")
+    second = [group("d"), group("e"), {"TargetGroupArn": "arn:f", "TargetType": "lambda"}]
+    elbv2.answers("describe_target_groups", {"TargetGroups": second}, Marker="n")
+    lay_health(elbv2, NOT_REGISTERED, arn="arn:d")
+    lay_health(elbv2, health("unused", "Target.NotInUse"), arn="arn:e")
+    found = load_balancers.target_groups_of(elbv2.client, VM, VPC)
+    assert list(found) == ["arn:a", "arn:e"]
+
+
+def test_load_balancers_of(elb: Stub) -> None:
+    """The classic load balancers that have the VM are found on all pages."""
+
+    def page(*named: tuple[str, list[str]]) -> list[dict[str, Any]]:
+        return [
+            {"LoadBalancerName": name, "Instances": [{"InstanceId": vm_cid} for vm_cid in vm_cids]}
+            for name, vm_cids in named
+        ]
+
+    first = {"LoadBalancerDescriptions": page(("a", [VM]), ("b", ["i-2"])), "NextMarker": "n"}
+    second = {"LoadBalancerDescriptions": [*page(("c", ["i-2", VM])), {"LoadBalancerName": "d"}]}
+    elb.answers("describe_load_balancers", first)
+    elb.answers("describe_load_balancers", second, Marker="n")
+    assert load_balancers.load_balancers_of(elb.client, VM) == ["a", "c"]

@@ -1,0 +1,68 @@
+"""How long the program waits for what, and how soon it sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.timing import NotYet, Policy
+from tests.unit.aws.timing_script import Script, jitter, refusal
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock
+
+
+def test_policies() -> None:
+    """The times that operators know, all of them; what takes longest is asked for less often."""
+    found = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
+    seconds = {
+        **dict.fromkeys(("INSTANCE_RUNNING", "INSTANCE_STOPPED", "ADDRESS_RELEASED"), 600),
+        **dict.fromkeys(("VOLUME_AVAILABLE", "VOLUME_ATTACHED", "VOLUME_DETACHED", "VOLUME_DELETED"), 600),
+        **dict.fromkeys(("VOLUME_MODIFIED", "VOLUME_RELEASED"), 600),
+        **dict.fromkeys(("IMAGE_GONE", "SNAPSHOT_RELEASED", "NIC_AVAILABLE"), 300),
+        **dict.fromkeys(("ADDRESS_ASSOCIATED", "INSTANCE_READY_TO_ATTACH"), 60),
+        **dict.fromkeys(("TAGGABLE", "VISIBLE"), 30),
+        **dict.fromkeys(("NIC_SEEN", "LOST_SEEN"), 10),
+        "SNAPSHOT_COMPLETED": 14_400,
+        "TARGETS_DRAINED": 330,
+        "UNTHROTTLED": 120,
+        "BLOCK_WRITTEN": 300,
+        "DEVICE_SEEN": 60,
+        "INSTANCE_TERMINATED": 900,
+        "NIC_RELEASED": 180,
+        "IMAGE_AVAILABLE": 3600,
+        "AT_ONCE": 0,
+    }
+    assert {name: policy.seconds for name, policy in found.items()} == seconds
+    slow = {name for name, policy in found.items() if policy.longest_pause > 5}
+    assert slow == {"VOLUME_RELEASED", "IMAGE_AVAILABLE", "SNAPSHOT_COMPLETED"}
+    assert {found[name].longest_pause for name in slow} == {15}
+
+
+def test_tries_until_ready(clock: Clock) -> None:
+    """An instance that is not ready to attach a disk is tried for a minute, fifteen times at the least."""
+    script = Script(refusal("IncorrectState"))
+    with pytest.raises(ClientError):
+        timing.patiently(
+            timing.INSTANCE_READY_TO_ATTACH, "i-1 to be ready", frozenset({"IncorrectState"}), script
+        )
+    assert 15 <= script.calls <= 30
+    assert 60 <= clock.now <= 66
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("ready", [0.1, 1, 2, 4, 8, 8.5])
+def test_promptness(clock: Clock, monkeypatch: pytest.MonkeyPatch, part: float, ready: float) -> None:
+    """A VM that runs after 8 seconds is seen within 10, and no sooner one later than that."""
+    jitter(monkeypatch, part)
+
+    def probe() -> float:
+        if clock.now < ready:
+            raise NotYet("pending")
+        return clock.now
+
+    seen = timing.until(timing.INSTANCE_RUNNING, "instance 'i-1' to run", probe)
+    assert ready <= seen <= ready + 1.5

@@ -1,0 +1,185 @@
+"""Facts of instance types, kept in a private directory of the user for a day."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi.aws.type_cache import MAX_AGE, TypeCache
+from bosh_aws_cpi.model import InstanceTypeFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ENDPOINT = "https://ec2.us-east-1.amazonaws.com us-east-1"
+NAME = "m6id.large"
+FACTS = InstanceTypeFacts(
+    NAME,
+    ebs_needs_nvme_path=True,
+    architectures=frozenset({"x86_64", "i386"}),
+    ebs_optimized="supported",
+    is_burstable=True,
+    store_disks=2,
+    store_gib=118,
+    store_is_nvme=True,
+)
+PLAIN = InstanceTypeFacts("t2.nano", ebs_needs_nvme_path=False)
+
+
+def kept_file(folder: Path) -> Path:
+    """Return the only file in the cache."""
+    (file,) = (folder / "bosh-aws-cpi").iterdir()
+    return file
+
+
+def rewrite(folder: Path, **changes: Any) -> None:
+    """Change values of the only file in the cache."""
+    file = kept_file(folder)
+    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+
+
+@pytest.mark.parametrize("facts", [FACTS, PLAIN], ids=["all", "nothing"])
+def test_round_trip(facts: InstanceTypeFacts) -> None:
+    """What one process keeps, the next one finds."""
+    TypeCache(ENDPOINT).put(facts)
+    assert TypeCache(ENDPOINT).get(facts.name) == facts
+
+
+def test_nothing_kept() -> None:
+    """A type that nobody asked for is not there."""
+    TypeCache(ENDPOINT).put(FACTS)
+    assert TypeCache(ENDPOINT).get("m6id.xlarge") is None
+
+
+def test_newer_facts() -> None:
+    """What is kept last counts."""
+    cache = TypeCache(ENDPOINT)
+    for facts in (FACTS, replace(FACTS, store_gib=1)):
+        cache.put(facts)
+    assert cache.get(NAME) == replace(FACTS, store_gib=1)
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["https://ec2.eu-west-1.amazonaws.com eu-west-1", "http://127.0.0.1:5000 us-east-1", ""]
+)
+def test_other_endpoints(endpoint: str) -> None:
+    """Another region, or a stand-in for AWS, may know other facts of a type: they are kept apart."""
+    TypeCache(ENDPOINT).put(FACTS)
+    TypeCache(endpoint).put(replace(FACTS, store_gib=1))
+    assert TypeCache(ENDPOINT).get(NAME) == FACTS
+    assert TypeCache(endpoint).get(NAME) == replace(FACTS, store_gib=1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_kept"), [(0, True), (MAX_AGE - 60, True), (MAX_AGE, False), (MAX_AGE * 30, False)]
+)
+def test_age(monkeypatch: pytest.MonkeyPatch, seconds: int, *, is_kept: bool) -> None:
+    """Facts are good for a day."""
+    TypeCache(ENDPOINT).put(FACTS)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + seconds)
+    assert TypeCache(ENDPOINT).get(NAME) == (FACTS if is_kept else None)
+
+
+def test_future(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts from the future, as after a clock was set back, would never age: they don't count."""
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 3600)
+    TypeCache(ENDPOINT).put(FACTS)
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert TypeCache(ENDPOINT).get(NAME) is None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{", b'{"name": "m6id.lar', b"\xff\xfe", b"null", b"[]", b"5", b'"x"', b"{}"),
+        *(b'{"asked_at": 1}', b"[" * 100_000, b"\0" * 1000),
+    ],
+    ids=range(12),
+)
+def test_corrupt_file(own_cache: Path, content: bytes) -> None:
+    """A file that is cut off, or holds something else, is as good as none; the next facts replace it."""
+    cache = TypeCache(ENDPOINT)
+    cache.put(FACTS)
+    kept_file(own_cache).write_bytes(content)
+    assert cache.get(NAME) is None
+    cache.put(FACTS)
+    assert cache.get(NAME) == FACTS
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({name: None} for name in ("name", "architectures", "store_disks", "asked_at", "ebs_optimized")),
+        *({name: "1"} for name in ("is_burstable", "store_gib", "asked_at", "store_is_nvme")),
+        *({"ebs_needs_nvme_path": 1}, {"store_disks": 1.0}, {"store_disks": True}, {"store_gib": [1]}),
+        *({"architectures": 5}, {"architectures": "x86_64"}, {"unknown": 1}, {"name": 5}),
+        *({"asked_at": float("nan")}, {"asked_at": float("inf")}, {"asked_at": 10**400}),
+    ],
+    ids=lambda changes: str(changes)[:40],
+)
+def test_wrong_types(own_cache: Path, changes: dict[str, Any]) -> None:
+    """Facts with a value of a wrong type don't count: the file may be of any origin."""
+    TypeCache(ENDPOINT).put(FACTS)
+    rewrite(own_cache, **changes)
+    assert TypeCache(ENDPOINT).get(NAME) is None
+
+
+def test_missing_value(own_cache: Path) -> None:
+    """Facts of which a value is missing don't count."""
+    TypeCache(ENDPOINT).put(FACTS)
+    file = kept_file(own_cache)
+    document = json.loads(file.read_text())
+    for name in ("name", "ebs_needs_nvme_path", "architectures", "asked_at"):
+        file.write_text(json.dumps({key: value for key, value in document.items() if key != name}))
+        assert TypeCache(ENDPOINT).get(NAME) is None
+
+
+def test_facts_of_another_type(own_cache: Path) -> None:
+    """Facts that are another type's don't count, whatever the file is called."""
+    TypeCache(ENDPOINT).put(FACTS)
+    rewrite(own_cache, name="m6id.xlarge")
+    assert TypeCache(ENDPOINT).get(NAME) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["", "m5", "../m5.large", "m5.large/..", "M5.large", "m5.large\n", ".", "..", "a.b.c"]
+)
+def test_names_that_are_none(own_cache: Path, name: str) -> None:
+    """What can't be a type's name, since manifests hold anything, names no file."""
+    cache = TypeCache(ENDPOINT)
+    cache.put(replace(FACTS, name=name))
+    assert cache.get(name) is None
+    assert list(own_cache.rglob("*")) == [own_cache / "bosh-aws-cpi"]
+
+
+def in_threads(count: int, work: Callable[[int], None]) -> None:
+    """Do something in several threads at once."""
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_concurrent_writers(own_cache: Path) -> None:
+    """Whoever reads while others write finds whole facts, and nothing else is left in the end."""
+    seen: set[InstanceTypeFacts | None] = set()
+    TypeCache(ENDPOINT).put(FACTS)
+
+    def work(number: int) -> None:
+        cache = TypeCache(ENDPOINT)
+        for _ in range(50):
+            cache.put(replace(FACTS, store_disks=number))
+            seen.add(cache.get(NAME))
+
+    in_threads(4, work)
+    assert seen <= {replace(FACTS, store_disks=number) for number in range(4)}
+    assert kept_file(own_cache).stat().st_mode & 0o777 == 0o600

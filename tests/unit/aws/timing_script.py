@@ -1,0 +1,42 @@
+"""What a wait meets: AWS's refusals, one thing after the other, and chance."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def refusal(code: str) -> ClientError:
+    """Make an error that AWS answered."""
+    return ClientError({"Error": {"Code": code, "Message": "said"}}, "DescribeVolumes")
+
+
+class Script:
+    """Does one thing after the other, when called; the last one again and again."""
+
+    def __init__(self, *steps: Any) -> None:
+        """Raise those steps that are errors, return the others."""
+        self.steps = list(steps)
+        self.calls = 0
+
+    def __call__(self) -> Any:
+        """Do the next thing."""
+        self.calls += 1
+        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+
+def jitter(monkeypatch: pytest.MonkeyPatch, part: float) -> None:
+    """Let chance be what is wanted."""
+
+    def uniform(low: float, high: float) -> float:
+        return low + part * (high - low)
+
+    monkeypatch.setattr(random, "uniform", uniform)

@@ -1,0 +1,117 @@
+"""Launches of one VM as EC2 answers them, one call after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from botocore.stub import ANY
+
+from bosh_aws_cpi.cpi.exposure import Exposure
+from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.launching import Launched, Launching
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts, NicPlan
+from bosh_aws_cpi.plan.agent_settings import VmFacts
+from bosh_aws_cpi.plan.offers import Offer
+from bosh_aws_cpi.plan.run_instances import Blueprint
+from bosh_aws_cpi.plan.tokens import client_token
+from bosh_aws_cpi.properties import VmProperties
+from tests.unit.conftest import DIRECTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from bosh_aws_cpi.model import Nic
+    from tests.unit.conftest import Ec2
+
+AGENT = "agent-1"
+TAGS = {"bosh_agent_id": AGENT, "bosh_director_uuid": DIRECTOR}
+NO_DEVICES = BlockDevices([], None)
+NICS = [
+    NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5"),
+    NicPlan("b", ["b"], "subnet-2", "manual", "10.0.1.5"),
+]
+
+
+def offer(name: str = "m5.large", *, is_spot: bool = False) -> Offer:
+    """Offer a type."""
+    return Offer(InstanceTypeFacts(name, ebs_needs_nvme_path=True), NO_DEVICES, is_spot)
+
+
+ON_DEMAND, OTHER, SPOT = offer(), offer("c5.large"), offer(is_spot=True)
+
+
+def plan(*offers: Offer, nic_count: int = 1) -> LaunchPlan:
+    """Plan a VM that may be launched in these ways."""
+    given = {"instance_type": "m5.large", "availability_zone": "z", "spot_bid_price": 0.1}
+    return LaunchPlan(
+        blueprint=Blueprint("ami-1", VmProperties.parse(given), None, None, {}, {}, "z"),
+        facts=VmFacts(AGENT, {"a": {}, "b": {}}, None, {}, None, "/dev/xvda", NO_DEVICES),
+        offers=offers,
+        nic_plans=NICS[:nic_count],
+        nics_first=nic_count > 1,
+        group_ids=["sg-1"],
+        exposure=Exposure(),
+        director_uuid=DIRECTOR,
+    )
+
+
+def launch(cloud: Cloud, *offers: Offer, made: Sequence[Nic] = ()) -> Launched:
+    """Launch the VM, with an interface of its own or with those that were made before."""
+    return Launching(cloud, plan(*offers, nic_count=len(made) or 1), made, Undo()).run()
+
+
+def token(way: Offer, generation: int) -> str:
+    """Return the client token of a launch."""
+    return client_token("instance", DIRECTOR, AGENT, way, generation)
+
+
+def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str) -> None:
+    """Lay out a RunInstances: an instance's id is answered, any other word is the error's code."""
+    market = {"InstanceMarketOptions": ANY} if way.is_spot else {}
+    arguments = {
+        **dict.fromkeys(
+            ("ImageId", "UserData", "BlockDeviceMappings", "NetworkInterfaces", "Placement"), ANY
+        ),
+        "MinCount": 1,
+        "MaxCount": 1,
+        "InstanceType": way.facts.name,
+        **market,
+        "ClientToken": token(way, generation),
+    }
+    if outcome.startswith("i-"):
+        ec2.answers("run_instances", {"Instances": [instance(outcome, "pending")]}, **arguments)
+    else:
+        ec2.refuses("run_instances", outcome, "sorry", **arguments)
+
+
+def instance(vm_cid: str, state: str, **more: Any) -> dict[str, Any]:
+    """Describe an instance."""
+    return {"InstanceId": vm_cid, "State": {"Name": state}, "InstanceType": "t", **more}
+
+
+def lay_running(ec2: Ec2, vm_cid: str, nic_count: int = 1) -> None:
+    """Lay out a look at an instance that runs."""
+    attached = [
+        {
+            "NetworkInterfaceId": f"eni-{n}",
+            "Attachment": {"AttachmentId": f"eni-attach-{n}", "DeviceIndex": n},
+        }
+        for n in range(nic_count)
+    ]
+    entry = instance(vm_cid, "running", NetworkInterfaces=attached)
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": [entry]}]}, InstanceIds=[vm_cid])
+
+
+def lay_ended(ec2: Ec2, vm_cid: str, code: str) -> None:
+    """Lay out a look at an instance that EC2 has ended, for a reason."""
+    entry = instance(vm_cid, "terminated", StateReason={"Code": code, "Message": "so"})
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": [entry]}]}, InstanceIds=[vm_cid])
+
+
+def lay_agents(ec2: Ec2, *known: tuple[str, str, str]) -> None:
+    """Lay out the question for all instances of the agent: id, state and client token of each."""
+    filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in TAGS.items()]
+    entries = [instance(vm_cid, state, ClientToken=by) for vm_cid, state, by in known]
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": entries}]}, Filters=filters)

@@ -1,0 +1,78 @@
+"""Launches with interfaces that were made before: an instance that EC2 ended has them for a while."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bosh_aws_cpi.errors import VMCreationFailed
+from bosh_aws_cpi.model import Nic
+from tests.unit.cpi.launches import ON_DEMAND, SPOT, launch, lay_agents, lay_ended, lay_run, lay_running
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from tests.unit.conftest import Clock, Ec2
+
+FAULT = "Server.InternalError"
+MADE = [Nic("eni-0", "m0", "available"), Nic("eni-1", "m1", "available")]
+
+
+def lay_interface(ec2: Ec2, nic_id: str, *states: str) -> None:
+    """Lay out one look at an interface after the other; "gone": EC2 does not know it."""
+    for state in states:
+        if state == "gone":
+            code = "InvalidNetworkInterfaceID.NotFound"
+            ec2.refuses("describe_network_interfaces", code, NetworkInterfaceIds=[nic_id])
+        else:
+            entry = {"NetworkInterfaceId": nic_id, "Status": state, "MacAddress": "m"}
+            answer = {"NetworkInterfaces": [entry]}
+            ec2.answers("describe_network_interfaces", answer, NetworkInterfaceIds=[nic_id])
+
+
+def test_relaunch_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
+    """Interfaces that were made before are used again, once EC2 has taken them off the ended instance."""
+    lay_run(ec2, ON_DEMAND, 0, "i-1")
+    lay_ended(ec2, "i-1", FAULT)
+    lay_agents(ec2)
+    lay_interface(ec2, "eni-0", "in-use", "in-use", "available")
+    lay_interface(ec2, "eni-1", "available")
+    lay_run(ec2, ON_DEMAND, 1, "i-2")
+    lay_running(ec2, "i-2", nic_count=2)
+    assert launch(cloud, ON_DEMAND, made=MADE).instance.vm_cid == "i-2"
+    assert len(clock.pauses) == 2
+
+
+def test_relaunch_without_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
+    """An interface that went with the ended instance ends the launches: a repeated call makes it anew."""
+    lay_run(ec2, ON_DEMAND, 0, "i-1")
+    lay_ended(ec2, "i-1", FAULT)
+    lay_agents(ec2)
+    lay_interface(ec2, "eni-0", "in-use", "gone")
+    with pytest.raises(VMCreationFailed, match="Network interface 'eni-0' is gone") as caught:
+        launch(cloud, ON_DEMAND, made=MADE)
+    assert caught.value.ok_to_retry is True
+
+
+def test_next_offer_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
+    """Another offer gets the same interfaces, and EC2 must have taken them off the ended instance for it."""
+    lay_agents(ec2)
+    lay_run(ec2, SPOT, 0, "i-1")
+    lay_ended(ec2, "i-1", "Server.SpotInstanceTermination")
+    lay_agents(ec2)
+    lay_interface(ec2, "eni-0", "in-use", "available")
+    lay_interface(ec2, "eni-1", "available")
+    lay_run(ec2, ON_DEMAND, 0, "i-2")
+    lay_running(ec2, "i-2", nic_count=2)
+    assert launch(cloud, SPOT, ON_DEMAND, made=MADE).instance.vm_cid == "i-2"
+    assert len(clock.pauses) == 1
+
+
+def test_next_offer_without_an_instance_before(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
+    """An offer that was not to be had never had the interfaces: the next one is tried at once."""
+    lay_agents(ec2)
+    lay_run(ec2, SPOT, 0, "InsufficientInstanceCapacity")
+    lay_run(ec2, ON_DEMAND, 0, "i-2")
+    lay_running(ec2, "i-2", nic_count=2)
+    assert launch(cloud, SPOT, ON_DEMAND, made=MADE).instance.vm_cid == "i-2"
+    assert clock.pauses == []

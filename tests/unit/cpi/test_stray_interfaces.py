@@ -1,0 +1,125 @@
+"""Interfaces that an earlier call left over and that hold an address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
+from bosh_aws_cpi.cpi.cloud import Cloud
+from tests.unit.conftest import DIRECTOR
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Ec2
+
+VM = "i-1"
+IPV4, PREFIX = "10.0.0.5", "10.0.0.16/28"
+NIC = {"NetworkInterfaceId": "eni-1"}
+OURS = {"bosh_director_uuid": DIRECTOR, "bosh_agent_id": "agent-2"}
+SUBNET = {"Name": "subnet-id", "Values": ["subnet-1"]}
+TAKEN: Any = {"Error": {"Code": "InvalidIPAddress.InUse", "Message": "taken"}}
+
+
+def claim(cloud: Cloud, refusals: int, address: str = IPV4) -> str:
+    """Claim an address that is refused a number of times."""
+    left = [refusals]
+
+    def make() -> str:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise ClientError(TAKEN, "CreateNetworkInterface")
+        return "made"
+
+    return claiming(cloud, "subnet-1", [address], make)
+
+
+def lay_holder(ec2: Ec2, tags: dict[str, str], vm_cid: str | None = None) -> None:
+    """Lay out the question who holds the address, answered with an interface that has these tags."""
+    attachment = {"Attachment": {"InstanceId": vm_cid}} if vm_cid else {}
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    status = "in-use" if vm_cid else "available"
+    entry = {**NIC, "MacAddress": "m", "Status": status, "TagSet": listed, **attachment}
+    filters = [SUBNET, {"Name": "addresses.private-ip-address", "Values": [IPV4]}]
+    ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [entry]}, Filters=filters)
+
+
+def test_ours(cloud: Cloud, ec2: Ec2, clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+    """An unattached interface of our own Director is left over: it is removed, and that is logged."""
+    lay_holder(ec2, OURS)
+    ec2.answers("delete_network_interface", **NIC)
+    assert claim(cloud, 1) == "made"
+    assert len(clock.pauses) == 1
+    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    assert warnings == ["Network interface 'eni-1' was left over by an earlier call: removing it"]
+
+
+def test_ours_by_prefix(cloud: Cloud, ec2: Ec2) -> None:
+    """So is one that holds a prefix."""
+    held = {
+        "Ipv4Prefixes": [{"Ipv4Prefix": PREFIX}],
+        "TagSet": [{"Key": "bosh_director_uuid", "Value": DIRECTOR}],
+    }
+    entry = {**NIC, "MacAddress": "m", "Status": "available", **held}
+    ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [entry]}, Filters=[SUBNET])
+    ec2.answers("delete_network_interface", **NIC)
+    assert claim(cloud, 1, PREFIX) == "made"
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [{}, {"bosh_director_uuid": "director-2"}, {"bosh_director_uuid": ""}, {"bosh_agent_id": "agent-1"}],
+)
+def test_others(cloud: Cloud, ec2: Ec2, clock: Clock, tags: dict[str, str]) -> None:
+    """One of another Director's, or of nobody's, is left alone, and ends the claim with its name."""
+    lay_holder(ec2, tags)
+    with pytest.raises(
+        AddressTaken, match=r"held by network interface 'eni-1' \(available\) which no instance"
+    ):
+        claim(cloud, 1)
+    assert clock.pauses == []
+
+
+def test_caller_without_a_name(cloud: Cloud, ec2: Ec2) -> None:
+    """A caller that says no Director's id owns no interface, also none without a tag."""
+    anonymous = Cloud(replace(cloud.config, director_uuid=None), 2)
+    vars(anonymous)["clients"] = cloud.clients
+    for tags in ({}, OURS):
+        lay_holder(ec2, tags)
+        with pytest.raises(AddressTaken):
+            claim(anonymous, 1)
+
+
+@pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])
+def test_attached(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
+    """An interface of an instance that stays is never removed, whoever made it."""
+    lay_holder(ec2, OURS, VM)
+    instance = {"InstanceId": VM, "State": {"Name": state}, "InstanceType": "t"}
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": [instance]}]}, InstanceIds=[VM])
+    with pytest.raises(AddressTaken, match=f"of instance '{VM}'"):
+        claim(cloud, 1)
+    assert clock.pauses == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["InvalidNetworkInterface.InUse", "InvalidParameterValue", "InvalidNetworkInterfaceID.NotFound"],
+)
+def test_removal_in_the_way(cloud: Cloud, ec2: Ec2, clock: Clock, code: str) -> None:
+    """One that is being attached, detached or removed meanwhile is waited for and looked at again."""
+    lay_holder(ec2, OURS)
+    ec2.refuses("delete_network_interface", code, **NIC)
+    lay_holder(ec2, OURS)
+    ec2.answers("delete_network_interface", **NIC)
+    assert claim(cloud, 2) == "made"
+    assert len(clock.pauses) == 2
+
+
+def test_removal_refused(cloud: Cloud, ec2: Ec2) -> None:
+    """Any other refusal of the removal ends the claim with what EC2 says."""
+    lay_holder(ec2, OURS)
+    ec2.refuses("delete_network_interface", "UnauthorizedOperation", **NIC)
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        claim(cloud, 1)

@@ -1,0 +1,173 @@
+"""Delegated prefixes, elastic IPs, and which interfaces are made before the instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import NicPlan, Vip
+from bosh_aws_cpi.network_properties import Network, parse_networks
+from bosh_aws_cpi.plan import nics
+
+IP = "52.1.2.3"
+
+
+def manual(ip: str, subnet: str = "subnet-1", **more: Any) -> dict[str, Any]:
+    """Describe a manual network."""
+    return {"ip": ip, "cloud_properties": {"subnet": subnet}, **more}
+
+
+def dynamic(**more: Any) -> dict[str, Any]:
+    """Describe a dynamic network."""
+    return {"type": "dynamic", "cloud_properties": {"subnet": "subnet-1"}, **more}
+
+
+def vip(ip: str | None = IP, **more: Any) -> dict[str, Any]:
+    """Describe a vip network."""
+    return {"type": "vip", "ip": ip, **more}
+
+
+IPV4 = manual("10.0.0.5", nic_group="g")
+NARROW = manual("10.0.0.16", nic_group="g", prefix=28)
+NEXT_NARROW = manual("10.0.0.32", nic_group="g", prefix="28")
+IPV6 = manual("2600::5", nic_group="g")
+WIDE = manual("2600:0:0:0:1::", nic_group="g", prefix=80)
+NEXT_WIDE = manual("2600:0:0:0:2::", nic_group="g", prefix=80)
+
+
+@pytest.mark.parametrize(
+    ("networks", "addresses", "prefixes"),
+    [
+        ([IPV4, NARROW], ("10.0.0.5", None), ("10.0.0.16/28", None)),
+        ([NARROW, IPV4], ("10.0.0.5", None), ("10.0.0.16/28", None)),
+        ([IPV4, IPV6, WIDE, NARROW], ("10.0.0.5", "2600::5"), ("10.0.0.16/28", "2600::1:0:0:0/80")),
+        ([IPV6, NARROW], (None, "2600::5"), ("10.0.0.16/28", None)),
+        ([IPV4, WIDE], ("10.0.0.5", None), (None, "2600::1:0:0:0/80")),
+        (
+            [IPV4, NARROW, NEXT_NARROW, NEXT_WIDE, WIDE],
+            ("10.0.0.5", None),
+            ("10.0.0.16/28", "2600::2:0:0:0/80"),
+        ),
+        ([manual("10.0.0.5", nic_group="g", prefix=32)], ("10.0.0.5", None), (None, None)),
+        ([manual("2600::5", nic_group="g", prefix=128)], (None, "2600::5"), (None, None)),
+    ],
+)
+def test_prefixes(
+    networks: list[dict[str, Any]],
+    addresses: tuple[str | None, str | None],
+    prefixes: tuple[str | None, str | None],
+) -> None:
+    """A group takes the first address and the first prefix of each family."""
+    named = parse_networks({f"n{index}": given for index, given in enumerate(networks)})
+    expected = NicPlan("g", list(named), "subnet-1", "manual", *addresses, *prefixes)
+    assert nics.nic_plans(named) == [expected]
+
+
+@pytest.mark.parametrize("networks", [[NARROW], [WIDE], [NARROW, WIDE]])
+def test_prefix_alone(networks: list[dict[str, Any]]) -> None:
+    """An interface needs a single address: prefixes come on top of it."""
+    with pytest.raises(CloudError) as caught:
+        nics.nic_plans(parse_networks({f"n{index}": given for index, given in enumerate(networks)}))
+    assert caught.value.message == (
+        "Could not find a single ip address for nic group 'g' "
+        "and a prefix network can only be a secondary network."
+    )
+
+
+def test_same_address_twice() -> None:
+    """Two interfaces can't have one address, however it is written."""
+    for one, other, shown in (
+        ("10.0.0.5", "10.0.0.5", "10.0.0.5"),
+        ("2600::5", "2600:0:0::0005", "2600::5"),
+    ):
+        with pytest.raises(CloudError) as caught:
+            nics.nic_plans(parse_networks({"a": manual(one), "b": manual(other)}))
+        assert caught.value.message == f"Nic groups 'a' and 'b' ask for the same address {shown}"
+
+
+@pytest.mark.parametrize(
+    "networks",
+    [
+        {"a": manual("10.0.0.5"), "b": manual("10.0.0.5", "subnet-2")},
+        {"a": manual("10.0.0.5"), "b": manual("10.0.0.6")},
+        {"a": manual("10.0.0.5", nic_group="g"), "b": manual("10.0.0.5", nic_group="g")},
+    ],
+    ids=["other subnets", "other addresses", "one interface"],
+)
+def test_addresses_that_do_not_meet(networks: dict[str, Any]) -> None:
+    """One address in two subnets, or twice for one interface, is fine."""
+    subnets = {network["cloud_properties"]["subnet"] for network in networks.values()}
+    assert {plan.subnet_id for plan in nics.nic_plans(parse_networks(networks))} == subnets
+
+
+def vip_plan(networks: dict[str, Any]) -> Vip | None:
+    """Plan the elastic IP."""
+    named = parse_networks(networks)
+    return nics.vip_plan(named, nics.nic_plans(named))
+
+
+TWO = {"a": manual("10.0.0.5", nic_group="g"), "b": manual("10.0.1.5"), "d": dynamic(nic_group="h")}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [(None, 0), ("g", 0), ("b", 1), ("d", 2), ("h", 2), ("unknown", 0), ("v", 0), ("a", 0)],
+)
+def test_elastic_ip(wanted: str | None, index: int) -> None:
+    """The elastic IP goes to the interface that nic_group names, else to the first one."""
+    assert vip_plan({"v": vip(nic_group=wanted), **TWO}) == Vip(IP, index)
+
+
+def test_elastic_ip_by_a_number() -> None:
+    """A group may be given as a number, also on the vip network."""
+    networks = {"a": manual("10.0.0.5"), "b": manual("10.0.1.5", nic_group=1), "v": vip(nic_group=1)}
+    assert vip_plan(networks) == Vip(IP, 1)
+
+
+def test_no_elastic_ip() -> None:
+    """Without a vip network there is none."""
+    assert vip_plan(TWO) is None
+
+
+@pytest.mark.parametrize("ips", [(IP, "52.1.2.4"), (IP, IP), (None, None)])
+def test_two_elastic_ips(ips: tuple[str | None, str | None]) -> None:
+    """A second vip network is refused by its name."""
+    with pytest.raises(CloudError) as caught:
+        vip_plan({"v": vip(ips[0]), **TWO, "w": vip(ips[1])})
+    assert caught.value.message == "More than one vip network for 'w'"
+
+
+@pytest.mark.parametrize("ip", [None, ""])
+def test_elastic_ip_without_an_address(ip: str | None) -> None:
+    """A vip network without an address is refused by its name."""
+    with pytest.raises(CloudError) as caught:
+        vip_plan({**TWO, "v": vip(ip)})
+    assert caught.value.message == "No IP provided for vip network 'v'"
+
+
+@pytest.mark.parametrize(
+    ("networks", "expected"),
+    [
+        ({"a": manual("10.0.0.5")}, False),
+        ({"a": manual("10.0.0.5"), "v": vip()}, False),
+        ({"d": dynamic()}, False),
+        ({"a": IPV4, "b": IPV6}, True),
+        ({"a": manual("10.0.0.5"), "d": dynamic()}, True),
+        ({"d": dynamic(), "e": dynamic()}, True),
+    ],
+)
+def test_made_first(networks: dict[str, Any], *, expected: bool) -> None:
+    """With several networks the agent needs MACs to tell them apart: the interfaces are made first then."""
+    assert nics.are_made_first(parse_networks(networks)) is expected
+
+
+def test_mac_addresses() -> None:
+    """Each manual network has the MAC of its interface; a dynamic one has none."""
+    named: dict[str, Network] = parse_networks(
+        {"a": IPV4, "b": manual("10.0.1.5"), "c": IPV6, "d": dynamic()}
+    )
+    plans = nics.nic_plans(named)
+    assert nics.mac_addresses(plans, ["m0", "m1", "m2"]) == {"a": "m0", "c": "m0", "b": "m1"}
+    assert nics.mac_addresses(plans, []) == {}

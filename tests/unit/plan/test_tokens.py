@@ -1,0 +1,60 @@
+"""Client tokens."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
+from bosh_aws_cpi.plan.offers import Offer
+from bosh_aws_cpi.plan.tokens import client_token
+
+PARTS = ("instance", "director", "agent", "m5.large (spot)", 0)
+
+
+@pytest.mark.parametrize(
+    "parts", [PARTS, (), ("",), ("ü", "\U0001f600"), ("a" * 10_000,)], ids=lambda parts: str(len(parts))
+)
+def test_form(parts: tuple[object, ...]) -> None:
+    """Whatever it stands for, a token is 64 ASCII characters: EC2 takes no more, and no others."""
+    token = client_token(*parts)
+    assert len(token) == 64
+    assert token.isascii()
+    assert token.isalnum()
+
+
+def test_stability() -> None:
+    """The same values make the same token, in every process and every release from now on."""
+    assert client_token("instance", "d", "a", "m5.large (on demand)", 0) == (
+        "cc8099ff2779a7fd9cf35fd1731a4ca9a2157d44b35dbf396bbec96692f0f2b5"
+    )
+
+
+@pytest.mark.parametrize("index", range(len(PARTS)))
+def test_each_part_counts(index: int) -> None:
+    """A token differs with each of its parts."""
+    other = list(PARTS)
+    other[index] = f"{PARTS[index]}1"
+    assert client_token(*other) != client_token(*PARTS)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    list(combinations([("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"), ("a", "b", "c")], 2)),
+)
+def test_parts_do_not_run_together(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    """Where one part ends and the next one begins is part of the token."""
+    assert client_token(*one) != client_token(*other)
+
+
+def test_offers() -> None:
+    """A token tells one type from another, and spot from on demand, but not what belongs to the request."""
+
+    def token(name: str, *, is_spot: bool, ephemeral: str | None = None) -> str:
+        facts = InstanceTypeFacts(name, ebs_needs_nvme_path=True)
+        return client_token("instance", Offer(facts, BlockDevices([], ephemeral), is_spot))
+
+    assert token("m5.large", is_spot=True) == token("m5.large", is_spot=True, ephemeral="/dev/sdb")
+    assert token("m5.large", is_spot=True) != token("m5.large", is_spot=False)
+    assert token("m5.large", is_spot=True) != token("m5.xlarge", is_spot=True)
