@@ -40,6 +40,8 @@ class Image:
     virtualization_type: str
     architecture: str
     block_device_names: Sequence[str]
+    root_gib: int
+    """The size of its root device's snapshot; 0 when that is not known."""
     snapshot_ids: Sequence[str]
 
 
@@ -61,6 +63,8 @@ class InstanceTypeFacts:
     """The size of each, in GiB."""
     max_ebs_attachments: int = 0
     """How many volumes it takes, the root disk among them; 0 when that is not known."""
+    max_interfaces: int = 0
+    """How many network interfaces it takes; 0 when that is not known."""
     store_is_nvme: bool = False
     """Then EC2 attaches the disks by itself, and the guest numbers them."""
 
@@ -139,6 +143,8 @@ class Subnet:
     subnet_id: str
     vpc_id: str
     availability_zone: str
+    ranges: Sequence[str] = ()
+    """Its IPv4 and IPv6 addresses, in CIDR notation."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +186,8 @@ class Nic:
     status: str
     vm_cid: str | None = None
     """The instance that it is attached to."""
+    addresses: frozenset[str] = frozenset()
+    """Its IPv4 and IPv6 addresses."""
     prefixes: frozenset[str] = frozenset()
     """The prefixes that are delegated to it."""
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -189,11 +197,23 @@ class Nic:
 
 
 @dataclass(frozen=True)
+class ElasticIp:
+    """An elastic IP address."""
+
+    ip: str
+    allocation_id: str
+    nic_id: str | None = None
+    """The network interface that has it."""
+    private_ip: str | None = None
+    """Which of that interface's addresses it stands for."""
+
+
+@dataclass(frozen=True)
 class Route:
     """A route of a route table."""
 
     destination: str
-    target: Mapping[str, str]
+    target: Mapping[str, str | bool]
     """Where it leads, as CreateRoute and ReplaceRoute take it: {"GatewayId": "igw-1"}."""
     is_blackhole: bool
     """Whether its target is gone."""

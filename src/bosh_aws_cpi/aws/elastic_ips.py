@@ -1,10 +1,11 @@
 """Elastic IP addresses."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import ElasticIp
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -12,10 +13,11 @@ if TYPE_CHECKING:
 _NOT_READY: Final = frozenset(
     {"IncorrectInstanceState", "InvalidInstanceID", "InvalidNetworkInterfaceID.NotFound"}
 )
+"""What AssociateAddress answers for an interface whose instance is only just running."""
 
 
-def allocation(client: "EC2Client", ip: str) -> str:
-    """DescribeAddresses: the allocation id of an elastic IP.
+def find(client: "EC2Client", ip: str) -> ElasticIp:
+    """DescribeAddresses for one elastic IP.
 
     Raises:
         CloudError: The account has no such address for VPCs.
@@ -24,18 +26,27 @@ def allocation(client: "EC2Client", ip: str) -> str:
         Filters=[{"Name": "public-ip", "Values": [ip]}, {"Name": "domain", "Values": ["vpc"]}]
     )
     for entry in answer["Addresses"]:
-        if holder := entry.get("InstanceId"):
-            logger.info("Elastic IP %s is taken over from instance '%s'", ip, holder)
-        return entry["AllocationId"]
+        nic_id = entry.get("NetworkInterfaceId")
+        if nic_id:
+            logger.info("Elastic IP %s is taken over from network interface '%s'", ip, nic_id)
+        return ElasticIp(ip, entry["AllocationId"], nic_id, entry.get("PrivateIpAddress"))
     message = f"Elastic IP with VPC scope not found with address '{ip}'"
     raise CloudError(message)
 
 
-def associate(client: "EC2Client", allocation_id: str, nic_id: str) -> None:
-    """AssociateAddress, repeated while EC2 says that the instance is not ready for it."""
+def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: str | None = None) -> None:
+    """AssociateAddress, repeated while EC2 says that the instance is not ready for it.
+
+    Args:
+        client: The EC2 client.
+        allocation_id: The elastic IP.
+        nic_id: The interface that gets it, whoever had it before.
+        private_ip: Which of its addresses; the primary one when it is None.
+    """
+    which: Any = {"PrivateIpAddress": private_ip} if private_ip else {}
     timing.patiently(
         timing.ADDRESS_ASSOCIATED,
         f"network interface '{nic_id}' to take an elastic IP",
         _NOT_READY,
-        lambda: client.associate_address(AllocationId=allocation_id, NetworkInterfaceId=nic_id),
+        lambda: client.associate_address(AllocationId=allocation_id, NetworkInterfaceId=nic_id, **which),
     )

@@ -13,6 +13,7 @@ from botocore.exceptions import (
     PartialCredentialsError,
     SSLError,
 )
+from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMNotFound
@@ -45,11 +46,14 @@ UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | {"InvalidID"}
 QUOTA_REACHED: Final = frozenset({"InstanceLimitExceeded", "VcpuLimitExceeded"})
 NO_CAPACITY: Final = QUOTA_REACHED | {
     "InsufficientCapacity",
+    "InsufficientCapacityOnHost",
     "InsufficientHostCapacity",
     "InsufficientInstanceCapacity",
     "InsufficientReservedInstanceCapacity",
     "MaxSpotInstanceCountExceeded",
+    "ReservationCapacityExceeded",
     "SpotMaxPriceTooLow",
+    "UnfulfillableCapacity",
     "Unsupported",
 }
 """What RunInstances answers when this instance type is not to be had here and now: another one may be.
@@ -100,6 +104,11 @@ def is_volume_missing(error: BaseException) -> bool:
     if has_code(error, VOLUME_MISSING):
         return True
     return code_of(error) == "InvalidParameterValue" and "Expected: 'vol-" in str(error)
+
+
+def is_passing(error: BaseException) -> bool:
+    """Whether the same question may be answered in a moment: throttled, AWS at fault, no connection."""
+    return has_code(error, THROTTLED) or is_uncertain(error) or isinstance(error, NotConnected)
 
 
 def was_repeated(error: BaseException) -> bool:

@@ -1,13 +1,17 @@
 """EC2 instances: run, look at, reboot, terminate."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import HTTPClientError
+from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import (
     AT_FAULT,
     NO_CAPACITY,
+    NOT_FOUND_YET,
     QUOTA_REACHED,
     THROTTLED,
     TOKEN_SPENT,
@@ -15,6 +19,7 @@ from bosh_aws_cpi.aws.errors import (
     has_code,
     naming_vm,
 )
+from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import AttachedNic, Instance, Json
@@ -55,30 +60,48 @@ _REMEDIES = {
 """What an operator can do about EC2's reasons that are on the account's side."""
 
 
-def run(client: "EC2Client", arguments: Json) -> Instance:
+class NeverSeen(VMCreationFailed):
+    """EC2 does not show the instance that it has answered with: an earlier call made it, long ago."""
+
+
+def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None]) -> Instance:
     """RunInstances for one instance.
 
     Args:
         client: The EC2 client.
         arguments: All of RunInstances' arguments but the counts.
+        find: Looks for the instance of this launch, when it is not certain whether there is one.
+
+    Returns:
+        The instance; with a client token that was used before, as it is now.
 
     Raises:
         NoCapacity: The type is not to be had now.
         TokenSpent: The client token can't be used for this launch.
-        VMCreationFailed: AWS is at fault, or throttles; retriable.
+        VMCreationFailed: AWS is at fault, throttles or does not answer; retriable.
+        ClientError: EC2 refuses the launch.
     """
+
+    def launch() -> Instance:
+        try:
+            answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
+        except client.exceptions.ClientError as error:
+            if has_code(error, NO_CAPACITY):  # also when it comes as a fault of EC2's
+                is_quota = has_code(error, QUOTA_REACHED)
+                raise NoCapacity(described(error), ok_to_retry=not is_quota) from error
+            raise
+        return _instance(answer["Instances"][0])
+
     try:
-        answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
+        return make_once("the instance", launch, find)
+    except (HTTPClientError, ResponseParserError) as error:
+        raise VMCreationFailed(f"EC2 did not answer: {described(error)}", ok_to_retry=True) from error
     except client.exceptions.ClientError as error:
-        if has_code(error, NO_CAPACITY):
-            is_quota = has_code(error, QUOTA_REACHED)
-            raise NoCapacity(described(error), ok_to_retry=not is_quota) from error
         if has_code(error, TOKEN_SPENT):
             raise TokenSpent(described(error)) from error
         if has_code(error, AT_FAULT | THROTTLED):
             raise VMCreationFailed(described(error), ok_to_retry=True) from error
         raise
-    return _instance(answer["Instances"][0])
 
 
 def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
@@ -133,16 +156,22 @@ def wait_until_running(client: "EC2Client", vm_cid: str, nic_count: int = 0) -> 
         nic_count: How many interfaces must be seen attached to it.
 
     Raises:
+        NeverSeen: EC2 does not show it.
         Ended: EC2 ended it. Retriable, unless EC2's reason starts with "Client.", which is on
             the caller's side.
         VMCreationFailed: It does not run in time; retriable.
     """
 
-    def probe() -> Instance:
+    def look() -> Instance:
         try:
-            instance = find(client, vm_cid)
+            return find(client, vm_cid)
         except VMNotFound:  # eventual consistency: RunInstances has answered with this id
             raise timing.NotYet("not to be seen yet") from None
+
+    seen = [timing.until(timing.INSTANCE_SEEN, f"instance '{vm_cid}' to be seen", look, NeverSeen)]
+
+    def probe() -> Instance:
+        instance = seen.pop() if seen else look()
         if instance.is_ending:
             raise Ended(instance)
         if instance.state != "running":
@@ -203,7 +232,12 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
 
 def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
     """Take the source/destination check off an instance with one interface; EC2 refuses it with several."""
-    client.modify_instance_attribute(InstanceId=vm_cid, SourceDestCheck={"Value": False})
+    timing.patiently(
+        timing.VISIBLE,
+        f"instance '{vm_cid}' to be seen",
+        NOT_FOUND_YET,
+        lambda: client.modify_instance_attribute(InstanceId=vm_cid, SourceDestCheck={"Value": False}),
+    )
 
 
 def discard(client: "EC2Client", vm_cid: str) -> None:

@@ -1,16 +1,19 @@
 """Classic load balancers, and the target groups of the others."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import code_of
+from bosh_aws_cpi.aws.errors import code_of, has_code
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
     from mypy_boto3_elb import ElasticLoadBalancingClient
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
     from mypy_boto3_elbv2.type_defs import TargetGroupTypeDef
+
+
+_UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
 
 
 def target_group_arns(client: "ElasticLoadBalancingv2Client", names: Sequence[str], vpc_id: str) -> list[str]:
@@ -38,25 +41,33 @@ def target_group_arns(client: "ElasticLoadBalancingv2Client", names: Sequence[st
     return [group["TargetGroupArn"] for group in groups.values()]
 
 
-def check(client: "ElasticLoadBalancingClient", names: Sequence[str]) -> None:
-    """DescribeLoadBalancers: classic load balancers must be there.
+def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: str) -> None:
+    """DescribeLoadBalancers: classic load balancers must be there, in the instance's VPC.
 
     Raises:
         CloudError: One is not.
     """
     for name in dict.fromkeys(names):
         try:
-            client.describe_load_balancers(LoadBalancerNames=[name])
+            (balancer,) = client.describe_load_balancers(LoadBalancerNames=[name])["LoadBalancerDescriptions"]
         except client.exceptions.ClientError as error:
             if code_of(error) != "LoadBalancerNotFound":
                 raise
             message = f"Could not find classic load balancer `{name}'"
             raise CloudError(message) from error
+        if balancer.get("VPCId", vpc_id) != vpc_id:
+            message = f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', the VM in '{vpc_id}'"
+            raise CloudError(message)
 
 
 def add_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
     """RegisterTargets; an instance that is registered already is fine."""
-    client.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
+    timing.patiently(
+        timing.TARGET_KNOWN,
+        f"target group '{arn}' to take '{vm_cid}'",
+        frozenset({"InvalidTarget"}),
+        lambda: client.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}]),
+    )
 
 
 def remove_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
@@ -66,7 +77,14 @@ def remove_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str)
 
 def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
     """RegisterInstancesWithLoadBalancer; an instance that is registered already is fine."""
-    client.register_instances_with_load_balancer(LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}])
+    timing.patiently(
+        timing.TARGET_KNOWN,
+        f"load balancer '{name}' to take '{vm_cid}'",
+        _UNKNOWN_INSTANCE,
+        lambda: client.register_instances_with_load_balancer(
+            LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
+        ),
+    )
 
 
 def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
@@ -76,7 +94,7 @@ def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None
             LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
         )
     except client.exceptions.ClientError as error:
-        if code_of(error) != "InvalidInstance":
+        if not has_code(error, _UNKNOWN_INSTANCE):
             raise
 
 
@@ -103,18 +121,21 @@ def load_balancers_of(client: "ElasticLoadBalancingClient", vm_cid: str) -> list
     ]
 
 
-def wait_until_drained(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
-    """Wait until a deregistered instance serves no connection of a target group any more.
+def wait_until_drained(client: "ElasticLoadBalancingv2Client", arns: Sequence[str], vm_cid: str) -> None:
+    """Wait until a deregistered instance serves no connection of any target group any more.
 
     Raises:
         CloudError: It takes too long.
     """
+    draining = list(arns)
 
     def probe() -> None:
-        if (state := _state(client, arn, vm_cid)) is not None:
-            raise timing.NotYet(state)
+        while draining:
+            if (state := _state(client, draining[0], vm_cid)) is not None:
+                raise timing.NotYet(state)
+            draining.pop(0)
 
-    timing.until(timing.TARGETS_DRAINED, f"instance '{vm_cid}' to be drained from '{arn}'", probe)
+    timing.until(timing.TARGETS_DRAINED, f"instance '{vm_cid}' to be drained", probe)
 
 
 def _target_group(client: "ElasticLoadBalancingv2Client", name: str) -> "TargetGroupTypeDef":

@@ -1,11 +1,12 @@
 """Elastic network interfaces: made before the instance, or looked at."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, has_code
+from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET, has_code
+from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Nic
@@ -19,9 +20,31 @@ class NicGone(CloudError):
     """The interface was made by an earlier call and is gone."""
 
 
-def create(client: "EC2Client", arguments: Json) -> Nic:
-    """CreateNetworkInterface; it is pending, unless its client token stands for an earlier one."""
-    return _nic(client.create_network_interface(**arguments)["NetworkInterface"])
+def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None]) -> Nic:
+    """CreateNetworkInterface; it is pending, unless its client token stands for an earlier one.
+
+    Args:
+        client: The EC2 client.
+        arguments: All of the call's arguments.
+        find: Looks for the interface, when it is not certain whether there is one.
+    """
+    return make_once(
+        "the network interface",
+        lambda: _nic(client.create_network_interface(**arguments)["NetworkInterface"]),
+        find,
+    )
+
+
+def of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> list[Nic]:
+    """DescribeNetworkInterfaces for those in a subnet that were made for one agent.
+
+    Args:
+        client: The EC2 client.
+        tags: The tags by which they are found.
+        subnet_id: The subnet.
+    """
+    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
+    return [_nic(entry) for entry in _in_subnet(client, subnet_id, *filters)]
 
 
 def find(client: "EC2Client", nic_id: str) -> Nic | None:
@@ -94,20 +117,29 @@ def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
     """Delegate a prefix to an interface; one that has it already is fine."""
     if prefix in nic.prefixes:
         return
-    if ":" in prefix:
-        client.assign_ipv6_addresses(NetworkInterfaceId=nic.nic_id, Ipv6Prefixes=[prefix])
-    else:
-        client.assign_private_ip_addresses(NetworkInterfaceId=nic.nic_id, Ipv4Prefixes=[prefix])
+
+    def assign() -> None:
+        if ":" in prefix:
+            client.assign_ipv6_addresses(NetworkInterfaceId=nic.nic_id, Ipv6Prefixes=[prefix])
+        else:
+            client.assign_private_ip_addresses(NetworkInterfaceId=nic.nic_id, Ipv4Prefixes=[prefix])
+
+    try:
+        _once_seen(nic.nic_id, assign)
+    except client.exceptions.ClientError:
+        now = find(client, nic.nic_id)
+        if now is None or prefix not in now.prefixes:  # else it was this call, whose answer was lost
+            raise
 
 
 def make_public(client: "EC2Client", nic_id: str) -> None:
     """Have an interface get a public address when it is launched at device index 0."""
-    client.modify_network_interface_attribute(NetworkInterfaceId=nic_id, AssociatePublicIpAddress=True)
+    _modify(client, nic_id, AssociatePublicIpAddress=True)
 
 
 def pass_foreign_traffic(client: "EC2Client", nic_id: str) -> None:
     """Take the source/destination check off an interface."""
-    client.modify_network_interface_attribute(NetworkInterfaceId=nic_id, SourceDestCheck={"Value": False})
+    _modify(client, nic_id, SourceDestCheck={"Value": False})
 
 
 def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, str]]) -> None:
@@ -118,10 +150,8 @@ def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, 
         attachments: (interface id, attachment id) of each.
     """
     for nic_id, attachment_id in attachments:
-        client.modify_network_interface_attribute(
-            NetworkInterfaceId=nic_id,
-            Attachment={"AttachmentId": attachment_id, "DeleteOnTermination": True},
-        )
+        attachment = {"AttachmentId": attachment_id, "DeleteOnTermination": True}
+        _modify(client, nic_id, Attachment=attachment)
 
 
 def delete_unattached(client: "EC2Client", nic_id: str) -> None:
@@ -162,6 +192,20 @@ def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
     )
 
 
+def _modify(client: "EC2Client", nic_id: str, **attribute: Any) -> None:  # noqa: ANN401 - one of EC2's
+    """ModifyNetworkInterfaceAttribute, which takes one attribute at a time."""
+    _once_seen(
+        nic_id,
+        lambda: client.modify_network_interface_attribute(NetworkInterfaceId=nic_id, **attribute),
+    )
+
+
+def _once_seen(nic_id: str, call: Callable[[], object]) -> None:
+    """Eventual consistency: what is shown already may be unknown to the next call."""
+    what = f"network interface '{nic_id}' to be seen"
+    timing.patiently(timing.VISIBLE, what, NOT_FOUND_YET, call)
+
+
 def _in_subnet(
     client: "EC2Client", subnet_id: str, *filters: "FilterTypeDef"
 ) -> "Iterator[NetworkInterfaceTypeDef]":
@@ -177,15 +221,20 @@ def _nic(entry: "NetworkInterfaceTypeDef") -> Nic:
         mac_address=entry["MacAddress"],
         status=entry["Status"],
         vm_cid=entry.get("Attachment", {}).get("InstanceId"),
+        addresses=frozenset(_addresses(entry)),
         prefixes=frozenset(_prefixes(entry)),
         tags={tag["Key"]: tag["Value"] for tag in entry.get("TagSet", [])},
     )
 
 
 def _held(entry: Any) -> list[str]:  # noqa: ANN401 - the SDK's typed dict; not every key is always there
+    return [*_addresses(entry), *_prefixes(entry)]
+
+
+def _addresses(entry: Any) -> list[str]:  # noqa: ANN401
     ipv4 = [address["PrivateIpAddress"] for address in entry.get("PrivateIpAddresses", [])]
     ipv6 = [address["Ipv6Address"] for address in entry.get("Ipv6Addresses", [])]
-    return [*ipv4, *ipv6, *_prefixes(entry)]
+    return [*ipv4, *ipv6]
 
 
 def _prefixes(entry: Any) -> list[str]:  # noqa: ANN401

@@ -1,7 +1,8 @@
-"""Calls that make something and take no client token: a lost answer must not make a second one.
+"""Calls that make something: a lost answer must neither lose what was made nor make a second one.
 
-For these `clients` switches the SDK's own repetition off where the answer is uncertain; here
-what was made is looked for before the call is repeated.
+Most take a client token, and the SDK repeats them with it. For those that take none `clients`
+switches that off where the answer is uncertain. Either way, when the answer is still uncertain
+in the end, what was made is looked for here, and only then the call is repeated.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from bosh_aws_cpi.log import logger
 
 Made = TypeVar("Made")
 
-_ATTEMPTS = 5
+_ATTEMPTS = 3
 
 
 def make_once(what: str, make: Callable[[], Made], find: Callable[[], Made | None]) -> Made:

@@ -54,9 +54,20 @@ def create(client: "EC2Client", table_id: str, destination: str, target: Json) -
     return True
 
 
-def replace(client: "EC2Client", table_id: str, destination: str, target: Json) -> None:
-    """ReplaceRoute: the destination leads to another target from now on."""
-    client.replace_route(RouteTableId=table_id, **_to(destination), **target)
+def replace(client: "EC2Client", table_id: str, destination: str, target: Json) -> bool:
+    """ReplaceRoute: the destination leads to another target from now on.
+
+    Returns:
+        False when there is no route for the destination.
+    """
+    try:
+        client.replace_route(RouteTableId=table_id, **_to(destination), **target)
+    except client.exceptions.ClientError as error:
+        is_missing = "no route" in str(error) and code_of(error) == "InvalidParameterValue"
+        if code_of(error) == "InvalidRoute.NotFound" or is_missing:
+            return False
+        raise
+    return True
 
 
 def delete(client: "EC2Client", table_id: str, destination: str) -> None:
@@ -90,8 +101,11 @@ def _route(entry: Any) -> Route:  # noqa: ANN401 - the SDK's typed dict, looked 
     value = entry[name] if name else ""
     if name == "GatewayId" and value.startswith("vpce-"):
         name = "VpcEndpointId"  # shown as a gateway, taken only under its own name
+    target: dict[str, Any] = {name: value} if name else {}
+    if target == {"GatewayId": "local"}:
+        target = {"LocalTarget": True}
     return Route(
         destination=next((entry[key] for key in _DESTINATIONS if entry.get(key)), ""),
-        target={name: value} if name else {},
+        target=target,
         is_blackhole=entry.get("State") == "blackhole",
     )

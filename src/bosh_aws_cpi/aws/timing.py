@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.errors import THROTTLED, code_of, has_code
+from bosh_aws_cpi.aws.errors import THROTTLED, code_of, has_code, is_passing
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 
@@ -37,9 +37,13 @@ class Policy:
 INSTANCE_RUNNING: Final = Policy(600)
 INSTANCE_STOPPED: Final = Policy(600)
 INSTANCE_TERMINATED: Final = Policy(900)
+INSTANCE_SEEN: Final = Policy(60)
+"""How long EC2 may not show an instance that it has answered with; then an earlier call made it."""
 NIC_SEEN: Final = Policy(10)
 """How long EC2 may not show an interface that it has answered with; then an earlier call made it."""
 NIC_AVAILABLE: Final = Policy(300)
+TARGET_KNOWN: Final = Policy(60)
+"""ELB learns from EC2 with a delay that an instance is there, and that it runs."""
 ADDRESS_ASSOCIATED: Final = Policy(60)
 TARGETS_DRAINED: Final = Policy(330)
 """A target group's deregistration delay is 300 seconds, unless it was changed."""
@@ -81,6 +85,8 @@ def until(
     what: str,
     probe: Callable[[], Result],
     timed_out: Callable[[str], BoshError] = CloudError,
+    *,
+    is_reading: bool = True,
 ) -> Result:
     """Ask again and again until the probe answers.
 
@@ -88,8 +94,10 @@ def until(
         policy: How long, and how often.
         what: What is waited for, for the log and the error: "volume 'vol-1' to be available".
         probe: Returns when the state is reached, raises NotYet while it is not, and any
-            other error to end the wait at once. Throttling counts as not yet.
+            other error to end the wait at once.
         timed_out: Makes the error when the time is over.
+        is_reading: Whether the probe changes nothing: then throttling, faults of AWS and lost
+            answers count as not yet.
 
     Returns:
         What the probe returned.
@@ -97,10 +105,14 @@ def until(
     Raises:
         CloudError: The time is over, or what ``timed_out`` makes instead.
     """
+
+    def is_not_yet(error: BaseException) -> bool:
+        return isinstance(error, NotYet) or (is_reading and is_passing(error))
+
     try:
-        return _retrying(policy, what, _is_not_yet)(probe)
+        return _retrying(policy, what, is_not_yet)(probe)
     except Exception as last:
-        if not _is_not_yet(last):
+        if not is_not_yet(last):
             raise
         seen = code_of(last) or last
         message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {seen}"
@@ -167,10 +179,6 @@ def _pause_after(attempt: int, policy: Policy) -> float:
     """Seconds until the next attempt; jitter comes on top of the bound, so that it is never lost."""
     backed_off = min(FIRST_PAUSE * GROWTH ** (attempt - 1), policy.longest_pause)
     return backed_off + random.uniform(0, JITTER)  # noqa: S311 - spreads calls, guards nothing
-
-
-def _is_not_yet(error: BaseException) -> bool:
-    return isinstance(error, NotYet) or has_code(error, THROTTLED)
 
 
 def _log_pause(what: str, state: "tenacity.RetryCallState") -> None:

@@ -24,7 +24,7 @@ from bosh_aws_cpi.model import InstanceTypeFacts
 
 MAX_AGE = 86_400
 """Seconds."""
-_FORMAT = 1
+_FORMAT = 2
 """Part of each file's name, to be changed with what the files hold."""
 _TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 
@@ -86,6 +86,7 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
         "store_disks": int,
         "store_gib": int,
         "max_ebs_attachments": int,
+        "max_interfaces": int,
     }
     for field in fields(facts):
         if type(getattr(facts, field.name)) is not types.get(field.name, bool):

@@ -25,6 +25,9 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     """
     registry = cloud.registry
     instance = instances.find_alive(cloud.ec2, vm_cid)
+    if instance.is_ending:
+        message = f"VM '{vm_cid}' is {instance.state}: it takes no disk any more"
+        raise CloudError(message)
     facts = type_facts(cloud, [instance.instance_type])[instance.instance_type]
     device_name = _name_of(instance, disk_cid)
     if device_name is None:

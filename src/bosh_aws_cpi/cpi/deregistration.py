@@ -1,6 +1,7 @@
 """Taking a VM out of its load balancers before it is deleted, so that no request is cut off."""
 
 from collections.abc import Callable
+from functools import partial
 
 from bosh_aws_cpi.aws import instances, load_balancers
 from bosh_aws_cpi.aws.errors import described
@@ -29,7 +30,7 @@ def _leave_load_balancers(cloud: Cloud, vm_cid: str) -> None:
     elb = cloud.clients.elb
     for name in load_balancers.load_balancers_of(elb, vm_cid):
         logger.info("Deregistering '%s' from '%s'", vm_cid, name)
-        load_balancers.remove(elb, name, vm_cid)
+        _attempt(name, partial(load_balancers.remove, elb, name, vm_cid))
 
 
 def _leave_target_groups(cloud: Cloud, vm_cid: str, vpc_id: str) -> None:
@@ -37,17 +38,13 @@ def _leave_target_groups(cloud: Cloud, vm_cid: str, vpc_id: str) -> None:
     arns = list(load_balancers.target_groups_of(elbv2, vm_cid, vpc_id))
     for arn in arns:
         logger.info("Deregistering '%s' from '%s'", vm_cid, arn)
-        load_balancers.remove_target(elbv2, arn, vm_cid)
-    if cloud.config.aws.fast_path_delete:
-        return
-    for arn in arns:
-        load_balancers.wait_until_drained(elbv2, arn, vm_cid)
+        _attempt(arn, partial(load_balancers.remove_target, elbv2, arn, vm_cid))
+    if not cloud.config.aws.fast_path_delete:
+        load_balancers.wait_until_drained(elbv2, arns, vm_cid)
 
 
 def _attempt(what: str, step: Callable[[], None]) -> None:
     try:
         step()
     except Exception as error:  # noqa: BLE001 - whatever it is, the VM must go
-        logger.error(
-            "Deregistering from %s failed, the VM is deleted all the same: %s", what, described(error)
-        )
+        logger.error("Deregistering from %s failed, the VM is deleted anyway: %s", what, described(error))

@@ -10,7 +10,7 @@ from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.model import ElasticIp, Instance, Route, RouteTable, Vip
 from bosh_aws_cpi.properties import VmProperties
 
 
@@ -25,8 +25,8 @@ class Exposure:
     tables: Mapping[str, RouteTable] = field(default_factory=dict)
     """The tables of the routes, as they were before the VM."""
     vip: Vip | None = None
-    allocation_id: str | None = None
-    """Of the elastic IP, when there is one."""
+    elastic_ip: ElasticIp | None = None
+    """The vip's, as it was before the VM."""
 
 
 def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str) -> Exposure:
@@ -38,7 +38,7 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
     groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
     arns = load_balancers.target_group_arns(cloud.clients.elbv2, groups, vpc_id) if groups else []
     if balancers:
-        load_balancers.check(cloud.clients.elb, balancers)
+        load_balancers.check(cloud.clients.elb, balancers, vpc_id)
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
     return Exposure(
         target_group_arns=arns,
@@ -46,7 +46,7 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
         routes=wanted,
         tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id) if wanted else {},
         vip=vip,
-        allocation_id=elastic_ips.allocation(cloud.ec2, vip.ip) if vip else None,
+        elastic_ip=elastic_ips.find(cloud.ec2, vip.ip) if vip else None,
     )
 
 
@@ -58,10 +58,20 @@ def expose(cloud: Cloud, exposure: Exposure, instance: Instance, undo: Undo) -> 
         _register_target(cloud, arn, instance.vm_cid, undo)
     for name in exposure.load_balancers:
         _register(cloud, name, instance.vm_cid, undo)
-    if exposure.vip and exposure.allocation_id:
-        # Needs no undo: the address comes off the interface when that is removed.
+    if exposure.vip and exposure.elastic_ip:
         nic_id = instance.nic_at(exposure.vip.device_index)
-        elastic_ips.associate(cloud.ec2, exposure.allocation_id, nic_id)
+        _associate(cloud, exposure.elastic_ip, nic_id, undo)
+
+
+def _associate(cloud: Cloud, elastic_ip: ElasticIp, nic_id: str, undo: Undo) -> None:
+    """Take the address over; undo gives it back. One that was free comes off with the interface."""
+    former = elastic_ip.nic_id
+    if former is not None and former != nic_id:
+        undo.arm(
+            f"elastic IP {elastic_ip.ip} of '{former}'",
+            lambda: elastic_ips.associate(cloud.ec2, elastic_ip.allocation_id, former, elastic_ip.private_ip),
+        )
+    elastic_ips.associate(cloud.ec2, elastic_ip.allocation_id, nic_id)
 
 
 def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, RouteTable]:
@@ -108,10 +118,15 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
             before = routes.find(ec2, table.table_id, destination)
         if before is not None and before.target == target:
             return _LedRoute(table.table_id, destination, None)
-        routes.replace(ec2, table.table_id, destination, target)
+        if not routes.replace(ec2, table.table_id, destination, target):  # it went since it was looked up
+            routes.create(ec2, table.table_id, destination, target)
+            return _LedRoute(table.table_id, destination, None)
         return _LedRoute(table.table_id, destination, before)
 
     def restore(led: _LedRoute) -> None:
+        now = routes.find(ec2, led.table_id, destination)
+        if now is None or now.target != target:  # somebody else leads it elsewhere by now
+            return
         if led.before is None:
             routes.delete(ec2, led.table_id, destination)
         elif led.before.target and not led.before.is_blackhole:

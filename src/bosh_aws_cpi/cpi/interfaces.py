@@ -3,7 +3,7 @@
 from functools import partial
 
 from bosh_aws_cpi.aws import instances, network_interfaces
-from bosh_aws_cpi.aws.errors import TOKEN_SPENT, has_code, translate
+from bosh_aws_cpi.aws.errors import TOKEN_SPENT, described, has_code, translate
 from bosh_aws_cpi.cpi.addresses import claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
@@ -25,20 +25,8 @@ def make_interfaces(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> list[Nic]:
     Raises:
         CloudError: One could not be made.
     """
-    made = []
-    for index, nic_plan in enumerate(plan.nic_plans):
-        try:
-            nic = _make(cloud, plan, nic_plan, undo)
-            _delegate_prefixes(cloud, nic_plan, nic)
-            if index == 0 and plan.blueprint.properties.auto_assign_public_ip:
-                network_interfaces.make_public(cloud.ec2, nic.nic_id)
-        except Exception as error:
-            typed = error if isinstance(error, BoshError) else translate(error)
-            if typed is None:
-                raise
-            raise nic_failed(nic_plan, typed.message) from error
-        made.append(nic)
-    return made
+    maker = _Maker(cloud, plan, undo)
+    return [maker.make(index, nic_plan) for index, nic_plan in enumerate(plan.nic_plans)]
 
 
 def nic_failed(plan: NicPlan, reason: str) -> CloudError:
@@ -46,62 +34,112 @@ def nic_failed(plan: NicPlan, reason: str) -> CloudError:
     return CloudError(f"Failed to create network interface for nic_group '{plan.group}': {reason}")
 
 
-def _make(cloud: Cloud, plan: LaunchPlan, nic_plan: NicPlan, undo: Undo) -> Nic:
-    """Make an interface, or find the one that the same create_vm made before it was cut off."""
-    arguments = {
-        **nics.create_arguments(nic_plan, plan.group_ids),
-        **tag_plan.specifications(plan.blueprint.tags, "network-interface"),
-    }
-    is_launched = partial(_is_alive, cloud)
-    for generation in range(MAX_GENERATIONS):
-        token = client_token("interface", *plan.identity, nic_plan.group, generation)
-        seen: set[str] = set()
-        nic = _create(cloud, nic_plan, {**arguments, "ClientToken": token}, undo, seen)
-        if nic is None:
-            logger.info("An earlier call made the interface of '%s' in another way", nic_plan.group)
-            continue
+class _Maker:
+    """Makes the interfaces of one VM, or finds those that the same create_vm made before it was cut off."""
+
+    def __init__(self, cloud: Cloud, plan: LaunchPlan, undo: Undo) -> None:
+        self._cloud = cloud
+        self._plan = plan
+        self._undo = undo
+        self._agent_id = plan.facts.agent_id
+        self._made: set[str] = set()
+        self._seen: set[str] = set()
+
+    def make(self, index: int, nic_plan: NicPlan) -> Nic:
+        """Make the interface for a device index.
+
+        Raises:
+            CloudError: It could not be made.
+        """
         try:
-            usable = network_interfaces.wait_until_usable(cloud.ec2, nic.nic_id, is_launched)
-        except network_interfaces.NicGone:
-            logger.info("Network interface '%s' of an earlier call is gone: making another", nic.nic_id)
-            seen.add(nic.nic_id)
-            network_interfaces.discard(cloud.ec2, nic.nic_id, was_seen=True)
-        else:
-            seen.add(nic.nic_id)
-            return usable
-    message = f"{MAX_GENERATIONS} interfaces were made and removed for this VM before"
-    raise CloudError(message)
+            nic = self._usable(nic_plan)
+            self._delegate_prefixes(nic_plan, nic)
+            if index == 0 and self._plan.blueprint.properties.auto_assign_public_ip:
+                network_interfaces.make_public(self._cloud.ec2, nic.nic_id)
+        except Exception as error:
+            typed = error if isinstance(error, BoshError) else translate(error)
+            if typed is None:
+                raise
+            raise nic_failed(nic_plan, typed.message) from error
+        return nic
 
+    def _usable(self, nic_plan: NicPlan) -> Nic:
+        arguments = {
+            **nics.create_arguments(nic_plan, self._plan.group_ids),
+            **tag_plan.specifications(self._plan.blueprint.tags, "network-interface"),
+        }
+        ec2 = self._cloud.ec2
+        for generation in range(MAX_GENERATIONS):
+            token = client_token("interface", *self._plan.identity, nic_plan.group, generation)
+            nic = self._create(nic_plan, {**arguments, "ClientToken": token})
+            if nic is None:
+                self._remove_earlier(nic_plan)
+                continue
+            try:
+                usable = network_interfaces.wait_until_usable(ec2, nic.nic_id, self._is_alive)
+            except network_interfaces.NicGone:
+                logger.info("Network interface '%s' of an earlier call is gone: making another", nic.nic_id)
+                self._seen.add(nic.nic_id)
+                network_interfaces.discard(ec2, nic.nic_id, was_seen=True)
+            else:
+                self._seen.add(nic.nic_id)
+                self._made.add(nic.nic_id)
+                return usable
+        message = f"{MAX_GENERATIONS} interfaces were made and removed for this VM before"
+        raise CloudError(message)
 
-def _create(cloud: Cloud, nic_plan: NicPlan, arguments: Json, undo: Undo, seen: set[str]) -> Nic | None:
-    """CreateNetworkInterface under undo; None when the client token stands for another request."""
+    def _create(self, nic_plan: NicPlan, arguments: Json) -> Nic | None:
+        """CreateNetworkInterface under undo; None when the client token stands for another request."""
+        cloud = self._cloud
 
-    def create() -> Nic:
-        return undo.make(
-            lambda: network_interfaces.create(cloud.ec2, arguments),
-            lambda made: network_interfaces.discard(cloud.ec2, made.nic_id, was_seen=made.nic_id in seen),
-        )
+        def create() -> Nic:
+            return self._undo.make(
+                lambda: network_interfaces.create(cloud.ec2, arguments, lambda: self._unanswered(nic_plan)),
+                lambda made: self._discard(made.nic_id),
+            )
 
-    try:
-        return claiming(cloud, nic_plan.subnet_id, nic_plan.addresses, create)
-    except cloud.ec2.exceptions.ClientError as error:
-        if has_code(error, TOKEN_SPENT):
-            return None
-        raise
+        try:
+            return claiming(cloud, self._agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
+        except cloud.ec2.exceptions.ClientError as error:
+            if has_code(error, TOKEN_SPENT):
+                return None
+            raise
 
+    def _unanswered(self, nic_plan: NicPlan) -> Nic | None:
+        """The interface whose making was not answered."""
+        wanted = set(nic_plan.addresses)
+        return next((nic for nic in self._unattached(nic_plan) if wanted <= nic.addresses), None)
 
-def _delegate_prefixes(cloud: Cloud, nic_plan: NicPlan, nic: Nic) -> None:
-    for prefix in filter(None, (nic_plan.ipv4_prefix, nic_plan.ipv6_prefix)):
-        claiming(
-            cloud,
-            nic_plan.subnet_id,
-            [prefix],
-            partial(network_interfaces.delegate, cloud.ec2, nic, prefix),
-        )
+    def _remove_earlier(self, nic_plan: NicPlan) -> None:
+        """Remove what an earlier call of this VM made with other arguments, and did not launch."""
+        for nic in self._unattached(nic_plan):
+            logger.warning("Network interface '%s' was made by an earlier call: removing it", nic.nic_id)
+            network_interfaces.delete_unattached(self._cloud.ec2, nic.nic_id)
 
+    def _unattached(self, nic_plan: NicPlan) -> list[Nic]:
+        tags = tag_plan.of_origin(*self._plan.identity)
+        found = network_interfaces.of_agent(self._cloud.ec2, tags, nic_plan.subnet_id)
+        return [nic for nic in found if nic.vm_cid is None and nic.nic_id not in self._made]
 
-def _is_alive(cloud: Cloud, vm_cid: str) -> bool:
-    try:
-        return not instances.find(cloud.ec2, vm_cid).is_ending
-    except VMNotFound:
-        return False
+    def _discard(self, nic_id: str) -> None:
+        """Remove an interface, unless an instance has it that this call did not launch."""
+        try:
+            nic = network_interfaces.find(self._cloud.ec2, nic_id)
+        except self._cloud.ec2.exceptions.ClientError as error:
+            logger.warning("Network interface '%s' can't be looked at: %s", nic_id, described(error))
+            nic = None
+        if nic is not None and nic.vm_cid is not None and self._is_alive(nic.vm_cid):
+            logger.error("Network interface '%s' stays: instance '%s' has it", nic_id, nic.vm_cid)
+            return
+        network_interfaces.discard(self._cloud.ec2, nic_id, was_seen=nic_id in self._seen)
+
+    def _delegate_prefixes(self, nic_plan: NicPlan, nic: Nic) -> None:
+        for prefix in filter(None, (nic_plan.ipv4_prefix, nic_plan.ipv6_prefix)):
+            delegate = partial(network_interfaces.delegate, self._cloud.ec2, nic, prefix)
+            claiming(self._cloud, self._agent_id, nic_plan.subnet_id, [prefix], delegate)
+
+    def _is_alive(self, vm_cid: str) -> bool:
+        try:
+            return not instances.find(self._cloud.ec2, vm_cid).is_ending
+        except VMNotFound:
+            return False

@@ -1,38 +1,31 @@
-"""Making an instance run: one offer after the other, and again when EC2 itself ends it.
-
-The same create_vm may be made twice: a Director repeats it, or our process was killed in the
-middle of it. Each launch carries a client token made of the agent's id, so EC2 answers the
-repetition with the instance that is there. A token whose instance is gone is spent for at
-least a day; then the next *generation* of it is used.
-"""
+"""Making an instance run: one offer after the other, and again when EC2 itself ends it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import described
-from bosh_aws_cpi.aws.instances import Ended, NoCapacity, TokenSpent
+from bosh_aws_cpi.aws.instances import Ended, NeverSeen, NoCapacity, TokenSpent
 from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.generations import MAX_GENERATIONS, Generations, following
 from bosh_aws_cpi.cpi.interfaces import nic_failed
 from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import VMCreationFailed
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Json, Nic
 from bosh_aws_cpi.plan import agent_settings, nics, run_instances
-from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.offers import Offer
-from bosh_aws_cpi.plan.tokens import client_token
 
-MAX_RELAUNCHES = 2
+MAX_RELAUNCHES: Final = 2
 """How often an instance that EC2 ended for a reason of its own is launched again."""
-MAX_GENERATIONS = 20
-"""Instances of earlier calls that may stand behind the client tokens of one offer."""
-_BY_US = "Client.UserInitiatedShutdown"
-"""The reason of an instance that TerminateInstances ended: an earlier call that failed."""
-_SHORTAGES = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
+_TERMINATED: Final = "Client.UserInitiatedShutdown"
+"""The reason of an instance that TerminateInstances ended: by an earlier call, or by somebody else."""
+_SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
+"""Reasons that another instance type may not meet."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,9 @@ class Launching:
         self._plan = plan
         self._made = made
         self._undo = undo
+        self._generations = Generations(cloud, plan.identity)
         self._relaunches = MAX_RELAUNCHES
+        self._has_met_terminated = False
         self._answers: list[tuple[Offer, VMCreationFailed]] = []
 
     def run(self) -> Launched:
@@ -68,7 +63,7 @@ class Launching:
             CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
             VMCreationFailed: No offer is to be had, or EC2 ended what it had launched.
         """
-        offers, generation = self._offers()
+        offers, generation = self._generations.begin(self._plan.offers)
         for position, offer in enumerate(offers):
             has_more = position + 1 < len(offers)
             if launched := self._try(offer, generation, has_more=has_more):
@@ -76,61 +71,56 @@ class Launching:
             generation = 0
         raise self._exhausted()
 
-    def _offers(self) -> tuple[list[Offer], int]:
-        """The offers to try, and the generation to begin with.
-
-        With several, the same create_vm may have got further down the list before it was cut off:
-        what it launched comes first. With a single one its client token says it all.
-        """
-        offers = list(self._plan.offers)
-        if len(offers) == 1:
-            return offers, 0
-        alive = {entry.client_token for entry in self._instances() if not entry.is_ending}
-        for offer in offers:
-            for generation in range(MAX_GENERATIONS):
-                if self._token(offer, generation) in alive:
-                    logger.info("This VM was launched before, as %s", offer)
-                    return [offer, *(other for other in offers if other is not offer)], generation
-        return offers, 0
-
     def _try(self, offer: Offer, generation: int, *, has_more: bool) -> Launched | None:
-        """Launch one offer; None when it is not to be had and another one is worth trying."""
-        following: int | None = generation
-        while following is not None and following < MAX_GENERATIONS:
-            generation = following
+        """Launch one offer, generation by generation; None when it is not to be had and another may be."""
+        following_one: int | None = generation
+        while following_one is not None and following_one < MAX_GENERATIONS:
+            generation = following_one
             try:
-                launched = self._launch(offer, generation, has_more=has_more)
-                nic_count = len(self._plan.nic_plans)
-                running = instances.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count)
-                return Launched(running, offer)
+                return Launched(self._run_one(offer, generation, has_more=has_more), offer)
             except NoCapacity as error:
                 self._note(offer, error)
                 return None
             except TokenSpent as error:
                 logger.info("An earlier launch stands behind the client token: %s", error)
-                following = self._generation_after(offer, generation)
+                following_one = self._after_spent(offer, generation)
             except Ended as error:
-                following = self._after_end(offer, generation, error, has_more=has_more)
-        if following is None:
+                following_one = self._after_end(offer, generation, error, has_more=has_more)
+        if following_one is None:
             return None
-        message = f"{MAX_GENERATIONS} instances were launched for this VM before; none of them is left"
+        message = f"{MAX_GENERATIONS} instances were launched for this VM before: use another agent id"
         raise VMCreationFailed(message)
 
-    def _launch(self, offer: Offer, generation: int, *, has_more: bool) -> Instance:
-        """RunInstances, as soon as the address is free.
+    def _run_one(self, offer: Offer, generation: int, *, has_more: bool) -> Instance:
+        """One launch, until its instance runs.
 
         Raises:
-            CloudError: EC2 refuses it.
+            Ended: EC2 ended the instance.
             NoCapacity: It is not to be had, or a spot launch failed in another way: on demand it may go.
-            TokenSpent: The client token can't be used for this launch.
+            TokenSpent: The client token stands for an earlier instance, which is gone.
+            CloudError: EC2 refuses it, or it takes too long.
         """
+        launched = self._launch(offer, generation, has_more=has_more)
+        if launched.is_ending:
+            message = f"its instance '{launched.vm_cid}' is {launched.state}"
+            raise TokenSpent(message)
+        try:
+            return instances.wait_until_running(self._cloud.ec2, launched.vm_cid, len(self._plan.nic_plans))
+        except NeverSeen as error:
+            instances.discard(self._cloud.ec2, launched.vm_cid)
+            raise TokenSpent(error.message) from error
+
+    def _launch(self, offer: Offer, generation: int, *, has_more: bool) -> Instance:
+        """RunInstances, as soon as the address is free."""
         cloud = self._cloud
-        arguments = self._arguments(offer, self._token(offer, generation))
+        arguments = self._arguments(offer, self._generations.token(offer, generation))
         logger.info("Launching %s", offer)
 
         def make() -> Instance:
             return self._undo.make(
-                lambda: instances.run(cloud.ec2, arguments),
+                lambda: instances.run(
+                    cloud.ec2, arguments, lambda: self._generations.launched(offer, generation)
+                ),
                 lambda made: _discard(cloud, made.vm_cid),
             )
 
@@ -138,17 +128,16 @@ class Launching:
         try:
             if self._made:
                 return make()
-            return claiming(cloud, nic_plan.subnet_id, nic_plan.addresses, make)
+            return claiming(cloud, self._plan.facts.agent_id, nic_plan.subnet_id, nic_plan.addresses, make)
         except AddressTaken as error:
             raise nic_failed(nic_plan, error.message) from error
         except cloud.ec2.exceptions.ClientError as error:
             if offer.is_spot:
                 raise NoCapacity(described(error)) from error
             raise
-        except NoCapacity:
-            raise
-        except VMCreationFailed as error:  # AWS is at fault, or throttles
-            if offer.is_spot and has_more:
+        except VMCreationFailed as error:
+            is_at_fault = not isinstance(error, NoCapacity)  # AWS is, or it throttles
+            if offer.is_spot and has_more and is_at_fault:
                 raise NoCapacity(error.message, ok_to_retry=True) from error
             raise
 
@@ -158,10 +147,11 @@ class Launching:
         Raises:
             Ended: It is no use to launch it again.
         """
-        used = self._used(offer)
-        if error.code == _BY_US or any(later > generation for later in used):
+        used = self._generations.used(offer)
+        if self._is_of_an_earlier_call(error, generation, used):
             logger.info("Instance '%s' was an earlier call's", error.instance.vm_cid)
-            return _following(generation, used)
+            self._wait_for_interfaces()
+            return following(generation, used)
         if not error.ok_to_retry:
             raise error
         goes_on = has_more and (offer.is_spot or error.code in _SHORTAGES)
@@ -175,24 +165,35 @@ class Launching:
         logger.warning("Launching it again: %s", error.message)
         return generation + 1
 
-    def _generation_after(self, offer: Offer, generation: int) -> int:
-        used = self._used(offer)
+    def _is_of_an_earlier_call(self, error: Ended, generation: int, used: Mapping[int, Instance]) -> bool:
+        """Whether EC2 answered a client token with an instance that was ended before.
+
+        It is when there are later generations. One that was terminated is taken as an earlier call's
+        once: the generation that follows it was never used, and if that is terminated too, somebody
+        else does it.
+        """
+        if any(later > generation for later in used):
+            return True
+        is_terminated, self._has_met_terminated = self._has_met_terminated, True
+        return error.code == _TERMINATED and not is_terminated
+
+    def _after_spent(self, offer: Offer, generation: int) -> int:
+        """The generation after one whose token is spent.
+
+        Raises:
+            CloudError: Its instance is alive, with other arguments, and has this VM's interfaces.
+        """
+        used = self._generations.used(offer)
         if generation in used and not used[generation].is_ending:
             vm_cid = used[generation].vm_cid
+            if any(nic.vm_cid == vm_cid for nic in self._made):
+                message = (
+                    f"Instance '{vm_cid}' was made for this agent with other arguments, and has its network "
+                    "interfaces: delete it if the Director does not know it"
+                )
+                raise CloudError(message)
             logger.warning("Instance '%s' was made for this agent with other arguments; it is left", vm_cid)
-        return _following(generation, used)
-
-    def _used(self, offer: Offer) -> dict[int, Instance]:
-        """The instances that EC2 still shows of this offer, by generation."""
-        by_token = {entry.client_token: entry for entry in self._instances()}
-        tokens = {generation: self._token(offer, generation) for generation in range(MAX_GENERATIONS)}
-        return {generation: by_token[token] for generation, token in tokens.items() if token in by_token}
-
-    def _instances(self) -> list[Instance]:
-        return instances.of_agent(self._cloud.ec2, tag_plan.of_origin(*self._plan.identity))
-
-    def _token(self, offer: Offer, generation: int) -> str:
-        return client_token("instance", *self._plan.identity, offer, generation)
+        return following(generation, used)
 
     def _wait_for_interfaces(self) -> None:
         """Until EC2 has taken the interfaces off an instance that it ended."""
@@ -232,9 +233,7 @@ class Launching:
             message = f"None of the VM's instance types is to be had. {listed}"
             return VMCreationFailed(message, ok_to_retry=any(each.ok_to_retry for _, each in self._answers))
         if offer.is_spot:
-            message = (
-                f"Spot instance creation failed, and spot_ondemand_fallback is not set: {answer.message}"
-            )
+            message = f"Spot instance creation failed, spot_ondemand_fallback is not set: {answer.message}"
             return VMCreationFailed(message)
         return answer
 
@@ -242,12 +241,6 @@ class Launching:
 def mac_addresses(plan: LaunchPlan, made: Sequence[Nic]) -> Mapping[str, str]:
     """MAC address by network, for the interfaces that were made before the launch."""
     return nics.mac_addresses(plan.nic_plans, [nic.mac_address for nic in made])
-
-
-def _following(generation: int, used: Mapping[int, Instance]) -> int:
-    """The next generation: one whose instance is alive, else the first that was never used."""
-    alive = [later for later, entry in used.items() if later > generation and not entry.is_ending]
-    return min(alive) if alive else max([generation, *used]) + 1
 
 
 def _discard(cloud: Cloud, vm_cid: str) -> None:

@@ -100,6 +100,13 @@ def _root(disk: RootDisk, image: Image) -> tuple[Json, list[str]]:
             ebs_device[key] = value
         elif value is not None:
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not take")
+    size = ebs_device.get("VolumeSize", image.root_gib)
+    if size < image.root_gib:
+        message = f"root_disk.size is {size} GiB, AMI '{image.ami_id}' needs {image.root_gib} GiB"
+        raise CloudError(message)
+    if reason := ebs.refusal(disk.type, size, ebs_device.get("Iops"), ebs_device.get("Throughput")):
+        message = f"EBS would refuse the root disk: cloud_properties.root_disk.{reason}"
+        raise CloudError(message)
     ebs_device.update(_encrypted(disk.encryption(Encryption())))
     return {"DeviceName": root_device_name(image), "Ebs": ebs_device}, left_out
 

@@ -24,7 +24,7 @@ def refusal(volume_type: str, size_gib: int, iops: int | None, throughput: int |
 
     Args:
         volume_type: "gp3" and its like.
-        size_gib: GiB.
+        size_gib: GiB; 0 when it is not known.
         iops: As given; None when it is not.
         throughput: MiB/s, as given; None when it is not.
 
@@ -57,7 +57,7 @@ def _iops_refusal(volume_type: str, size_gib: int, iops: int) -> str | None:
     if iops < least:
         return f"iops is {iops}, type {volume_type} takes {least} and more"
     most = max(least, size_gib * _IOPS_PER_GIB[volume_type])
-    if iops > most:
+    if size_gib and iops > most:
         return f"iops is {iops}, type {volume_type} takes at most {most} for {size_gib} GiB"
     return None
 

@@ -119,7 +119,9 @@ def static_facts(name: str) -> InstanceTypeFacts:
             store_gib=gib,
             store_is_nvme=is_nvme,
         )
-    architectures, needs_nvme_path, ebs_optimized, is_burstable, disks, gib, is_nvme, ebs_limit = TYPES[name]
+    architectures, needs_nvme_path, ebs_optimized, is_burstable, disks, gib, is_nvme, ebs_limit, nic_limit = (
+        TYPES[name]
+    )
     return InstanceTypeFacts(
         name,
         ebs_needs_nvme_path=needs_nvme_path,
@@ -129,7 +131,8 @@ def static_facts(name: str) -> InstanceTypeFacts:
         store_disks=disks,
         store_gib=gib,
         store_is_nvme=is_nvme,
-        max_ebs_attachments=ebs_limit,
+        max_ebs_attachments=limits[0],
+        max_interfaces=limits[1],
     )
 
 
@@ -157,6 +160,20 @@ def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
         message = (
             f"AMI '{image.ami_id}' is for {image.architecture}, instance type '{facts.name}' runs "
             f"{' and '.join(sorted(facts.architectures))}: use a type or a stemcell of the other kind"
+        )
+        raise CloudError(message)
+
+
+def check_interfaces(facts: InstanceTypeFacts, count: int) -> None:
+    """Check that a type takes so many network interfaces.
+
+    Raises:
+        CloudError: It takes fewer.
+    """
+    if facts.max_interfaces and count > facts.max_interfaces:
+        message = (
+            f"The networks need {count} network interfaces, instance type '{facts.name}' takes "
+            f"{facts.max_interfaces}: use a larger type, or let networks share one by nic_group"
         )
         raise CloudError(message)
 

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv6Address, ip_network
+from itertools import combinations
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Json, NicPlan, Vip
@@ -76,13 +77,17 @@ def are_made_first(networks: Mapping[str, Network]) -> bool:
 
 
 def _check_addresses(plans: Sequence[NicPlan]) -> None:
-    holders: dict[tuple[str, str], str] = {}
-    for plan in plans:
-        for address in plan.addresses:
-            first = holders.setdefault((plan.subnet_id, address), plan.group)
-            if first != plan.group:
-                message = f"Nic groups '{first}' and '{plan.group}' ask for the same address {address}"
-                raise CloudError(message)
+    """No two of a VM's addresses and prefixes may overlap within a subnet: EC2 would refuse the second."""
+    asked = [
+        (plan.subnet_id, plan.group, ip_network(text))
+        for plan in plans
+        for text in (*plan.addresses, *filter(None, (plan.ipv4_prefix, plan.ipv6_prefix)))
+    ]
+    for (subnet, group, first), (other_subnet, other_group, second) in combinations(asked, 2):
+        if subnet == other_subnet and first.version == second.version and first.overlaps(second):
+            both = f"'{group}' and '{other_group}'"
+            message = f"Nic groups {both} ask for addresses that overlap: {first} and {second}"
+            raise CloudError(message)
 
 
 def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> NicPlan:

@@ -33,6 +33,23 @@ def checked(value: object) -> Json:
     return value
 
 
+MAX_TAGS = 50
+
+
+def check_for_ec2(tags: Mapping[str, str]) -> None:
+    """Check that EC2 takes these tags.
+
+    Raises:
+        CloudError: There are too many, or one has a key that AWS keeps for itself.
+    """
+    if reserved := sorted(key for key in tags if key.lower().startswith("aws:")):
+        message = f"Tags that begin with 'aws:' are AWS's own, remove: {', '.join(reserved)}"
+        raise CloudError(message)
+    if len(tags) > MAX_TAGS:
+        message = f"EC2 takes {MAX_TAGS} tags, {len(tags)} are given; some come from env.bosh.tags"
+        raise CloudError(message)
+
+
 def of_environment(environment: Json | None) -> Json:
     """The tags that the Director puts into create_vm's environment, ``bosh.tags``.
 
