@@ -119,20 +119,18 @@ def static_facts(name: str) -> InstanceTypeFacts:
             store_gib=gib,
             store_is_nvme=is_nvme,
         )
-    architectures, needs_nvme_path, ebs_optimized, is_burstable, disks, gib, is_nvme, ebs_limit, nic_limit = (
-        TYPES[name]
-    )
+    row = TYPES[name]
     return InstanceTypeFacts(
         name,
-        ebs_needs_nvme_path=needs_nvme_path,
-        architectures=frozenset(architectures.split()),
-        ebs_optimized=ebs_optimized,
-        is_burstable=is_burstable,
-        store_disks=disks,
-        store_gib=gib,
-        store_is_nvme=is_nvme,
-        max_ebs_attachments=limits[0],
-        max_interfaces=limits[1],
+        ebs_needs_nvme_path=row[1],
+        architectures=frozenset(row[0].split()),
+        ebs_optimized=row[2],
+        is_burstable=row[3],
+        store_disks=row[4],
+        store_gib=row[5],
+        store_is_nvme=row[6],
+        max_ebs_attachments=row[7],
+        max_interfaces=row[8],
     )
 
 
