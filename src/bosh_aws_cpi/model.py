@@ -40,8 +40,6 @@ class Image:
     virtualization_type: str
     architecture: str
     block_device_names: Sequence[str]
-    root_gib: int
-    """The size of its root device's snapshot; 0 when that is not known."""
     snapshot_ids: Sequence[str]
 
 
@@ -63,8 +61,6 @@ class InstanceTypeFacts:
     """The size of each, in GiB."""
     max_ebs_attachments: int = 0
     """How many volumes it takes, the root disk among them; 0 when that is not known."""
-    max_interfaces: int = 0
-    """How many network interfaces it takes; 0 when that is not known."""
     store_is_nvme: bool = False
     """Then EC2 attaches the disks by itself, and the guest numbers them."""
 
@@ -143,8 +139,6 @@ class Subnet:
     subnet_id: str
     vpc_id: str
     availability_zone: str
-    ranges: Sequence[str] = ()
-    """Its IPv4 and IPv6 addresses, in CIDR notation."""
 
 
 @dataclass(frozen=True)

@@ -174,10 +174,6 @@ class VmProperties(Properties):
         """
         chosen(self.dedicated_host, "cloud_properties.dedicated_host")
         chosen(self.capacity_reservation, "cloud_properties.capacity_reservation")
-        cpu = self.cpu_options
-        if cpu is not None and (cpu.core_count is None) != (cpu.threads_per_core is None):
-            message = "cpu_options: EC2 wants core_count and threads_per_core together, or neither"
-            raise CloudError(message)
         reservation = self.capacity_reservation
         is_bound = reservation is not None and reservation.preference not in {"open", "none"}
         if is_bound and self.spot_bid_price is not None:

@@ -268,14 +268,6 @@ def _image(entry: "ImageTypeDef") -> Image:
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         architecture=entry.get("Architecture", ""),
         block_device_names=[device["DeviceName"] for device in devices],
-        root_gib=next(
-            (
-                device["Ebs"].get("VolumeSize", 0)
-                for device in devices
-                if "Ebs" in device and entry.get("RootDeviceName", "").startswith(device["DeviceName"])
-            ),
-            0,
-        ),
         snapshot_ids=[
             device["Ebs"]["SnapshotId"] for device in devices if device.get("Ebs", {}).get("SnapshotId")
         ],

@@ -68,7 +68,6 @@ def _facts(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed d
         ebs_optimized=ebs.get("EbsOptimizedSupport", "default"),
         is_burstable=entry.get("BurstablePerformanceSupported", False),
         max_ebs_attachments=ebs.get("MaximumEbsAttachments", 0),
-        max_interfaces=entry.get("NetworkInfo", {}).get("MaximumNetworkInterfaces", 0),
         store_disks=sum(disk["Count"] for disk in disks),
         store_gib=disks[0]["SizeInGB"] if disks else 0,
         store_is_nvme=store.get("NvmeSupport") == "required",

@@ -8,7 +8,6 @@ from bosh_aws_cpi.model import Subnet
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import SubnetTypeDef
 
 
 def subnets(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]:
@@ -20,9 +19,7 @@ def subnets(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]
     wanted = sorted(set(subnet_ids))
     answer = client.describe_subnets(Filters=[{"Name": "subnet-id", "Values": wanted}])
     found = {
-        entry["SubnetId"]: Subnet(
-            entry["SubnetId"], entry["VpcId"], entry["AvailabilityZone"], _ranges(entry)
-        )
+        entry["SubnetId"]: Subnet(entry["SubnetId"], entry["VpcId"], entry["AvailabilityZone"])
         for entry in answer["Subnets"]
     }
     missing = [subnet_id for subnet_id in wanted if subnet_id not in found]
@@ -68,12 +65,6 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
         message = "The region has no available availability zone to make the disk in"
         raise CloudError(message)
     return zones
-
-
-def _ranges(entry: "SubnetTypeDef") -> list[str]:
-    ipv4 = [entry["CidrBlock"]] if entry.get("CidrBlock") else []
-    associations = entry.get("Ipv6CidrBlockAssociationSet", [])
-    return [*ipv4, *(each["Ipv6CidrBlock"] for each in associations if each.get("Ipv6CidrBlock"))]
 
 
 def _only(name: str, group_ids: list[str]) -> str:

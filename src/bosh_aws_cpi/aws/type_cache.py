@@ -86,7 +86,6 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
         "store_disks": int,
         "store_gib": int,
         "max_ebs_attachments": int,
-        "max_interfaces": int,
     }
     for field in fields(facts):
         if type(getattr(facts, field.name)) is not types.get(field.name, bool):

@@ -47,4 +47,5 @@ def _attempt(what: str, step: Callable[[], None]) -> None:
     try:
         step()
     except Exception as error:  # noqa: BLE001 - whatever it is, the VM must go
-        logger.error("Deregistering from %s failed, the VM is deleted anyway: %s", what, described(error))
+        said = described(error)
+        logger.error("Deregistering from %s failed, the VM is deleted all the same: %s", what, said)

@@ -233,8 +233,8 @@ class Launching:
             message = f"None of the VM's instance types is to be had. {listed}"
             return VMCreationFailed(message, ok_to_retry=any(each.ok_to_retry for _, each in self._answers))
         if offer.is_spot:
-            message = f"Spot instance creation failed, spot_ondemand_fallback is not set: {answer.message}"
-            return VMCreationFailed(message)
+            why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
+            return VMCreationFailed(f"{why}: {answer.message}")
         return answer
 
 

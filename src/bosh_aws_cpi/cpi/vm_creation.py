@@ -54,7 +54,7 @@ def create_vm(
     _check_registry(cloud)
     asked = _parse(cloud, agent_id, cloud_properties, networks_given, environment)
     image = _image(cloud, stemcell_cid)
-    found_offers = _offers(cloud, asked, image)
+    found_offers = _offers(cloud, asked.properties, image)
     where = _where(cloud, asked, disk_cids)
     plan = LaunchPlan(
         blueprint=Blueprint(
@@ -142,13 +142,10 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
     return image
 
 
-def _offers(cloud: Cloud, asked: _Asked, image: Image) -> list[Offer]:
-    """The ways to launch the VM; each type is checked against the AMI, disks and interfaces."""
-    properties = asked.properties
+def _offers(cloud: Cloud, properties: VmProperties, image: Image) -> list[Offer]:
+    """The ways to launch the VM; each type is checked against the AMI and the disks that are asked for."""
     known = type_facts(cloud, properties.instance_types)
     types = [_with_devices(cloud, properties, image, known[name]) for name in properties.instance_types]
-    for facts, _ in types:
-        instance_types.check_interfaces(facts, len(asked.nic_plans))
     left_out = dict.fromkeys(text for _, devices in types for text in devices.left_out)
     for text in left_out:
         logger.warning("Left out: %s", text)
@@ -172,9 +169,6 @@ def _with_devices(
 def _where(cloud: Cloud, asked: _Asked, disk_cids: list[str]) -> _Where:
     found = networks.subnets(cloud.ec2, [plan.subnet_id for plan in asked.nic_plans])
     ordered = [found[plan.subnet_id] for plan in asked.nic_plans]
-    for plan, subnet in zip(asked.nic_plans, ordered, strict=True):
-        prefixes = filter(None, (plan.ipv4_prefix, plan.ipv6_prefix))
-        placement.check_addresses(subnet, [*plan.addresses, *prefixes])
     zone = placement.one_subnet_zone(subnet.availability_zone for subnet in ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
     vm_zone = str(asked.properties.availability_zone)

@@ -100,12 +100,10 @@ def _root(disk: RootDisk, image: Image) -> tuple[Json, list[str]]:
             ebs_device[key] = value
         elif value is not None:
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not take")
-    size = ebs_device.get("VolumeSize", image.root_gib)
-    if size < image.root_gib:
-        message = f"root_disk.size is {size} GiB, AMI '{image.ami_id}' needs {image.root_gib} GiB"
-        raise CloudError(message)
-    if reason := ebs.refusal(disk.type, size, ebs_device.get("Iops"), ebs_device.get("Throughput")):
-        message = f"EBS would refuse the root disk: cloud_properties.root_disk.{reason}"
+    if disk.type in ebs.NEEDS_IOPS and disk.iops is None:
+        message = (
+            f"EBS would refuse the root disk: cloud_properties.root_disk.iops is needed for type {disk.type}"
+        )
         raise CloudError(message)
     ebs_device.update(_encrypted(disk.encryption(Encryption())))
     return {"DeviceName": root_device_name(image), "Ebs": ebs_device}, left_out
@@ -118,7 +116,7 @@ def _ephemeral_gib(properties: VmProperties, facts: InstanceTypeFacts) -> int:
 
 
 def _ephemeral(disk: EphemeralDisk, size: int, default: Encryption) -> Json:
-    if reason := ebs.refusal(disk.type, size, disk.iops, disk.throughput):
+    if reason := ebs.refusal(disk.type, disk.iops, disk.throughput):
         message = f"EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk.{reason}"
         raise CloudError(message)
     ebs_device: Json = {"VolumeSize": size, "VolumeType": disk.type, "DeleteOnTermination": True}

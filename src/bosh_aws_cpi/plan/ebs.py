@@ -1,7 +1,7 @@
 """Which figures a type of EBS volume takes.
 
-Only rules that last are here (EBS user guide, "volume types"): the highest figures grow
-from year to year, and EBS says them itself.
+Only rules that last are here (EBS user guide, "volume types"): the highest figures, also those
+per GiB, grow from year to year, and EBS says them itself.
 """
 
 from typing import Final
@@ -16,15 +16,13 @@ _GP3_BASELINE_IOPS: Final = 3000
 _GP3_BASELINE_THROUGHPUT: Final = 125
 _GP3_IOPS_PER_MIBPS: Final = 4
 _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
-_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
 
 
-def refusal(volume_type: str, size_gib: int, iops: int | None, throughput: int | None) -> str | None:
+def refusal(volume_type: str, iops: int | None, throughput: int | None) -> str | None:
     """Why EBS would refuse a volume.
 
     Args:
         volume_type: "gp3" and its like.
-        size_gib: GiB; 0 when it is not known.
         iops: As given; None when it is not.
         throughput: MiB/s, as given; None when it is not.
 
@@ -37,8 +35,8 @@ def refusal(volume_type: str, size_gib: int, iops: int | None, throughput: int |
         return f"iops can't be set for type {volume_type}: remove it, or use gp3, io1 or io2"
     if iops is None and volume_type in NEEDS_IOPS:
         return f"iops is needed for type {volume_type}"
-    if iops is not None and (reason := _iops_refusal(volume_type, size_gib, iops)):
-        return reason
+    if iops is not None and iops < _LEAST_IOPS[volume_type]:
+        return f"iops is {iops}, type {volume_type} takes {_LEAST_IOPS[volume_type]} and more"
     if throughput is not None:
         return _throughput_refusal(iops or _GP3_BASELINE_IOPS, throughput)
     return None
@@ -50,16 +48,6 @@ def figures(volume_type: str, iops: int | None, throughput: int | None) -> Json:
         baseline = max(_GP3_BASELINE_IOPS, (throughput or 0) * _GP3_IOPS_PER_MIBPS) if iops is None else iops
         return {"Iops": baseline, "Throughput": throughput or _GP3_BASELINE_THROUGHPUT}
     return {} if iops is None else {"Iops": iops}
-
-
-def _iops_refusal(volume_type: str, size_gib: int, iops: int) -> str | None:
-    least = _LEAST_IOPS[volume_type]
-    if iops < least:
-        return f"iops is {iops}, type {volume_type} takes {least} and more"
-    most = max(least, size_gib * _IOPS_PER_GIB[volume_type])
-    if size_gib and iops > most:
-        return f"iops is {iops}, type {volume_type} takes at most {most} for {size_gib} GiB"
-    return None
 
 
 def _throughput_refusal(iops: int, throughput: int) -> str | None:

@@ -130,7 +130,6 @@ def static_facts(name: str) -> InstanceTypeFacts:
         store_gib=row[5],
         store_is_nvme=row[6],
         max_ebs_attachments=row[7],
-        max_interfaces=row[8],
     )
 
 
@@ -158,20 +157,6 @@ def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
         message = (
             f"AMI '{image.ami_id}' is for {image.architecture}, instance type '{facts.name}' runs "
             f"{' and '.join(sorted(facts.architectures))}: use a type or a stemcell of the other kind"
-        )
-        raise CloudError(message)
-
-
-def check_interfaces(facts: InstanceTypeFacts, count: int) -> None:
-    """Check that a type takes so many network interfaces.
-
-    Raises:
-        CloudError: It takes fewer.
-    """
-    if facts.max_interfaces and count > facts.max_interfaces:
-        message = (
-            f"The networks need {count} network interfaces, instance type '{facts.name}' takes "
-            f"{facts.max_interfaces}: use a larger type, or let networks share one by nic_group"
         )
         raise CloudError(message)
 

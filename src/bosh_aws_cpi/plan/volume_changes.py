@@ -32,7 +32,7 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
     """
     check_not_smaller(volume, size_gib)
     _check_encryption(volume, properties.encryption(default))
-    if reason := ebs.refusal(properties.type, size_gib, properties.iops, properties.throughput):
+    if reason := ebs.refusal(properties.type, properties.iops, properties.throughput):
         message = f"EBS would refuse the disk: cloud_properties.{reason}"
         raise CloudError(message)
     wanted: Json = {"Size": size_gib, "VolumeType": properties.type}
