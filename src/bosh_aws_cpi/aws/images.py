@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.aws import snapshots, tags, timing
 from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import IMAGE_MISSING, UNAUTHORIZED, code_of, described, has_code
-from bosh_aws_cpi.aws.once import make_once
+from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image, Json
@@ -64,7 +64,12 @@ def register(client: "EC2Client", arguments: Json) -> str:
         answer = client.describe_images(Owners=["self"], Filters=[{"Name": "name", "Values": [name]}])
         return next((entry["ImageId"] for entry in answer["Images"]), None)
 
-    return make_once(f"AMI '{name}'", lambda: client.register_image(**arguments)["ImageId"], find_by_name)
+    return make_once(
+        f"AMI '{name}'",
+        lambda: client.register_image(**arguments)["ImageId"],
+        find_by_name,
+        WITHOUT_TOKEN,
+    )
 
 
 def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:

@@ -6,28 +6,33 @@ in the end, what was made is looked for here, and only then the call is repeated
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import is_uncertain
+from bosh_aws_cpi.aws.errors import described, is_uncertain
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
 Made = TypeVar("Made")
 
-_ATTEMPTS = 3
+WITHOUT_TOKEN = 3
+"""Attempts at a call that takes no client token."""
 
 
-def make_once(what: str, make: Callable[[], Made], find: Callable[[], Made | None]) -> Made:
+def make_once(
+    what: str, make: Callable[[], Made], find: Callable[[], Made | None], attempts: int = 1
+) -> Made:
     """Make something of which there must be one.
 
     Args:
         what: What is made, for the log.
         make: Makes it, and carries a mark of its own by which it is found.
         find: Looks for it by that mark; None while AWS does not show it.
+        attempts: How often it is tried; `WITHOUT_TOKEN` for a call that the SDK does not repeat.
 
     Returns:
-        What was made, by whichever attempt. When no attempt succeeds, the last one's error is raised.
+        What was made, by whichever attempt. When there is none, the last error is raised.
     """
 
     def seen() -> Made:
@@ -35,18 +40,19 @@ def make_once(what: str, make: Callable[[], Made], find: Callable[[], Made | Non
             raise timing.NotYet("not to be seen")
         return found
 
-    for _ in range(_ATTEMPTS - 1):
+    for left in reversed(range(attempts)):
         try:
             return make()
         except Exception as error:
             if not is_uncertain(error):
                 raise
-            logger.warning("Whether %s was made is not certain: %s", what, error)
-        try:
-            return timing.until(timing.LOST_SEEN, f"{what} to be seen", seen, _Unseen)
-        except _Unseen:
-            logger.info("It was not: making %s again", what)
-    return make()
+            logger.warning("Whether %s was made is not certain: %s", what, described(error))
+            with suppress(_Unseen):
+                return timing.until(timing.LOST_SEEN, f"{what} to be seen", seen, _Unseen)
+            logger.info("No trace of %s: it was not made", what)
+            if not left:
+                raise
+    raise ValueError(attempts)
 
 
 class _Unseen(CloudError):

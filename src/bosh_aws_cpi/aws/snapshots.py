@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import SNAPSHOT_MISSING, has_code, naming_disk
-from bosh_aws_cpi.aws.once import make_once
+from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json
@@ -46,6 +46,7 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
             f"a snapshot of '{disk_cid}'",
             lambda: client.create_snapshot(VolumeId=disk_cid, **arguments)["SnapshotId"],
             find,
+            WITHOUT_TOKEN,
         )
 
 
