@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test test-release e2e lint lock vendor instance-types clean venv
+.PHONY: help demo console test faults test-release e2e lint lock vendor instance-types iam-policy iam-policy-check \
+	clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +18,10 @@ console: venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
 test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
-	$(BIN)/python -m pytest -n auto -m "not release and not e2e" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto -m "not release and not e2e and not faults" $(PYTEST_ARGS)
+
+faults: venv ## Fail, lose and kill at every call to AWS of the longest flows; some minutes
+	$(BIN)/python -m pytest -n auto -m faults $(PYTEST_ARGS)
 
 test-release: venv ## Run the tests of the release's job over the real ERB; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)
@@ -28,8 +32,8 @@ e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
 
 lint: venv ## Check style, format, types and the direction of imports
-	$(BIN)/python -m ruff check . scripts/instance_types
-	$(BIN)/python -m ruff format --check . scripts/instance_types
+	$(BIN)/python -m ruff check . scripts/instance_types scripts/iam_policy
+	$(BIN)/python -m ruff format --check . scripts/instance_types scripts/iam_policy
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-logo
 
@@ -38,6 +42,13 @@ lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versi
 
 instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's own answers
 	@$(BIN)/python scripts/instance_types $(FILES)
+
+iam-policy: venv ## Write docs/iam-policy.json anew from the calls to AWS that the tests make
+	@calls=$$(mktemp -d) && CPI_RECORD_CALLS=$$calls $(MAKE) test faults PYTEST_ARGS= && \
+		$(BIN)/python scripts/iam_policy $$calls
+
+iam-policy-check: venv ## Check docs/iam-policy.json against CALLS, a folder that CPI_RECORD_CALLS named for the tests
+	@$(BIN)/python scripts/iam_policy --check $(CALLS)
 
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)

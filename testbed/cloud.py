@@ -16,6 +16,7 @@ import boto3
 import botocore.session
 from botocore.config import Config
 
+from testbed.program_calls import VARIABLE
 from testbed.world import World
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ PATIENCE = 90.0
 
 def scrubbed_environment(home: str) -> dict[str, str]:
     """Return an environment without anything of the machine's AWS configuration."""
+    recording = {VARIABLE: str(Path(os.environ[VARIABLE]).resolve())} if VARIABLE in os.environ else {}
     return {
+        **recording,
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": home,
         "TMPDIR": home,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from testbed.demo_match import New
-from testbed.executable import ABSENT, MBUS_PASSWORD
+from testbed.executable import ABSENT, DIRECTOR_UUID, MBUS_PASSWORD
 
 GONE = object()
 """A change: what was there is there no more."""
@@ -22,6 +22,8 @@ AGENT: Json = {
     "blobstore": {"provider": "dav", "options": {"endpoint": "http://10.0.1.6:25250"}},
 }
 ENVIRONMENT: Json = {"bosh": {"group": "demo-web", "tags": {"deployment": "demo"}}}
+ORIGIN: Json = {"bosh_director_uuid": DIRECTOR_UUID}
+"""Tags that tell whose something is, which the CPI makes for the Director."""
 VOLUME = r"vol-[0-9a-f]{17}"
 MAC = r"([0-9a-f]{2}:){5}[0-9a-f]{2}"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
@@ -83,6 +85,11 @@ class Life:
     user_data: Json
     document: Json | None = None
 
+    @property
+    def origin(self) -> Json:
+        """The tags that tell whose all that is made for the VM is."""
+        return {**ORIGIN, "bosh_agent_id": self.agent_id}
+
     def steps(self) -> list[Step]:
         """List the calls."""
         return [*self._born(), *self._lived(), *self._ended()]
@@ -96,7 +103,7 @@ class Life:
             "ephemeral_disk": {"size": 10240, "type": "gp3"},
         }
         vm = New("vm", r"i-[0-9a-f]{17}")
-        tags = {"deployment": "demo"}
+        tags = {"deployment": "demo", **self.origin}
         return [
             Step("info", [], {"stemcell_formats": ["aws-raw", "aws-light"], "api_version": 3}),
             Step(
@@ -130,7 +137,7 @@ class Life:
 
     def _lived(self) -> list[Step]:
         metadata = {"director": "demo-director", "deployment": "demo", "job": "web", "index": 0}
-        tags = {**metadata, "index": "0", "Name": "web/0"}
+        tags = {**metadata, "index": "0", "Name": "web/0", **self.origin}
         first, second = self.paths
         none = {"/dev/xvda": "{root}", "/dev/sdb": "{scratch}"}
         disk, grown = {"/dev/sdf": "{disk}"}, {"/dev/sdg": "{grown}"}
@@ -152,7 +159,7 @@ class Life:
                 "set_disk_metadata",
                 ["{disk}", {"deployment": "demo", "instance_index": 0}],
                 writes=("CreateTags",),
-                changes={"{disk} tags": {"deployment": "demo", "instance_index": "0"}},
+                changes={"{disk} tags": {"deployment": "demo", "instance_index": "0", **ORIGIN}},
             ),
             _created("grown", 2),
             self._attached(
@@ -221,7 +228,7 @@ def _created(disk: str, gib: int) -> Step:
         [gib * 1024, {"type": "gp3"}, "{vm}"],
         New(disk, VOLUME),
         writes=("CreateVolume",),
-        changes={f"{{{disk}}} is": f"available, {gib} GiB gp3 {PLACE}", f"{{{disk}}} tags": {}},
+        changes={f"{{{disk}}} is": f"available, {gib} GiB gp3 {PLACE}", f"{{{disk}}} tags": ORIGIN},
     )
 
 

@@ -5,6 +5,7 @@ Everything under `/testbed/` is answered here; `/moto-api/` goes straight to mot
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -12,26 +13,22 @@ import socket
 import sys
 import threading
 import traceback
-from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from werkzeug.wrappers import Request, Response
 
+from testbed import protocols
 from testbed.rules import Error, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from contextlib import AbstractContextManager
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+    from testbed.program_calls import ProgramCalls
 
 PATIENCE = 60.0
 """Seconds after which a held answer goes out, and a wait for one ends, by itself."""
-
-
-def service_of(authorization: str) -> str:
-    """Read the service from a signature's scope; unsigned calls are STS's."""
-    _, found, scope = authorization.partition("Credential=")
-    parts = scope.split(",")[0].split("/")
-    return parts[3] if found and len(parts) > 3 else "sts"
 
 
 def is_gone(request: Request) -> bool:
@@ -43,6 +40,15 @@ def is_gone(request: Request) -> bool:
         return False
     except ConnectionError:
         return True
+
+
+def drop(request: Request) -> NoReturn:
+    """Close a connection in the middle of its call, as a network does that fails."""
+    connection: socket.socket = request.environ["werkzeug.socket"]
+    with contextlib.suppress(OSError):  # its client may be gone already
+        connection.shutdown(socket.SHUT_RDWR)
+    # What ends werkzeug's work on the call without an answer.
+    raise ConnectionAbortedError
 
 
 class Hold:
@@ -79,15 +85,25 @@ class Hold:
 class Middleware:
     """A WSGI application around moto's."""
 
-    def __init__(self, moto: WSGIApplication, end_instances: Callable[[list[str], str], None]) -> None:
+    def __init__(
+        self,
+        moto: WSGIApplication,
+        end_instances: Callable[[list[str], str], None],
+        in_states: Callable[[list[str]], AbstractContextManager[None]],
+        program_calls: ProgramCalls,
+    ) -> None:
         """Wrap moto's application.
 
         Args:
             moto: The application.
             end_instances: Ends instances, by their ids, for a reason of EC2's own.
+            in_states: Has what a call makes go through these states; none: moto's own.
+            program_calls: Where the program's calls are noted.
         """
         self._moto = moto
         self._end_instances = end_instances
+        self._in_states = in_states
+        self._program_calls = program_calls
         self._moto_lock = threading.Lock()
         self._lock = threading.Lock()
         self._calls: list[dict[str, Any]] = []
@@ -105,10 +121,7 @@ class Middleware:
 
     def _call(self, request: Request) -> Response:
         body = request.get_data()
-        parameters = dict(request.args.items())
-        parameters.update(parse_qsl(body.decode(), keep_blank_values=True))
-        service = service_of(request.headers.get("Authorization", ""))
-        action = parameters.get("Action", "")
+        service, action, parameters = protocols.read(request, body)
         call: dict[str, Any] = {
             "service": service,
             "action": action,
@@ -118,20 +131,33 @@ class Middleware:
         with self._lock:
             self._calls.append(call)
             rules = [rule for rule in self._rules if rule.fires(action, parameters)]
+        if protocols.is_ours(request):
+            self._program_calls.note(service, action)
         if any(rule.hold_before for rule in rules):
             self._hold.hold(action)
             if is_gone(request):
                 return Response("nobody reads this", 500)
-        error = next((rule.error for rule in rules if rule.error), None)
-        response = failure(error, service) if error else self._forward(request, body, service)
-        for rule in rules:
-            if not rule.error:
-                response.set_data(rule.rewrite(response.get_data(as_text=True)))
-            if rule.ends:
-                self._end(response, rule.ends)
+        if any(rule.drop == "before" for rule in rules):
+            drop(request)
+        response = self._answer(request, body, service, rules)
         call["status"] = response.status_code
         if any(rule.hold for rule in rules):
             self._hold.hold(action)
+        if any(rule.drop == "after" for rule in rules):
+            drop(request)
+        return response
+
+    def _answer(self, request: Request, body: bytes, service: str, rules: list[Rule]) -> Response:
+        """Let moto answer, or a rule in its place, and apply what the rules say of the answer."""
+        error = next((rule.error for rule in rules if rule.error), None)
+        if error:
+            return protocols.failure(error, service)
+        response = self._forward(request, body, service, [each for rule in rules for each in rule.states])
+        for rule in rules:
+            if rule.replace:
+                response.set_data(rule.rewrite(response.get_data(as_text=True)))
+            if rule.ends:
+                self._end(response, rule.ends)
         return response
 
     def _end(self, response: Response, reason: str) -> None:
@@ -139,15 +165,15 @@ class Middleware:
         with self._moto_lock:
             self._end_instances(instance_ids, reason)
 
-    def _forward(self, request: Request, body: bytes, service: str) -> Response:
+    def _forward(self, request: Request, body: bytes, service: str, states: list[str]) -> Response:
         """Let moto answer, one call at a time: its models are not made for threads."""
         environ = {**request.environ, "wsgi.input": io.BytesIO(body)}
         try:
-            with self._moto_lock:
+            with self._moto_lock, self._in_states(states):
                 return Response.from_app(self._moto, environ, buffered=True)
         except Exception as problem:  # noqa: BLE001 - any defect of moto's ends up here
             traceback.print_exc(file=sys.stderr)
-            return failure(Error("InternalError", f"moto: {problem!r}", 500), service)
+            return protocols.failure(Error("InternalError", f"moto: {problem!r}", 500), service)
 
     def _control(self, request: Request) -> Response:
         name = request.path.removeprefix("/testbed/")
@@ -203,8 +229,3 @@ class Middleware:
 def answer(document: object, status: int = 200) -> Response:
     """Answer a document to the test."""
     return Response(json.dumps(document), status, content_type="application/json")
-
-
-def failure(error: Error, service: str) -> Response:
-    """Answer an error to a client of AWS."""
-    return Response(error.document(service), error.status, content_type="text/xml")

@@ -27,14 +27,17 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from testbed import moto_patches
 from testbed.middleware import Middleware
+from testbed.moto_patches.states import in_states
 from testbed.moto_patches.termination import end_instances
+from testbed.program_calls import ProgramCalls
 
 HOST = "127.0.0.1"
 
 
-def make() -> BaseWSGIServer:
+def make(program_calls: ProgramCalls) -> BaseWSGIServer:
     """Make the server, on a free port."""
-    application = Middleware(DomainDispatcherApplication(create_backend_app), end_instances)
+    moto = DomainDispatcherApplication(create_backend_app)
+    application = Middleware(moto, end_instances, in_states, program_calls)
     return make_server(HOST, 0, application, threaded=True, request_handler=MotoRequestHandler)
 
 
@@ -56,10 +59,14 @@ def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     signal.signal(signal.SIGTERM, end)
     moto_patches.apply()
-    server = make()
+    program_calls = ProgramCalls()
+    server = make(program_calls)
     threading.Thread(target=end_with_parent, args=(server,), daemon=True).start()
     print(f"listening on http://{HOST}:{server.server_port}", flush=True)
-    server.serve_forever()
+    try:
+        server.serve_forever()
+    finally:
+        program_calls.write()
 
 
 if __name__ == "__main__":

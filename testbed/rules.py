@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
-from xml.sax.saxutils import escape
+from typing import Any, Literal
 
 REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 ANY = "*"
@@ -13,30 +12,19 @@ ANY = "*"
 
 @dataclass(frozen=True)
 class Error:
-    """An error to answer with, instead of forwarding the call."""
+    """An error to answer with, instead of forwarding the call.
+
+    Attributes:
+        code: AWS's, as `RequestLimitExceeded`.
+        message: AWS's.
+        status: Of HTTP.
+        reason: What the EBS direct APIs say beside some codes, as `INVALID_BLOCK`.
+    """
 
     code: str
     message: str
     status: int = 400
-
-    def document(self, service: str) -> bytes:
-        """Write the error as the service does: EC2's shape is its own."""
-        code, message = escape(self.code), escape(self.message)
-        if service == "ec2":
-            text = (
-                '<?xml version="1.0" encoding="UTF-8"?>\n'
-                f"<Response><Errors><Error><Code>{code}</Code>"
-                f"<Message>{message}</Message></Error></Errors>"
-                f"<RequestID>{REQUEST_ID}</RequestID></Response>"
-            )
-        else:
-            fault = "Sender" if self.status < 500 else "Receiver"
-            text = (
-                f"<ErrorResponse><Error><Type>{fault}</Type><Code>{code}</Code>"
-                f"<Message>{message}</Message></Error>"
-                f"<RequestId>{REQUEST_ID}</RequestId></ErrorResponse>"
-            )
-        return text.encode()
+    reason: str = ""
 
 
 @dataclass
@@ -55,6 +43,12 @@ class Rule:
             before that, and none at all when its client is gone by then.
         ends: Why EC2 ends the instances that the answer names, right after it, as
             `Server.InternalError: Internal error on launch`.
+        drop: The client's connection is closed without an answer: `before` the call is
+            forwarded, which then has no effect, or `after`, when it has had one.
+        states: What becomes of the thing that the call makes, modifies or completes: the
+            states in which it is shown to the calls that ask for it from then on, the
+            last one for good, as `["modifying", "optimizing", "completed"]`; see
+            `testbed.moto_patches.states`.
         replace: Patterns (regular expressions) and what replaces them in the answer.
     """
 
@@ -66,6 +60,8 @@ class Rule:
     hold: bool = False
     hold_before: bool = False
     ends: str = ""
+    drop: Literal["", "before", "after"] = ""
+    states: list[str] = field(default_factory=list)
     replace: list[tuple[str, str]] = field(default_factory=list)
     seen: int = 0
 
@@ -78,6 +74,8 @@ class Rule:
         fields["replace"] = [(old, new) for old, new in fields.get("replace", [])]
         for pattern, _ in fields["replace"]:
             re.compile(pattern)
+        if fields.get("drop", "") not in {"", "before", "after"}:
+            raise ValueError(fields["drop"])
         rule = cls(**fields)
         if "times" not in document and (rule.nth or rule.hold or rule.hold_before):
             rule.times = 1

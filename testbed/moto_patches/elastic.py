@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from moto.ec2.models.elastic_ip_addresses import ElasticAddress, ElasticAddressBackend
 from moto.ec2.models.elastic_network_interfaces import NetworkInterface
 from moto.ec2.models.instances import InstanceBackend
+from moto.ec2.responses.elastic_ip_addresses import ElasticIPAddresses
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
 from testbed.moto_patches.patching import Patches, parameter, refuse
@@ -54,6 +55,13 @@ def moved_address(original: Callable[..., Any], backend: Any, *positional: Any, 
     if former is not None and former is not moved.eni:
         former.public_ip = None
     return moved
+
+
+@PATCHES.around(ElasticIPAddresses, "associate_address")
+def moved_unless_told_not_to(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 reassociates an address unless AllowReassociation is false; moto only if it is true."""
+    response.params.setdefault("AllowReassociation", True)
+    return original(response)
 
 
 @PATCHES.around(NetworkInterface, "stop")

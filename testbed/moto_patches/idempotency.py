@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from moto.ec2.responses.amis import AmisResponse
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 from moto.ec2.responses.instances import InstanceResponse
@@ -77,6 +78,7 @@ for _owner, _name in (
     (InstanceResponse, "run_instances"),
     (ElasticNetworkInterfaces, "create_network_interface"),
     (ElasticBlockStore, "create_volume"),
+    (AmisResponse, "copy_image"),
 ):
     PATCHES.around(_owner, _name)(idempotent)
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.amis import Ami
-from moto.ec2.models.elastic_block_store import EBSBackend
 from moto.ec2.responses.amis import AmisResponse
 
+from testbed.moto_patches import states
 from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
+from testbed.moto_patches.snapshots import check_completed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,12 +45,29 @@ def keep_devices(image: Any, devices: list[dict[str, Any]]) -> None:
     image.testbed_devices = devices
 
 
+def begin_image(image: Any) -> None:
+    """Let an image go through the states that a test wants."""
+
+    def enter(state: str, reason: str) -> None:
+        image.state = state
+        image.state_reason = {"Code": "Client.InternalError", "Message": reason} if reason else None
+
+    states.begin(image, "available", enter)
+
+
 def settled(backend: Any, device: dict[str, Any]) -> dict[str, Any]:
     """Complete a block device of RegisterImage as EC2 describes it afterwards."""
     if "Ebs" not in device:
         return device
     ebs = {"DeleteOnTermination": True, "VolumeType": "gp2", **device["Ebs"]}
     if ebs.get("SnapshotId"):
+        if "Encrypted" in ebs:
+            refuse(
+                "InvalidParameter",
+                "Parameter encrypted is invalid. You cannot specify the encrypted flag if specifying a "
+                "snapshot id in a block device mapping.",
+            )
+        check_completed(backend, ebs["SnapshotId"])
         snapshot = backend.get_snapshot(ebs["SnapshotId"])
         ebs = {"VolumeSize": snapshot.volume_size, **ebs, "Encrypted": snapshot.encrypted}
     return {**device, "Ebs": ebs}
@@ -57,15 +75,29 @@ def settled(backend: Any, device: dict[str, Any]) -> dict[str, Any]:
 
 @PATCHES.around(Ami, "block_device_mappings")
 def described_devices(original: Callable[..., Any], image: Any) -> Any:
-    """EC2 describes an image's own block devices; moto one that it made up."""
+    """EC2 describes an image's own block devices; moto one that it made up.
+
+    It does not show the snapshots of a copy before they are made.
+    """
+    if image.state == "pending" and getattr(image, "testbed_is_copy", False):
+        return [device for device in image.testbed_devices if "Ebs" not in device]
     return getattr(image, "testbed_devices", None) or original(image)
+
+
+@PATCHES.around(AmisResponse, "describe_images")
+def image_states(original: Callable[..., Any], response: Any) -> Any:
+    """An image goes through its states in EC2; in moto it had but one."""
+    result = original(response)
+    states.look(response, "ImageIds", result.result["Images"])
+    return result
 
 
 @PATCHES.around(AmisResponse, "register_image")
 def registered_image(original: Callable[..., Any], response: Any) -> Any:
     """EC2 keeps everything about a registered image; moto its name and description.
 
-    EC2 refuses a name that is taken.
+    EC2 refuses a name that is taken, a snapshot that is not completed, and to say of one
+    whether it is encrypted.
     """
     backend = response.ec2_backend
     name = parameter(response, "Name")
@@ -84,7 +116,17 @@ def registered_image(original: Callable[..., Any], response: Any) -> Any:
     image.add_tags(tag_specifications(response).get("image", {}))
     if devices:
         keep_devices(image, devices)
+    begin_image(image)
     return result
+
+
+def source_of(response: Any) -> Any:
+    """Find the image that is to be copied."""
+    source_id = parameter(response, "SourceImageId")
+    sources = ec2_backends[response.current_account][parameter(response, "SourceRegion")]
+    if source_id in sources.deleted_amis:
+        refuse("InvalidAMIID.Unavailable", f"The image ID '{source_id}' is no longer available")
+    return sources.describe_images(ami_ids=[source_id])[0]
 
 
 def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dict[str, str]) -> None:
@@ -111,8 +153,9 @@ def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dic
 def copied_image(original: Callable[..., Any], response: Any) -> Any:
     """EC2 copies block devices, with snapshots of their own, encrypted if asked to.
 
-    moto gave the copy a made-up device, no encryption and no tags, and its snapshot
-    a description that says nothing of the copy.
+    Its copy says in its description where it is from. moto gave the copy a made-up
+    device, no encryption and no tags, and its snapshot a description that says nothing
+    of the copy; it broke over a source that is deregistered.
     """
     backend, get = response.ec2_backend, partial(parameter, response)
     if get("KmsKeyId") and get("Encrypted") is not True:
@@ -120,29 +163,20 @@ def copied_image(original: Callable[..., Any], response: Any) -> Any:
             "InvalidParameterDependency",
             "The parameter [KmsKeyId] requires the parameter Encrypted to be set.",
         )
+    source = source_of(response)
     result = original(response)
-    sources = ec2_backends[response.current_account][get("SourceRegion")]
-    source = sources.amis[get("SourceImageId")]
     image = backend.amis[result.result["ImageId"]]
     for attribute, default in ATTRIBUTES.values():
         setattr(image, attribute, getattr(source, attribute, default))
+    if not get("Description"):
+        origin = f"[Copied {source.id} from {get('SourceRegion')}]"
+        image.description = f"{origin} {source.description or ''}".strip()
     tags = tag_specifications(response)
     devices = devices_of(source)
     for device in devices:
         copied_device(response, image.id, device, tags.get("snapshot", {}))
     keep_devices(image, devices)
+    image.testbed_is_copy = True
+    begin_image(image)
     image.add_tags(tags.get("image", {}))
     return result
-
-
-@PATCHES.around(EBSBackend, "delete_snapshot")
-def unused_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
-    """EC2 keeps a snapshot that a registered image is made of; moto its own ones only."""
-    for image in backend.amis.values():
-        used = [device.get("Ebs", {}).get("SnapshotId") for device in devices_of(image)]
-        if snapshot_id in used:
-            refuse(
-                "InvalidSnapshot.InUse",
-                f"The snapshot {snapshot_id} is currently in use by {image.id}",
-            )
-    return original(backend, snapshot_id)

@@ -75,3 +75,9 @@ def tag_specifications(response: Any) -> dict[str, dict[str, str]]:
     """Read the tags of a request, by type of resource."""
     tags: dict[str, dict[str, str]] = response._parse_tag_specification()  # noqa: SLF001
     return tags
+
+
+def show(response: Any, values: dict[str, Any]) -> None:
+    """Let an answer show these values, by their paths, whatever its objects are like."""
+    shown = {path: (lambda _, value=value: value) for path, value in values.items()}
+    response.RESPONSE_KEY_PATH_TO_TRANSFORMER = {**shown, **response.RESPONSE_KEY_PATH_TO_TRANSFORMER}

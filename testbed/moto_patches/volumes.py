@@ -1,4 +1,4 @@
-"""Volumes and snapshots: what they are made of, and how they are modified."""
+"""Volumes: what they are made of."""
 
 from __future__ import annotations
 
@@ -55,56 +55,3 @@ def known_zone(original: Callable[..., Any], response: Any) -> Any:
     if response.ec2_backend.get_zone_by_name(zone) is None:
         refuse("InvalidZone.NotFound", f"The zone '{zone}' does not exist.")
     return original(response)
-
-
-@PATCHES.around(EBSBackend, "create_snapshot")
-def snapshot_key(original: Callable[..., Any], backend: Any, volume_id: str, *rest: Any, **more: Any) -> Any:
-    """EC2 encrypts a snapshot with its volume's key; moto forgot which one that was."""
-    snapshot = original(backend, volume_id, *rest, **more)
-    snapshot.kms_key_id = snapshot.kms_key_id or snapshot.volume.kms_key_id
-    return snapshot
-
-
-@PATCHES.around(EBSBackend, "modify_volume")
-def modified_volume(
-    original: Callable[..., Any],
-    backend: Any,
-    volume_id: str,
-    target_size: int | None = None,
-    *targets: Any,
-) -> Any:
-    """EC2 refuses to shrink a volume, and records both sides of every figure.
-
-    moto shrank it, recorded only the figures that were named, and did not give
-    a volume the figures of its new type. EC2 shows the last modification only.
-    """
-    volume = backend.get_volume(volume_id)
-    if target_size is not None and int(target_size) < int(volume.size):
-        refuse("InvalidParameterValue", "New size cannot be smaller than existing size")
-    figures = ("size", "volume_type", "iops", "throughput")
-    before = {name: getattr(volume, name) for name in figures}
-    volume = original(backend, volume_id, target_size, *targets)
-    settle_performance(volume)
-    modification = volume.modifications[-1]
-    for name in figures:
-        setattr(modification, f"original_{name}", before[name])
-        setattr(modification, f"target_{name}", getattr(volume, name))
-    volume.modifications = [modification]
-    return volume
-
-
-@PATCHES.around(EBSBackend, "describe_volumes_modifications")
-def known_modifications(
-    original: Callable[..., Any],
-    backend: Any,
-    volume_ids: list[str] | None = None,
-    filters: Any = None,
-) -> Any:
-    """EC2 refuses the id of a volume that was never modified; moto answered nothing."""
-    for volume in backend.describe_volumes(volume_ids) if volume_ids else []:
-        if not volume.modifications:
-            refuse(
-                "InvalidVolumeModification.NotFound",
-                f"Modification for volume '{volume.id}' does not exist.",
-            )
-    return original(backend, volume_ids=volume_ids, filters=filters)

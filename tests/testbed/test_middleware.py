@@ -4,7 +4,7 @@ import threading
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ConnectionClosedError
 
 from testbed.cloud import FakeAws
 
@@ -45,6 +45,73 @@ def test_error(fake_aws: FakeAws, service: str, action: str, call: str) -> None:
     assert response["ResponseMetadata"]["RequestId"]
     fake_aws.clear_rules()
     getattr(client, call)()
+
+
+def test_rest_calls(fake_aws: FakeAws, world: Any) -> None:
+    """A REST call has the name and the parameters that the SDK gives it; its binary body is none."""
+    ebs = fake_aws.client("ebs")
+    made = ebs.start_snapshot(VolumeSize=1, ClientToken="token", Encrypted=True, Timeout=60)
+    with pytest.raises(ClientError):
+        ebs.put_snapshot_block(
+            SnapshotId=made["SnapshotId"],
+            BlockIndex=7,
+            BlockData=b"\xff\x00",
+            DataLength=2,
+            Checksum="c3Vt",
+            ChecksumAlgorithm="SHA256",
+        )
+    ebs.list_snapshot_blocks(SnapshotId=made["SnapshotId"], MaxResults=100)
+    calls = fake_aws.calls()
+    assert [(call["action"], call["status"]) for call in calls] == [
+        ("StartSnapshot", 201),
+        ("PutSnapshotBlock", 400),
+        ("ListSnapshotBlocks", 200),
+    ]
+    assert {call["service"] for call in calls} == {"ebs"}
+    started, put, listed = (call["parameters"] for call in calls)
+    assert started == {"VolumeSize": "1", "ClientToken": "token", "Encrypted": "true", "Timeout": "60"}
+    assert put == {
+        "SnapshotId": made["SnapshotId"],
+        "BlockIndex": "7",
+        "DataLength": "2",
+        "Checksum": "c3Vt",
+        "ChecksumAlgorithm": "SHA256",
+    }
+    assert listed == {"SnapshotId": made["SnapshotId"], "MaxResults": "100"}
+    assert world.state()["snapshots"] == [made["SnapshotId"]]
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "reason"),
+    [
+        ("RequestThrottledException", 400, {"reason": "ACCOUNT_THROTTLED"}),
+        ("AccessDeniedException", 403, {"reason": "UNAUTHORIZED_ACCOUNT"}),
+        ("InternalServerException", 500, {}),
+    ],
+)
+def test_rest_error(fake_aws: FakeAws, code: str, status: int, reason: dict[str, str]) -> None:
+    """The EBS direct APIs write an error as JSON, its code in a header."""
+    fake_aws.rule(
+        action="ListSnapshotBlocks", error={"code": code, "message": "a < b", "status": status, **reason}
+    )
+    with pytest.raises(ClientError) as caught:
+        fake_aws.client("ebs").list_snapshot_blocks(SnapshotId="snap-1")
+    response: Any = caught.value.response
+    assert (response["Error"]["Code"], response["Error"]["Message"]) == (code, "a < b")
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == status
+    assert response["ResponseMetadata"]["RequestId"]
+    assert response.get("Reason") == reason.get("reason")
+
+
+@pytest.mark.parametrize(("when", "made"), [("before", 0), ("after", 1)])
+def test_drop(fake_aws: FakeAws, ec2: Any, world: Any, when: str, made: int) -> None:
+    """A connection is closed without an answer, before or after the call has its effect."""
+    fake_aws.rule(action="CreateVolume", times=1, drop=when)
+    with pytest.raises(ConnectionClosedError):
+        ec2.create_volume(AvailabilityZone=world.zone, Size=1)
+    assert len(world.state()["volumes"]) == made
+    ec2.create_volume(AvailabilityZone=world.zone, Size=1)
+    assert len(world.state()["volumes"]) == made + 1
 
 
 def statuses(fake_aws: FakeAws, ec2: Any, count: int) -> list[int]:
@@ -133,10 +200,11 @@ def test_instance_that_ends(fake_aws: FakeAws, run: Any, world: Any) -> None:
     assert run(PrivateIpAddress="10.0.1.5")["State"]["Name"] == "running"
 
 
-def test_bad_rule(fake_aws: FakeAws) -> None:
-    """A rule with an unknown key is refused."""
+@pytest.mark.parametrize("rule", [{"holds": True}, {"drop": "later"}])
+def test_bad_rule(fake_aws: FakeAws, rule: dict[str, Any]) -> None:
+    """A rule with an unknown key or moment is refused."""
     with pytest.raises(RuntimeError, match="400"):
-        fake_aws.rule(action="DescribeVpcs", holds=True)
+        fake_aws.rule(action="DescribeVpcs", **rule)
 
 
 def test_unknown_action(fake_aws: FakeAws, ec2: Any) -> None:

@@ -1,4 +1,4 @@
-"""Volumes are attached once, modified as EBS does it, and found out when unknown."""
+"""Volumes are attached once, and found out when unknown."""
 
 from typing import Any
 
@@ -115,19 +115,6 @@ def test_performance_of_types(ec2: Any, volume: str) -> None:
     assert (found["Iops"], found["Throughput"]) == (3000, 125)
 
 
-def test_modification(ec2: Any, volume: str, refused: Any) -> None:
-    """A modification shows both sides, the last one only; a volume never shrinks."""
-    with refused("InvalidVolumeModification.NotFound"):
-        ec2.describe_volumes_modifications(VolumeIds=[volume])
-    ec2.modify_volume(VolumeId=volume, Size=20)
-    ec2.modify_volume(VolumeId=volume, Iops=4000)
-    (last,) = ec2.describe_volumes_modifications(VolumeIds=[volume])["VolumesModifications"]
-    assert (last["OriginalSize"], last["TargetSize"]) == (20, 20)
-    assert (last["OriginalIops"], last["TargetIops"]) == (3000, 4000)
-    with refused("InvalidParameterValue", "smaller"):
-        ec2.modify_volume(VolumeId=volume, Size=10)
-
-
 def test_tags_at_creation(ec2: Any, world: Any) -> None:
     """CreateVolume, CreateSnapshot and CreateNetworkInterface tag what they make."""
     tags = [{"Key": "a", "Value": "b"}]
@@ -143,15 +130,6 @@ def test_tags_at_creation(ec2: Any, world: Any) -> None:
     assert ec2.describe_volumes(VolumeIds=[made["VolumeId"]])["Volumes"][0]["Tags"] == tags
     found = ec2.describe_network_interfaces(NetworkInterfaceIds=[eni])["NetworkInterfaces"][0]
     assert found["TagSet"] == tags
-
-
-def test_snapshot_keeps_the_key(ec2: Any, world: Any) -> None:
-    """An encrypted volume's key is its snapshot's, and that of a volume made of it."""
-    key = "arn:aws:kms:us-east-1:123456789012:key/k"
-    volume = ec2.create_volume(AvailabilityZone=world.zone, Size=1, Encrypted=True, KmsKeyId=key)
-    snapshot = ec2.create_snapshot(VolumeId=volume["VolumeId"])
-    copy = ec2.create_volume(AvailabilityZone=world.zone, SnapshotId=snapshot["SnapshotId"])
-    assert (copy["Encrypted"], copy["KmsKeyId"]) == (True, key)
 
 
 def test_unknown_zone(ec2: Any, refused: Any) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import THROTTLED, has_code, is_uncertain
+from bosh_aws_cpi.aws.errors import THROTTLED, has_code, is_uncertain, was_repeated
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 BLOCK_SIZE: Final = 524_288
 """Bytes; EBS takes no other."""
+_NOT_THERE_YET: Final = frozenset({"ResourceNotFoundException"})
+"""For a while EBS may not know the snapshot that it has just started."""
 _MINUTES_WITHOUT_A_BLOCK: Final = 60
 """After these EBS gives an unfinished snapshot up by itself."""
 
@@ -80,7 +83,7 @@ def put(client: "EBSClient", snapshot_id: str, index: int, block: bytes) -> byte
                 ChecksumAlgorithm="SHA256",
             )
         except (ClientError, BotoCoreError) as error:
-            if has_code(error, THROTTLED) or is_uncertain(error):
+            if has_code(error, THROTTLED | _NOT_THERE_YET) or is_uncertain(error):
                 raise timing.NotYet(str(error)) from error
             raise
 
@@ -91,16 +94,23 @@ def put(client: "EBSClient", snapshot_id: str, index: int, block: bytes) -> byte
 def complete(client: "EBSClient", snapshot_id: str, digests: "Mapping[int, bytes]") -> None:
     """CompleteSnapshot: EBS compares what it has with what was sent.
 
+    A repetition by the SDK may be refused, because the first attempt did the work.
+
     Args:
         client: The EBS client.
         snapshot_id: The snapshot.
         digests: The SHA-256 of each block that was put, by its index.
     """
     whole = sha256(b"".join(digests[index] for index in sorted(digests))).digest()
-    client.complete_snapshot(
-        SnapshotId=snapshot_id,
-        ChangedBlocksCount=len(digests),
-        Checksum=b64encode(whole).decode(),
-        ChecksumAlgorithm="SHA256",
-        ChecksumAggregationMethod="LINEAR",
-    )
+    try:
+        client.complete_snapshot(
+            SnapshotId=snapshot_id,
+            ChangedBlocksCount=len(digests),
+            Checksum=b64encode(whole).decode(),
+            ChecksumAlgorithm="SHA256",
+            ChecksumAggregationMethod="LINEAR",
+        )
+    except ClientError as error:
+        if not was_repeated(error) or is_uncertain(error):
+            raise
+        logger.info("Snapshot '%s' was completed by the call whose answer was lost", snapshot_id)

@@ -118,9 +118,14 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
 
 
 def deregister(client: "EC2Client", ami_id: str) -> None:
-    """Remove an AMI that must not be, whose snapshot is removed by itself."""
+    """Remove an AMI that must not be, but not its snapshot, which is removed by itself."""
     logger.info("Removing AMI '%s'", ami_id)
-    _remove(client, ami_id, list, timing.VISIBLE)
+    timing.remove(
+        f"AMI '{ami_id}'",
+        lambda error: has_code(error, IMAGE_MISSING),
+        lambda: client.deregister_image(ImageId=ami_id),
+    )
+    _wait_until_gone(client, ami_id)
 
 
 def discard(client: "EC2Client", ami_id: str) -> None:

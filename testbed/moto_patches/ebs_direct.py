@@ -1,0 +1,183 @@
+"""The EBS direct APIs: snapshots that are written block by block."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from functools import partial
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from moto.core.exceptions import ServiceException
+from moto.ebs.models import EBSSnapshot, ebs_backends
+from moto.ebs.responses import EBSResponse
+from moto.ec2.models.elastic_block_store import EBSBackend
+
+from testbed.moto_patches.patching import Patches, parameter
+from testbed.moto_patches.snapshots import begin_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+BLOCK_SIZE = 524_288
+BLOCKS_PER_GIB = 2048
+NO_VOLUME = "vol-ffffffff"
+"""What EC2 shows as the volume of a snapshot that was made of none."""
+
+
+class DirectError(ServiceException):
+    """An error of the EBS direct APIs; moto reads its members off it."""
+
+    def __init__(self, code: str, message: str, reason: str | None = None) -> None:
+        """Take what the APIs say."""
+        super().__init__(code, message)
+        self.Reason = reason
+
+
+def invalid(reason: str, message: str) -> NoReturn:
+    """Refuse what a request says."""
+    raise DirectError("ValidationException", message, reason)
+
+
+def known(backend: Any, snapshot_id: str) -> Any:
+    """Find a snapshot's blocks; one that EC2 made has none here."""
+    snapshot = backend.ec2_backend.snapshots.get(snapshot_id)
+    if snapshot is None:
+        message = f"The snapshot '{snapshot_id}' does not exist."
+        raise DirectError("ResourceNotFoundException", message, "SNAPSHOT_NOT_FOUND")
+    if snapshot_id not in backend.snapshots:
+        made = EBSSnapshot(backend.account_id, snapshot)
+        made.status = "completed"
+        backend.snapshots[snapshot_id] = made
+    return backend.snapshots[snapshot_id]
+
+
+def unfinished(response: Any) -> Any:
+    """Find the snapshot of a call that needs a pending one."""
+    snapshot_id = parameter(response, "SnapshotId")
+    snapshot = known(response.ebs_backend, snapshot_id)
+    if snapshot.status != "pending":
+        invalid("INVALID_SNAPSHOT_ID", f"The snapshot '{snapshot_id}' is not in the pending state.")
+    return snapshot
+
+
+def check_digest(response: Any, data: bytes) -> None:
+    """Refuse a checksum that is not that of the data."""
+    get = partial(parameter, response)
+    if get("ChecksumAlgorithm") != "SHA256":
+        invalid("INVALID_PARAMETER_VALUE", "The checksum's algorithm must be SHA256.")
+    try:
+        digest = base64.b64decode(get("Checksum", ""), validate=True)
+    except binascii.Error:
+        digest = b""
+    if digest != sha256(data).digest():
+        invalid("INVALID_PARAMETER_VALUE", "The checksum is not that of the data.")
+
+
+@PATCHES.around(EBSResponse, "start_snapshot")
+def started_snapshot(original: Callable[..., Any], response: Any) -> Any:
+    """EBS makes a snapshot of no volume, encrypted if asked to, that is pending.
+
+    moto left a volume behind, knew no encryption, gave the size of a block as 512, and
+    in DescribeSnapshots the snapshot was completed.
+    """
+    get, ec2 = partial(parameter, response), response.ebs_backend.ec2_backend
+    if get("KmsKeyArn") and not get("Encrypted"):
+        invalid("INVALID_PARAMETER_VALUE", "KmsKeyArn needs Encrypted to be true.")
+    result = original(response)
+    snapshot = ec2.snapshots[result.result["SnapshotId"]]
+    ec2.volumes.pop(snapshot.volume.id)
+    snapshot.volume.id = NO_VOLUME
+    if get("Encrypted"):
+        snapshot.encrypted = True
+        snapshot.kms_key_id = get("KmsKeyArn") or ec2._create_default_encryption_key()  # noqa: SLF001
+    begin_snapshot(snapshot, "pending")
+    result.result.update(BlockSize=BLOCK_SIZE, Tags=get("Tags"), KmsKeyArn=snapshot.kms_key_id)
+    return result
+
+
+@PATCHES.around(EBSResponse, "start_snapshot")
+def started_once(original: Callable[..., Any], response: Any) -> Any:
+    """EBS answers a repeated client token with the first snapshot; moto made another one.
+
+    The same token with other parameters is a conflict.
+    """
+    token = parameter(response, "ClientToken")
+    request = json.dumps(response.params, sort_keys=True, default=str)
+    if not hasattr(response.ebs_backend, "testbed_tokens"):
+        response.ebs_backend.testbed_tokens = {}
+    tokens = response.ebs_backend.testbed_tokens
+    first_request, result = tokens.get(token, (request, None))
+    if first_request != request:
+        raise DirectError("ConflictException", "The client token belongs to another request.")
+    result = result or original(response)
+    tokens[token] = (request, result)
+    return result
+
+
+@PATCHES.around(EBSResponse, "put_snapshot_block")
+def checked_block(original: Callable[..., Any], response: Any) -> Any:
+    """EBS takes whole blocks within the volume, with their checksum, while a snapshot is pending.
+
+    moto took anything at any time.
+    """
+    get, snapshot = partial(parameter, response), unfinished(response)
+    if int(get("BlockIndex")) >= int(snapshot.volume_size) * BLOCKS_PER_GIB:
+        invalid("INVALID_BLOCK", f"Block {get('BlockIndex')} is beyond the volume's size.")
+    data = get("BlockData")
+    if get("DataLength") != BLOCK_SIZE or len(data) != BLOCK_SIZE:
+        invalid("INVALID_BLOCK", f"The data must have {BLOCK_SIZE} bytes.")
+    check_digest(response, data)
+    return original(response)
+
+
+@PATCHES.around(EBSResponse, "complete_snapshot")
+def checked_completion(original: Callable[..., Any], response: Any) -> Any:
+    """EBS compares its blocks with what was sent, and completes the snapshot; moto compared nothing.
+
+    The checksum is that of all blocks' checksums, in the order of their indexes (LINEAR).
+    moto did not show EC2 what it had completed.
+    """
+    get, snapshot = partial(parameter, response), unfinished(response)
+    if int(get("ChangedBlocksCount")) != len(snapshot.blocks):
+        invalid("INVALID_PARAMETER_VALUE", f"The snapshot has {len(snapshot.blocks)} changed blocks.")
+    if get("Checksum"):
+        if get("ChecksumAggregationMethod") != "LINEAR":
+            invalid("INVALID_PARAMETER_VALUE", "The aggregation method must be LINEAR.")
+        digests = [sha256(block.block_data).digest() for _, block in sorted(snapshot.blocks.items())]
+        check_digest(response, b"".join(digests))
+    result = original(response)
+    begin_snapshot(response.ebs_backend.ec2_backend.snapshots[snapshot.snapshot_id], "completed")
+    return result
+
+
+@PATCHES.around(EBSResponse, "list_snapshot_blocks")
+def listed_blocks(original: Callable[..., Any], response: Any) -> Any:
+    """EBS lists the blocks in the order of their indexes; moto as they came, 512 bytes each."""
+    known(response.ebs_backend, parameter(response, "SnapshotId"))
+    result = original(response)
+    blocks = sorted(result.result["Blocks"], key=lambda block: block["BlockIndex"])
+    result.result.update(Blocks=blocks, BlockSize=BLOCK_SIZE)
+    return result
+
+
+@PATCHES.around(EBSResponse, "get_snapshot_block")
+def known_block(original: Callable[..., Any], response: Any) -> Any:
+    """EBS refuses an unknown snapshot, block or token; moto broke, and did not read the token."""
+    get = partial(parameter, response)
+    snapshot = known(response.ebs_backend, get("SnapshotId"))
+    block = snapshot.blocks.get(int(get("BlockIndex")))
+    if block is None or block.block_token != get("BlockToken"):
+        invalid("INVALID_BLOCK_TOKEN", "The token is not that of a block of the snapshot.")
+    return original(response)
+
+
+@PATCHES.around(EBSBackend, "delete_snapshot")
+def deleted_blocks(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
+    """A deleted snapshot has no blocks any more, pending or not; moto kept them."""
+    result = original(backend, snapshot_id)
+    ebs_backends[backend.account_id][backend.region_name].snapshots.pop(snapshot_id, None)
+    return result

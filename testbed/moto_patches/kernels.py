@@ -1,0 +1,59 @@
+"""Amazon's kernel images, with which paravirtual instances boot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models.amis import Ami, AmiBackend
+
+from testbed.moto_patches.images import keep_devices
+from testbed.moto_patches.patching import Patches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+AMAZON = "137112412989"
+KERNELS = (
+    ("aki-88aa75e1", "x86_64", "ec2-public-images/pv-grub-hd0_1.03-x86_64.gz.manifest.xml"),
+    ("aki-919dcaf8", "x86_64", "ec2-public-images/pv-grub-hd0_1.04-x86_64.gz.manifest.xml"),
+    ("aki-499ccb20", "x86_64", "ec2-public-images/pv-grub-hd00_1.04-x86_64.gz.manifest.xml"),
+    ("aki-8f9dcae6", "i386", "ec2-public-images/pv-grub-hd0_1.04-i386.gz.manifest.xml"),
+)
+"""Id, architecture, location."""
+
+
+def lay(backend: Any) -> None:
+    """Put the kernel images into a region."""
+    for kernel_id, architecture, location in KERNELS:
+        if kernel_id in backend.amis:
+            continue
+        image = Ami(
+            backend,
+            kernel_id,
+            name=location.partition("/")[2].partition(".gz")[0],
+            owner_id=AMAZON,
+            owner_alias="amazon",
+            public=True,
+            architecture=architecture,
+            virtualization_type="paravirtual",
+            image_type="kernel",
+            image_location=location,
+        )
+        keep_devices(image, [])
+        backend.amis[kernel_id] = image
+
+
+@PATCHES.around(AmiBackend, "describe_images")
+def described_kernels(
+    original: Callable[..., Any],
+    backend: Any,
+    ami_ids: list[str] | None = None,
+    filters: dict[str, Any] | None = None,
+    **keywords: Any,
+) -> Any:
+    """EC2 has kernel images of Amazon's; moto none. They are there once somebody looks for them."""
+    if "kernel" in (filters or {}).get("image-type", []):
+        lay(backend)
+    return original(backend, ami_ids=ami_ids, filters=filters, **keywords)

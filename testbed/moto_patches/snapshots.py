@@ -1,0 +1,135 @@
+"""Snapshots: their states, their size, and what uses them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models.elastic_block_store import EBSBackend, Snapshot
+from moto.ec2.responses.elastic_block_store import ElasticBlockStore
+
+from testbed.moto_patches import states
+from testbed.moto_patches.identifiers import check_value_ids
+from testbed.moto_patches.patching import Patches, refuse, show
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+
+def begin_snapshot(snapshot: Any, default: str) -> None:
+    """Let a snapshot go through the states that a test wants, or one."""
+
+    def enter(state: str, reason: str) -> None:
+        snapshot.status = state
+        snapshot.state_message = reason or None
+
+    states.begin(snapshot, default, enter)
+
+
+def check_completed(backend: Any, snapshot_id: str) -> None:
+    """Refuse a snapshot that nothing can be made of yet, or ever."""
+    snapshot = backend.snapshots.get(snapshot_id)
+    if snapshot is not None and snapshot.status != "completed":
+        refuse("IncorrectState", f"Snapshot is in invalid state - {snapshot.status}")
+
+
+@PATCHES.around(EBSBackend, "create_snapshot")
+def kept_snapshot(original: Callable[..., Any], backend: Any, volume_id: str, *rest: Any, **more: Any) -> Any:
+    """EC2 encrypts a snapshot with its volume's key, and keeps the size that the volume had.
+
+    moto forgot the key, and showed the size that the volume has now.
+    """
+    snapshot = original(backend, volume_id, *rest, **more)
+    snapshot.kms_key_id = snapshot.kms_key_id or snapshot.volume.kms_key_id
+    snapshot.testbed_size = snapshot.volume.size
+    begin_snapshot(snapshot, "completed")
+    return snapshot
+
+
+@PATCHES.around(EBSBackend, "copy_snapshot")
+def kept_copy(original: Callable[..., Any], backend: Any, *arguments: Any, **keywords: Any) -> Any:
+    """The same for the size of a copy."""
+    copy = original(backend, *arguments, **keywords)
+    copy.testbed_size = copy.volume.size
+    return copy
+
+
+@PATCHES.around(ElasticBlockStore, "create_snapshot")
+def pending_snapshot(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 answers that a snapshot is pending; moto that it is completed."""
+    result = original(response)
+    show(response, {"CreateSnapshot.Snapshot.State": "pending"})
+    return result
+
+
+@PATCHES.around(Snapshot, "volume_size")
+def own_size(original: Callable[..., Any], snapshot: Any) -> Any:
+    """The size of a snapshot stays; see `kept_snapshot`."""
+    return getattr(snapshot, "testbed_size", None) or original(snapshot)
+
+
+@PATCHES.around(Snapshot, "progress")
+def own_progress(original: Callable[..., Any], snapshot: Any) -> Any:
+    """EC2 shows how far a snapshot is; moto had every one completed."""
+    return original(snapshot) if snapshot.status == "completed" else "0%"
+
+
+@PATCHES.around(EBSBackend, "describe_snapshots")
+def described_snapshots(
+    original: Callable[..., Any],
+    backend: Any,
+    snapshot_ids: list[str] | None = None,
+    filters: Any = None,
+) -> Any:
+    """EC2 tells a malformed snapshot id from an unknown one, and names it; moto did neither."""
+    check_value_ids("snap", "snapshotId", snapshot_ids or [])
+    for snapshot_id in snapshot_ids or []:
+        if snapshot_id not in backend.snapshots:
+            refuse("InvalidSnapshot.NotFound", f"The snapshot '{snapshot_id}' does not exist.")
+    return original(backend, snapshot_ids, filters)
+
+
+@PATCHES.around(ElasticBlockStore, "describe_snapshots")
+def snapshot_states(original: Callable[..., Any], response: Any) -> Any:
+    """A snapshot goes through its states in EC2; in moto it had but one."""
+    result = original(response)
+    states.look(response, "SnapshotIds", result.result["Snapshots"])
+    return result
+
+
+@PATCHES.around(EBSBackend, "create_volume")
+def volume_of_completed_snapshot(
+    original: Callable[..., Any], backend: Any, size: Any, zone_name: str, *rest: Any, **more: Any
+) -> Any:
+    """EC2 makes no volume of a snapshot that is not completed; moto did."""
+    snapshot_id = more.get("snapshot_id") or (rest[0] if rest else None)
+    if snapshot_id:
+        check_completed(backend, snapshot_id)
+    return original(backend, size, zone_name, *rest, **more)
+
+
+@PATCHES.around(EBSBackend, "delete_snapshot")
+def unused_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
+    """EC2 keeps a snapshot that a registered image is made of; moto its own ones only."""
+    image_id = next(users(backend, snapshot_id), None)
+    if image_id:
+        refuse(
+            "InvalidSnapshot.InUse",
+            f"The snapshot {snapshot_id} is currently in use by {image_id}",
+        )
+    return original(backend, snapshot_id)
+
+
+def users(backend: Any, snapshot_id: str) -> Any:
+    """Walk through the images that are made of a snapshot."""
+    for image in backend.amis.values():
+        if snapshot_id in snapshots_of(image):
+            yield image.id
+
+
+def snapshots_of(image: Any) -> list[str]:
+    """List the snapshots that an image is made of."""
+    devices = getattr(image, "testbed_devices", None) or image.block_device_mappings
+    found = [device.get("Ebs", {}).get("SnapshotId") for device in devices]
+    return [snapshot_id for snapshot_id in found if snapshot_id]

@@ -1,0 +1,120 @@
+"""How AWS's services speak over HTTP: what a call asks for, and what an error looks like."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+from xml.sax.saxutils import escape
+
+import botocore.session
+from werkzeug.wrappers import Response
+
+from testbed.rules import REQUEST_ID
+
+if TYPE_CHECKING:
+    from botocore.model import OperationModel
+    from werkzeug.wrappers import Request
+
+    from testbed.rules import Error
+
+REST = {"ebs"}
+"""Services whose calls are told apart by method and path, and whose errors are JSON."""
+OURS = "bosh-aws-cpi"
+"""What the program's own calls carry as their User-Agent, and those of tests do not."""
+
+Parameters = dict[str, str]
+
+
+def service_of(authorization: str) -> str:
+    """Read the service from a signature's scope; unsigned calls are STS's."""
+    _, found, scope = authorization.partition("Credential=")
+    parts = scope.split(",")[0].split("/")
+    return parts[3] if found and len(parts) > 3 else "sts"
+
+
+def is_ours(request: Request) -> bool:
+    """Whether a call is the program's."""
+    return OURS in request.headers.get("User-Agent", "")
+
+
+def read(request: Request, body: bytes) -> tuple[str, str, Parameters]:
+    """Read a call.
+
+    Returns:
+        The service, the action and the parameters by their full names. A part of a
+        REST body that is no text, such as a block of a disk, is no parameter.
+    """
+    service = service_of(request.headers.get("Authorization", ""))
+    if service in REST:
+        return service, *_read_rest(service, request, body)
+    parameters = dict(request.args.items())
+    parameters.update(parse_qsl(body.decode(), keep_blank_values=True))
+    return service, parameters.get("Action", ""), parameters
+
+
+def failure(error: Error, service: str) -> Response:
+    """Answer an error to a client of AWS, as the service does."""
+    if service in REST:
+        document = {"Message": error.message, **({"Reason": error.reason} if error.reason else {})}
+        headers = {"x-amzn-ErrorType": error.code, "x-amzn-RequestId": REQUEST_ID}
+        return Response(json.dumps(document), error.status, headers, content_type="application/json")
+    return Response(_xml(error, service), error.status, content_type="text/xml")
+
+
+def _xml(error: Error, service: str) -> str:
+    """Write an error as a document; EC2's shape is its own."""
+    code, message = escape(error.code), escape(error.message)
+    if service == "ec2":
+        return (
+            '<?xml version="1.0" encoding="UTF-8"?>\n'
+            f"<Response><Errors><Error><Code>{code}</Code>"
+            f"<Message>{message}</Message></Error></Errors>"
+            f"<RequestID>{REQUEST_ID}</RequestID></Response>"
+        )
+    fault = "Sender" if error.status < 500 else "Receiver"
+    return (
+        f"<ErrorResponse><Error><Type>{fault}</Type><Code>{code}</Code>"
+        f"<Message>{message}</Message></Error>"
+        f"<RequestId>{REQUEST_ID}</RequestId></ErrorResponse>"
+    )
+
+
+@functools.cache
+def _operations(service: str) -> list[tuple[str, re.Pattern[str], OperationModel]]:
+    """List a REST service's operations by the SDK's own model: method, path, operation."""
+    model: Any = botocore.session.Session().get_service_model(service)
+    operations = [model.operation_model(name) for name in model.operation_names]
+    return [(each.http["method"], _pattern(each.http["requestUri"]), each) for each in operations]
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    """Turn `/snapshots/{snapshotId}` into a pattern with a group per parameter."""
+    return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
+
+
+def _read_rest(service: str, request: Request, body: bytes) -> tuple[str, Parameters]:
+    for method, pattern, operation in _operations(service):
+        match = pattern.fullmatch(request.path)
+        if match and method == request.method:
+            return operation.name, _rest_parameters(operation, match.groupdict(), request, body)
+    return "", {}
+
+
+def _rest_parameters(operation: Any, path: Parameters, request: Request, body: bytes) -> Parameters:
+    members = operation.input_shape.members
+    document = json.loads(body) if body and not operation.has_streaming_input else {}
+    sources: dict[str | None, Any] = {"uri": path, "header": request.headers, "querystring": request.args}
+    found = {
+        name: sources.get(shape.serialization.get("location"), document).get(
+            shape.serialization.get("name", name)
+        )
+        for name, shape in members.items()
+    }
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in found.items()
+        if value is not None
+    }

@@ -1,0 +1,57 @@
+"""What the program calls of AWS is recorded, if it is to be."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi, config
+from testbed.program_calls import VARIABLE, ProgramCalls
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    import pytest
+
+
+def recorded(folder: Path) -> list[Any]:
+    """Read what the files in a folder hold."""
+    return [json.loads(path.read_text()) for path in folder.iterdir()]
+
+
+def test_calls_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in leaves a file of the program's calls, also of those before a reset, and of no other's."""
+    folder = tmp_path / "calls"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(VARIABLE, "calls")
+    with FakeAws() as fake_aws:
+        cpi = Cpi(config(fake_aws.endpoint))
+        assert cpi.call("has_disk", "vol-0123456789abcdef0").ok() is False
+        assert cpi.call("has_disk", "vol-0123456789abcdef0").ok() is False
+        fake_aws.client("ec2").describe_vpcs()
+        fake_aws.reset()
+        assert not folder.exists()
+    assert recorded(folder) == [[["ec2", "DescribeVolumes"]]]
+
+
+def test_several_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each record is a file of its own; one without calls leaves none."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    for actions in (["B", "A", "A"], ["A"], []):
+        calls = ProgramCalls()
+        for action in actions:
+            calls.note("ec2", action)
+        calls.write()
+    assert sorted(recorded(tmp_path)) == [[["ec2", "A"]], [["ec2", "A"], ["ec2", "B"]]]
+
+
+def test_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the variable nothing is written."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    calls = ProgramCalls()
+    calls.note("ec2", "A")
+    calls.write()
+    assert list(tmp_path.iterdir()) == []
