@@ -34,6 +34,10 @@ ARGUMENTS: dict[str, tuple[list[Any], int]] = {
     "attach_disk": ([VM, DISK], 0),
     "detach_disk": ([VM, DISK], 0),
     "set_disk_metadata": ([DISK, {}], 0),
+    "resize_disk": ([DISK, 1024], 0),
+    "update_disk": ([DISK, 1024, {}], 0),
+    "snapshot_disk": ([DISK, {}], 0),
+    "delete_snapshot": (["snap-0a"], 0),
     "configure_networks": ([VM, {}], 0),
 }
 """Each implemented method's arguments in V2, and how many of them may be left out."""
@@ -66,6 +70,10 @@ WRONG_KINDS: list[tuple[str, int, Any]] = [
     ("attach_disk", 1, 5),
     ("detach_disk", 1, [DISK]),
     ("set_disk_metadata", 1, [["a", "b"]]),
+    ("resize_disk", 0, 1024),
+    ("update_disk", 2, "gp3"),
+    ("snapshot_disk", 1, "a=b"),
+    ("delete_snapshot", 0, {}),
     ("configure_networks", 1, VM),
 ]
 NOT_CORRECT = "Arguments are not correct, details: '"
@@ -129,8 +137,10 @@ def test_optional_argument_of_create_disk(offline: Cpi, late: Checked, rest: lis
 @pytest.mark.parametrize(("version", "rest"), [(1, []), (2, []), (3, []), (3, [{"tags": {}}])])
 def test_create_stemcell(offline: Cpi, late: Checked, version: int, rest: list[Any]) -> None:
     """create_stemcell takes two arguments, and in V3 a third: all get as far as the properties."""
-    answer = offline.call("create_stemcell", "image", {"ami": {}}, *rest, api_version=version)
-    assert late(answer)[0] == "Bosh::Clouds::NotSupported"
+    answer = offline.call("create_stemcell", "image", {"ami": ["x"]}, *rest, api_version=version)
+    kind, message = late(answer)
+    assert kind == "Bosh::Clouds::CloudError"
+    assert message.startswith("Invalid properties: cloud_properties.ami: ")
 
 
 def test_create_stemcell_with_tags_in_v1(offline: Cpi, early: Checked) -> None:

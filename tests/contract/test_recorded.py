@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 RECORDED = Path(__file__).parent.parent / "data" / "recorded"
 AMI, OLDER_AMI = "ami-0123456789abcdef3", "ami-0123456789abcdef2"
+UUID_LENGTH = 36
 FIRST_VM, FIRST_DISK = "i-48fcd10e95a2419ba", "vol-351c9a9f155c458fb"
 SECOND_DISK = "vol-440210d6b8984d4ab"
 
@@ -122,6 +123,7 @@ def check_vm(replay: Replay, world: World, vm_cid: str, disks: dict[str, str]) -
     assert instance["PrivateIpAddress"] == "10.0.1.10"
     labels = tags(instance)
     labels.pop("created_at")
+    assert len(labels.pop("bosh_agent_id")) == len(labels.pop("bosh_director_uuid")) == UUID_LENGTH
     assert labels == {
         "Name": "bosh/0",
         "deployment": "toy-env",
@@ -181,16 +183,18 @@ def test_delete_env_after_failed_create(
     assert world.ec2.describe_images(ImageIds=[world.image_id])["Images"] != []
 
 
-def test_dynamic_and_vip(play: Callable[..., list[Step]], world: World) -> None:
-    """A vip network is refused before anything is made; the recorder's CPI stopped there too."""
-    before = world.state()
+def test_dynamic_and_vip(replay: Replay, play: Callable[..., list[Step]], world: World) -> None:
+    """A dynamic and a vip network make a VM with an elastic IP; the recorder's CPI stopped there."""
+    address = world.ec2.allocate_address(Domain="vpc")
+    replay.names |= {"127.0.0.9": address["PublicIp"], "sg-1": world.groups["web"]}
     *others, create_vm = play("72-shapes-dynamic-vip-noenv.jsonl")
     check(others)
-    document = create_vm.answer.document
-    assert shape({**document, "log": ""}) == shape(create_vm.recorded)
-    assert document["error"]["type"] == "Bosh::Clouds::NotSupported"
-    assert "networks.public of type vip" in document["error"]["message"]
-    assert world.state() == before
+    vm_cid, networks = create_vm.answer.ok()
+    assert networks == create_vm.request["arguments"][3]
+    (interface,) = world.instance(vm_cid)["NetworkInterfaces"]
+    assert [group["GroupId"] for group in interface["Groups"]] == [world.groups["web"]]
+    (held,) = world.ec2.describe_addresses(AllocationIds=[address["AllocationId"]])["Addresses"]
+    assert held["NetworkInterfaceId"] == interface["NetworkInterfaceId"]
 
 
 def test_director(play: Callable[..., list[Step]], world: World) -> None:

@@ -65,7 +65,7 @@ def create_vm(
     cpi: Cpi, world: World, networks: dict[str, Any], env: dict[str, Any] | None = None, **call: Any
 ) -> Answer:
     """Ask for a VM."""
-    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
+    properties = {"instance_type": "m5.large", "availability_zone": world.zone}
     return cpi.call("create_vm", "agent-1", f"{world.image_id} light", properties, networks, [], env, **call)
 
 

@@ -162,7 +162,7 @@ def test_announced_version_limits_info_alone(early: Checked) -> None:
     """A request may ask for a higher version than what is announced."""
     document = config(NOWHERE)
     document["cloud"]["properties"]["debug"] = {"cpi": {"api_version": 1}}
-    assert early(Cpi(document).call("resize_disk", api_version=3))[1].endswith("CloudV3")
+    assert early(Cpi(document).call("create_network", api_version=3))[1].endswith("CloudV3")
 
 
 def test_ping(offline: Cpi, result: Checked) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.executable import Cpi, config
+from testbed.executable import DIRECTOR_UUID, Cpi, config
+from testbed.exposure import Exposure
+from testbed.rules import REQUEST_ID
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
@@ -42,29 +47,131 @@ def network(world: World) -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def create_vm(cpi: Cpi, world: World, network: Callable[..., dict[str, Any]]) -> Callable[..., Answer]:
-    """Return a function that asks for a VM without registry; what is not said is ordinary."""
+def vm_arguments(world: World, network: Callable[..., dict[str, Any]]) -> Callable[..., list[Any]]:
+    """Return a function that writes create_vm's arguments; what is not said is ordinary."""
 
-    def create(
+    def write(
         properties: dict[str, Any] | None = None,
         networks: dict[str, Any] | None = None,
         disks: list[str] | None = None,
         env: dict[str, Any] | None = None,
-        executable: Cpi | None = None,
         **more: Any,
-    ) -> Answer:
+    ) -> list[Any]:
         whole = {"instance_type": "t3.micro", "availability_zone": world.zone, **(properties or {})}
-        arguments = (
+        return [
             more.get("agent_id", "agent-1"),
             more.get("stemcell_cid", f"{world.image_id} light"),
             whole,
             {"private": network("10.0.1.10")} if networks is None else networks,
             disks or [],
             env,
-        )
-        return (executable or cpi).call("create_vm", *arguments, stemcell=2)
+        ]
+
+    return write
+
+
+@pytest.fixture
+def create_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[..., Answer]:
+    """Return a function that asks for a VM without registry; what is not said is ordinary."""
+
+    def create(*given: Any, executable: Cpi | None = None, **more: Any) -> Answer:
+        return (executable or cpi).call("create_vm", *vm_arguments(*given, **more), stemcell=2)
 
     return create
+
+
+@pytest.fixture
+def start_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[..., subprocess.Popen[bytes]]:
+    """Return a function that does the same and does not wait for it; the caller ends it."""
+
+    def start(*given: Any, **more: Any) -> subprocess.Popen[bytes]:
+        return cpi.start("create_vm", *vm_arguments(*given, **more), stemcell=2)
+
+    return start
+
+
+@pytest.fixture
+def exposure(fake_aws: FakeAws, world: World) -> Exposure:
+    """Return what exposes VMs, beside a route that leads out of the VPC."""
+    gateway = world.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    world.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=world.vpc_id)
+    world.ec2.create_route(
+        RouteTableId=world.route_table_id, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway
+    )
+    return Exposure.lay(fake_aws, world)
+
+
+@pytest.fixture
+def exposed(exposure: Exposure, network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """Return the arguments of a VM that has all that is made for one: the calls are the most there are.
+
+    One of its two interfaces has a delegated prefix and all that leads to the VM; of its two
+    routes one is new, and one leads elsewhere so far.
+    """
+    destinations = ("10.9.0.0/16", "0.0.0.0/0")
+    properties = {
+        "source_dest_check": False,
+        "auto_assign_public_ip": True,
+        "lb_target_groups": [exposure.target_group],
+        "elbs": [exposure.load_balancer],
+        "advertised_routes": [
+            {"table_id": exposure.route_table_id, "destination": destination} for destination in destinations
+        ],
+    }
+    networks = {
+        "first": network("10.0.1.10", nic_group="front"),
+        "containers": network("10.0.1.32", nic_group="front", prefix="28"),
+        "second": network("10.0.2.10", 1),
+        "public": {"type": "vip", "ip": exposure.public_ip, "nic_group": "front"},
+    }
+    return {"properties": properties, "networks": networks}
+
+
+@pytest.fixture
+def deny(fake_aws: FakeAws) -> Callable[..., str]:
+    """Return a function that has AWS refuse an action for good, from its nth call on; it returns the message.
+
+    An account that may not call DescribeInstanceTypes gets its VM all the same: that action is
+    refused in another way.
+    """
+
+    def refuse(action: str, nth: int = 1) -> str:
+        code = "AuthFailure" if action == "DescribeInstanceTypes" else "UnauthorizedOperation"
+        error = {"code": code, "message": "You are not authorized to do this.", "status": 403}
+        fake_aws.rule(action=action, nth=nth, times=None, error=error)
+        return f"{action} failed with {code}: {error['message']} (request id {REQUEST_ID})"
+
+    return refuse
+
+
+@pytest.fixture
+def short(fake_aws: FakeAws) -> Callable[..., str]:
+    """Return a function that has launches refused, or only those with some parameters; it returns why."""
+
+    def refuse(code: str, where: dict[str, str] | None = None, status: int = 400) -> str:
+        error = {"code": code, "message": "Not now.", "status": status}
+        fake_aws.rule(action="RunInstances", where=where or {}, error=error)
+        return f"RunInstances failed with {code}: Not now. (request id {REQUEST_ID})"
+
+    return refuse
+
+
+@pytest.fixture
+def left(fake_aws: FakeAws, world: World) -> Callable[[], dict[str, list[str]]]:
+    """Return a function that drops all rules and lists what is there beyond what was laid, by kind."""
+
+    def read() -> dict[str, list[str]]:
+        fake_aws.clear_rules()
+        return {kind: ids for kind, ids in world.state().items() if ids}
+
+    return read
+
+
+@pytest.fixture
+def ipv6(world: World, fake_aws: FakeAws) -> None:
+    """Give the first subnet a range of IPv6 addresses, 2001:db8::/64."""
+    world.ec2.associate_subnet_cidr_block(SubnetId=world.subnet_id, Ipv6CidrBlock="2001:db8::/64")
+    fake_aws.forget_calls()
 
 
 @pytest.fixture
@@ -105,6 +212,44 @@ def inline(
 
 
 @pytest.fixture
+def devices(
+    sent: Callable[[str], list[dict[str, str]]], below: Callable[[dict[str, str], str], dict[str, str]]
+) -> Callable[[], dict[str, dict[str, str]]]:
+    """Return a function that reads the block devices of the one launch, by device name."""
+
+    def read() -> dict[str, dict[str, str]]:
+        (parameters,) = sent("RunInstances")
+        numbers = {name.split(".")[1] for name in parameters if name.startswith("BlockDeviceMapping.")}
+        found = [below(parameters, f"BlockDeviceMapping.{number}") for number in sorted(numbers)]
+        return {device.pop("DeviceName"): below(device, "Ebs") or device for device in found}
+
+    return read
+
+
+@pytest.fixture
+def settings(world: World) -> Callable[[str], dict[str, Any]]:
+    """Return a function that reads what a VM boots from."""
+
+    def read(vm_cid: str) -> Any:
+        answer = world.ec2.describe_instance_attribute(InstanceId=vm_cid, Attribute="userData")
+        return json.loads(base64.b64decode(answer["UserData"]["Value"]))
+
+    return read
+
+
+@pytest.fixture
+def warnings() -> Callable[[Answer], list[str]]:
+    """Return a function that reads the warnings of a call, without the time."""
+
+    def read(answer: Answer) -> list[str]:
+        return [
+            line.partition(" WARNING: ")[2] for line in answer.stderr.splitlines() if " WARNING: " in line
+        ]
+
+    return read
+
+
+@pytest.fixture
 def failure() -> Callable[..., dict[str, Any]]:
     """Return a function that writes an error as it goes over the wire."""
 
@@ -112,6 +257,31 @@ def failure() -> Callable[..., dict[str, Any]]:
         return {"type": f"Bosh::Clouds::{kind}", "message": message, "ok_to_retry": ok_to_retry}
 
     return write
+
+
+@pytest.fixture
+def refused(
+    fake_aws: FakeAws, world: World, failure: Callable[..., dict[str, Any]]
+) -> Callable[[Answer, str], list[str]]:
+    """Return a function that checks a CloudError for which nothing was made, nor tried to be.
+
+    It returns the actions, all of them questions.
+    """
+
+    def check(answer: Answer, message: str) -> list[str]:
+        assert answer.error == failure("CloudError", message)
+        asked = fake_aws.actions()
+        assert [action for action in asked if not action.startswith("Describe")] == []
+        assert world.state() == world.empty
+        return asked
+
+    return check
+
+
+@pytest.fixture
+def origin() -> dict[str, str]:
+    """Return the tags that tell who asked for a VM, as all of it carries them."""
+    return {"bosh_director_uuid": DIRECTOR_UUID, "bosh_agent_id": "agent-1"}
 
 
 @pytest.fixture

@@ -28,7 +28,9 @@ def devices(world: World, vm_cid: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("asks", [True, False], ids=["asks-ec2", "knows-by-itself"])
-@pytest.mark.parametrize(("instance_type", "is_nitro"), [("t2.micro", False), ("t3.micro", True)])
+@pytest.mark.parametrize(
+    ("instance_type", "is_nitro"), [("t2.micro", False), ("t3.micro", True), ("i3.large", False)]
+)
 def test_paths(
     cpi_with: Callable[..., Cpi],
     vm: Callable[..., str],
@@ -38,7 +40,10 @@ def test_paths(
     instance_type: str,
     is_nitro: bool,  # noqa: FBT001
 ) -> None:
-    """Names are given out in order; on Nitro the guest finds the disk by its id."""
+    """Names are given out in order; on Nitro the guest finds the disk by its id.
+
+    An i3 has NVMe disks of its own, and is no Nitro all the same.
+    """
     vm_cid, disk_cid = vm(instance_type), disk()
     cpi = cpi_with(enable_describe_instance_types=asks)
     path = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed.executable import DIRECTOR_UUID
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,15 +27,12 @@ IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
     [
         ((1024, {}), {}, {}),
         (
-            (1025, {"type": "io2", "iops": 500, "tags": {"a": 1}}),
+            (1025, {"type": "io2", "iops": 500}),
             {},
             {
                 "Size": "2",
                 "VolumeType": "io2",
                 "Iops": "500",
-                "TagSpecification.1.ResourceType": "volume",
-                "TagSpecification.1.Tag.1.Key": "a",
-                "TagSpecification.1.Tag.1.Value": "1",
             },
         ),
         ((1, {"iops": 4000, "throughput": 300}), {}, {"Iops": "4000", "Throughput": "300"}),
@@ -61,20 +60,29 @@ def test_create_disk(
     vm_cid = vm(SubnetId=world.subnet_ids[2])
     disk_cid = cpi_with(**defaults).call("create_disk", *asked, vm_cid).ok()
     (parameters,) = sent("CreateVolume")
-    for name in ("Action", "Version", "ClientToken"):
-        parameters.pop(name, None)
-    assert parameters == {**GP3, "AvailabilityZone": world.other_zone, **expected}
+    given = {
+        name: value
+        for name, value in parameters.items()
+        if name not in {"Action", "Version", "ClientToken"} and not name.startswith("TagSpecification.")
+    }
+    assert given == {**GP3, "AvailabilityZone": world.other_zone, **expected}
     (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
     assert volume["State"] == "available"
 
 
 def test_create_disk_for_no_vm(
-    cpi: Cpi, world: World, fake_aws: FakeAws, sent: Callable[[str], list[dict[str, str]]]
+    cpi: Cpi,
+    world: World,
+    fake_aws: FakeAws,
+    sent: Callable[[str], list[dict[str, str]]],
+    tags_of: Callable[[str], dict[str, str]],
 ) -> None:
-    """Without a VM any ordinary zone will do; a new disk is waited for."""
+    """Without a VM any ordinary zone will do; a new disk is tagged from the beginning, and waited for."""
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">available<", ">creating<"]])
-    disk_cid = cpi.call("create_disk", 1024, {}).ok()
+    disk_cid = cpi.call("create_disk", 1024, {"tags": {"a": 1}}).ok()
     assert fake_aws.actions().count("DescribeVolumes") == 2
+    assert "CreateTags" not in fake_aws.actions()
+    assert tags_of(disk_cid) == {"a": "1", "bosh_director_uuid": DIRECTOR_UUID}
     (asked,) = sent("DescribeAvailabilityZones")
     filters = {asked[f"Filter.{n}.Name"]: asked[f"Filter.{n}.Value.1"] for n in (1, 2)}
     assert filters == {"state": "available", "zone-type": "availability-zone"}

@@ -46,22 +46,21 @@ def test_security_groups(
 def test_security_groups_that_are_not_clear(
     create_vm: Callable[..., Answer],
     cpi_with: Callable[..., Cpi],
-    failure: Callable[..., dict[str, Any]],
+    refused: Callable[[Answer, str], list[str]],
     fake_aws: FakeAws,
     world: World,
 ) -> None:
     """A group that is unknown, or not the only one of its name, is named; so is there being none."""
     unknown = create_vm({"security_groups": ["bosh", "nosuch"]})
-    assert fake_aws.actions().count("DescribeSecurityGroups") == 1
-    assert unknown.error == failure("CloudError", "Security group not found with name 'nosuch'")
+    asked = refused(unknown, "Security group not found with name 'nosuch'")
+    assert asked.count("DescribeSecurityGroups") == 1
     rename = ["<groupName>web</groupName>", "<groupName>bosh</groupName>"]
     fake_aws.rule(action="DescribeSecurityGroups", replace=[rename])
     ambiguous = create_vm({"security_groups": ["bosh", "web"]}).error
     found = ambiguous["message"].removeprefix("Found multiple matching security groups with name 'bosh': ")
     assert sorted(found.split(", ")) == sorted(world.groups.values())
     missing = create_vm(executable=cpi_with(default_security_groups=[]))
-    assert missing.error == failure(
-        "CloudError",
+    refused(
+        missing,
         "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties.",
     )
-    assert world.state() == world.empty

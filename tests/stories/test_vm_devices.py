@@ -18,21 +18,6 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 
 
-@pytest.fixture
-def devices(
-    sent: Callable[[str], list[dict[str, str]]], below: Callable[[dict[str, str], str], dict[str, str]]
-) -> Callable[[], dict[str, dict[str, str]]]:
-    """Return a function that reads the block devices of the one launch, by device name."""
-
-    def read() -> dict[str, dict[str, str]]:
-        (parameters,) = sent("RunInstances")
-        numbers = {name.split(".")[1] for name in parameters if name.startswith("BlockDeviceMapping.")}
-        found = [below(parameters, f"BlockDeviceMapping.{number}") for number in sorted(numbers)]
-        return {device.pop("DeviceName"): below(device, "Ebs") for device in found}
-
-    return read
-
-
 @pytest.mark.parametrize(
     ("properties", "root", "ephemeral", "warning"),
     [
@@ -40,12 +25,13 @@ def devices(
         pytest.param(
             {"instance_type": "i3.large"}, ROOT, {**EPHEMERAL, "VolumeSize": "475"}, "", id="instance-store"
         ),
+        pytest.param({"instance_type": "m5d.large"}, ROOT, EPHEMERAL, "", id="store-beyond-the-table"),
         pytest.param(
             {
-                "root_disk": {"size": 6145, "iops": 4000, "throughput": 250},
+                "root_disk": {"size": 8193, "iops": 4000, "throughput": 250},
                 "ephemeral_disk": {"size": 10241, "type": "io1", "iops": 300},
             },
-            {**ROOT, "VolumeSize": "7", "Iops": "4000", "Throughput": "250"},
+            {**ROOT, "VolumeSize": "9", "Iops": "4000", "Throughput": "250"},
             {**EPHEMERAL, "VolumeSize": "11", "VolumeType": "io1", "Iops": "300"},
             "",
             id="own",
@@ -53,10 +39,10 @@ def devices(
         pytest.param(
             {
                 "root_disk": {"type": "gp2", "iops": 1000, "throughput": 200},
-                "ephemeral_disk": {"size": 1, "iops": 3100, "throughput": 130},
+                "ephemeral_disk": {"size": 6145, "iops": 3100, "throughput": 130},
             },
             {**ROOT, "VolumeType": "gp2"},
-            {**EPHEMERAL, "VolumeSize": "1", "Iops": "3100", "Throughput": "130"},
+            {**EPHEMERAL, "VolumeSize": "7", "Iops": "3100", "Throughput": "130"},
             "root_disk.iops",
             id="gp2-has-no-iops",
         ),

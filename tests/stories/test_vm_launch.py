@@ -33,7 +33,6 @@ def test_defaults(
     assert below(parameters, "IamInstanceProfile") == {"Name": world.instance_profile}
     assert below(parameters, "Placement") == {"AvailabilityZone": world.zone}
     assert below(parameters, "MetadataOptions") == {"HttpTokens": "required", "HttpPutResponseHopLimit": "2"}
-    assert below(parameters, "TagSpecification") == {}
     assert (parameters["MinCount"], parameters["MaxCount"]) == ("1", "1")
     instance = world.instance(vm_cid)
     assert instance["State"]["Name"] == "running"
@@ -111,11 +110,18 @@ def test_no_key(
 
 
 def test_tags(
-    create_vm: Callable[..., Answer], tags_of: Callable[[str], dict[str, str]], world: World
+    create_vm: Callable[..., Answer],
+    tags_of: Callable[[str], dict[str, str]],
+    origin: dict[str, str],
+    world: World,
 ) -> None:
-    """The VM's tags win over the environment's; they are cut, made strings, and put on everything."""
-    env = {"bosh": {"tags": {"owner": "env", "cost": 7, "none": None}}}
-    properties = {"tags": {"owner": "vm", LONG: LONG, "flag": True, "list": [1, {"a": None}], "empty": ""}}
+    """The VM's tags win over the environment's; they are cut, made strings, and put on everything.
+
+    So are those that tell where it comes from, which win over both.
+    """
+    env = {"bosh": {"tags": {"owner": "env", "cost": 7, "none": None, "bosh_director_uuid": "x"}}}
+    odd = {LONG: LONG, "flag": True, "list": [1, {"a": None}], "empty": ""}
+    properties = {"tags": {"owner": "vm", "bosh_agent_id": "x", **odd}}
     vm_cid = create_vm(properties, env=env).ok()[0]
     expected = {
         "owner": "vm",
@@ -123,6 +129,7 @@ def test_tags(
         "flag": "true",
         "empty": "",
         "x" * 127: "x" * 255,
+        **origin,
     }
     instance = world.instance(vm_cid)
     volumes = [device["Ebs"]["VolumeId"] for device in instance["BlockDeviceMappings"]]
@@ -170,25 +177,33 @@ def test_hinted_disks(
     unknown = "vol-0123456789abcdef0"
     gone = create_vm(disks=[here, unknown])
     assert gone.error == failure("DiskNotFound", f"Disk '{unknown}' not found")
-    assert "RunInstances" not in fake_aws.actions()
+    assert [action for action in fake_aws.actions() if not action.startswith("Describe")] == []
     create_vm(disks=[here, here]).ok()
     (volume,) = world.ec2.describe_volumes(VolumeIds=[here])["Volumes"]
     assert volume["State"] == "available"
 
 
-def test_settings_too_large(create_vm: Callable[..., Answer], world: World) -> None:
-    """Settings that EC2 won't take are refused, with size and limit, before anything is made."""
-    error = create_vm(env={"filler": "ü" * 9000}).error
-    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-    assert "16384" in error["message"]
-    size = next(int(word) for word in error["message"].split() if word.startswith("18"))
+@pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
+def test_settings_too_large(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    refused: Callable[[Answer, str], list[str]],
+    *,
+    is_several: bool,
+) -> None:
+    """Settings that EC2 won't take are refused, with size and limit, before an interface is made either."""
+    networks = {"one": network("10.0.1.10"), **({"two": network("10.0.2.10", 1)} if is_several else {})}
+    answer = create_vm(networks=networks, env={"filler": "ü" * 9000})
+    message = answer.error["message"]
+    assert "16384" in message
+    size = next(int(word) for word in message.split() if word.startswith("18"))
     assert 18_000 < size < 19_000
-    assert world.state() == world.empty
+    assert "DescribeSubnets" in refused(answer, message)
 
 
-def test_unknown_image(create_vm: Callable[..., Answer], failure: Callable[..., dict[str, Any]]) -> None:
+def test_unknown_image(create_vm: Callable[..., Answer], refused: Callable[[Answer, str], list[str]]) -> None:
     """An AMI that is unknown is named without the mark of light stemcells."""
     unknown = create_vm(stemcell_cid="ami-0123456789abcdef0 light")
-    assert unknown.error == failure("CloudError", "could not find AMI 'ami-0123456789abcdef0'")
+    refused(unknown, "could not find AMI 'ami-0123456789abcdef0'")
     malformed = create_vm(stemcell_cid="ami-x light")
-    assert malformed.error == failure("CloudError", "could not find AMI 'ami-x'")
+    refused(malformed, "could not find AMI 'ami-x'")

@@ -36,16 +36,21 @@ def _leave_load_balancers(cloud: Cloud, vm_cid: str) -> None:
 def _leave_target_groups(cloud: Cloud, vm_cid: str, vpc_id: str) -> None:
     elbv2 = cloud.clients.elbv2
     arns = list(load_balancers.target_groups_of(elbv2, vm_cid, vpc_id))
+    draining = []
     for arn in arns:
         logger.info("Deregistering '%s' from '%s'", vm_cid, arn)
-        _attempt(arn, partial(load_balancers.remove_target, elbv2, arn, vm_cid))
+        if _attempt(arn, partial(load_balancers.remove_target, elbv2, arn, vm_cid)):
+            draining.append(arn)
     if not cloud.config.aws.fast_path_delete:
-        load_balancers.wait_until_drained(elbv2, arns, vm_cid)
+        load_balancers.wait_until_drained(elbv2, draining, vm_cid)
 
 
-def _attempt(what: str, step: Callable[[], None]) -> None:
+def _attempt(what: str, step: Callable[[], None]) -> bool:
+    """Take a step; False when it failed, which is logged."""
     try:
         step()
     except Exception as error:  # noqa: BLE001 - whatever it is, the VM must go
         said = described(error)
         logger.error("Deregistering from %s failed, the VM is deleted all the same: %s", what, said)
+        return False
+    return True

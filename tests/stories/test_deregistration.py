@@ -1,0 +1,131 @@
+"""delete_vm: a VM leaves its load balancers first, where the configuration says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.exposure import Exposure
+    from testbed.world import World
+
+CLASSIC, TARGETS = "DeregisterInstancesFromLoadBalancer", "DeregisterTargets"
+HEALTH = "DescribeTargetHealth"
+GONE = "<State>unused</State><Reason>Target.NotRegistered</Reason>"
+DRAINING = "<State>draining</State><Reason>Target.DeregistrationInProgress</Reason>"
+DENIED = {"code": "AccessDenied", "message": "Not for you.", "status": 403}
+LEAVING = ["DescribeInstances", "DescribeLoadBalancers", CLASSIC, "DescribeTargetGroups"]
+LEAVING += [HEALTH, HEALTH, TARGETS, TARGETS]
+
+
+@pytest.fixture
+def balanced(exposure: Exposure, vm: Callable[..., str], fake_aws: FakeAws) -> tuple[str, str]:
+    """Return two VMs that are registered with both target groups and the classic load balancer."""
+    vm_cids = vm(), vm()
+    for arn in exposure.target_groups.values():
+        exposure.elbv2.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid} for vm_cid in vm_cids])
+    exposure.elb.register_instances_with_load_balancer(
+        LoadBalancerName=exposure.load_balancer, Instances=[{"InstanceId": vm_cid} for vm_cid in vm_cids]
+    )
+    fake_aws.forget_calls()
+    return vm_cids
+
+
+@pytest.fixture
+def left(exposure: Exposure, world: World) -> Callable[[], tuple[set[str], set[str], list[str]]]:
+    """Return a function that reads who is a target, who is registered, and who is alive."""
+
+    def read() -> tuple[set[str], set[str], list[str]]:
+        state = exposure.state()
+        return set(state["targets"]), set(state["registered"]), world.state()["instances"]
+
+    return read
+
+
+def test_drained(
+    cpi_with: Callable[..., Cpi],
+    balanced: tuple[str, str],
+    left: Callable[[], tuple[set[str], set[str], list[str]]],
+    fake_aws: FakeAws,
+) -> None:
+    """It leaves all of them, and is ended once it is drained; other VMs stay."""
+    vm_cid, other = balanced
+    fake_aws.rule(action=HEALTH, nth=3, replace=[[GONE, DRAINING]])
+    assert cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert fake_aws.actions() == [*LEAVING, *[HEALTH] * 3, "TerminateInstances", "DescribeInstances"]
+    assert left() == ({other}, {other}, [other])
+
+
+def test_not_waited_for_on_the_fast_path(
+    cpi_with: Callable[..., Cpi],
+    balanced: tuple[str, str],
+    left: Callable[[], tuple[set[str], set[str], list[str]]],
+    fake_aws: FakeAws,
+) -> None:
+    """The fast path leaves all of them and waits for nothing."""
+    vm_cid, other = balanced
+    cpi = cpi_with(deregister_on_delete=True, fast_path_delete=True)
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert fake_aws.actions() == [*LEAVING, "TerminateInstances", "CreateTags"]
+    assert left() == ({other}, {other}, [other])
+
+
+def test_not_asked_for(cpi: Cpi, balanced: tuple[str, str], fake_aws: FakeAws) -> None:
+    """Without the option no load balancer is asked for anything."""
+    assert cpi.call("delete_vm", balanced[0], stemcell=2).ok() is None
+    assert {call["service"] for call in fake_aws.calls()} == {"ec2"}
+
+
+@pytest.mark.parametrize(
+    ("action", "what", "others"),
+    [
+        ("DescribeLoadBalancers", ["classic load balancers"], TARGETS),
+        (CLASSIC, ["classic"], TARGETS),
+        ("DescribeTargetGroups", ["target groups"], CLASSIC),
+        (TARGETS, ["web-tcp", "web-tls"], CLASSIC),
+    ],
+)
+def test_failure(
+    cpi_with: Callable[..., Cpi],
+    balanced: tuple[str, str],
+    world: World,
+    fake_aws: FakeAws,
+    action: str,
+    what: list[str],
+    others: str,
+) -> None:
+    """What fails is logged; the VM leaves the others, and is deleted all the same."""
+    vm_cid, other = balanced
+    fake_aws.rule(action=action, error=DENIED)
+    answer = cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2)
+    assert answer.ok() is None
+    errors = [line for line in answer.stderr.splitlines() if " ERROR: " in line]
+    said = f" failed, the VM is deleted all the same: {action} failed with AccessDenied: Not for you."
+    assert [name in error and said in error for name, error in zip(what, errors, strict=True)] == [
+        True
+    ] * len(what)
+    assert 200 in [call["status"] for call in fake_aws.calls() if call["action"] == others]
+    assert world.state()["instances"] == [other]
+
+
+def test_vm_that_is_gone(
+    cpi_with: Callable[..., Cpi],
+    vm: Callable[..., str],
+    world: World,
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+) -> None:
+    """A VM that has ended is no longer anybody's target; one that is unknown is VMNotFound."""
+    vm_cid, unknown = vm(), "i-0123456789abcdef0"
+    world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    cpi = cpi_with(deregister_on_delete=True)
+    fake_aws.forget_calls()
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    answer = cpi.call("delete_vm", unknown, stemcell=2)
+    assert answer.error == failure("VMNotFound", f"VM `{unknown}' not found")
+    assert {call["service"] for call in fake_aws.calls()} == {"ec2"}

@@ -1,0 +1,184 @@
+"""create_vm: the disks of the instance store, the root disk's own encryption, and old kinds of images."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.executable import Answer, Cpi
+    from testbed.world import World
+
+ROOT = {"VolumeType": "gp3", "DeleteOnTermination": "true"}
+EPHEMERAL = {"VolumeSize": "10", **ROOT}
+HVM = {"system": "/dev/xvda", "ephemeral": "/dev/sdb"}
+NVME, XEN = "m5d.4xlarge", "m3.xlarge"
+"""Two disks each; m3.xlarge's default ephemeral disk is as large as one of them, m5d's is not."""
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+USED = "ephemeral_disk.use_instance_storage"
+NO_STORE = "{} requested for instance type 't3.micro' that does not have instance storage"
+NOT_COMBINED = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
+
+
+def store(*names: str) -> dict[str, dict[str, str]]:
+    """Return the mapping of instance-store disks to these device names."""
+    return {name: {"VirtualName": f"ephemeral{number}"} for number, name in enumerate(names)}
+
+
+@pytest.fixture
+def images(world: World) -> dict[str, str]:
+    """Return images by root device; the paravirtual one's is the first partition of a disk."""
+    (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
+    snapshot_id = image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
+    old = world.ec2.register_image(
+        Name="old",
+        Architecture="x86_64",
+        VirtualizationType="paravirtual",
+        RootDeviceName="/dev/sda1",
+        BlockDeviceMappings=[{"DeviceName": "/dev/sda", "Ebs": {"SnapshotId": snapshot_id}}],
+    )
+    return {"/dev/xvda": world.image_id, "/dev/sda1": old["ImageId"]}
+
+
+@pytest.fixture
+def disks_of(settings: Callable[[str], dict[str, Any]]) -> Callable[[str], dict[str, Any]]:
+    """Return a function that reads where the agent finds a VM's disks."""
+
+    def read(vm_cid: str) -> dict[str, Any]:
+        told = settings(vm_cid)["disks"]
+        assert told.pop("persistent") == {}
+        raw = [entry["path"] for entry in told.pop("raw_ephemeral", [])]
+        return {**told, "raw": raw}
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("properties", "mapped", "disks"),
+    [
+        pytest.param(
+            {"instance_type": NVME},
+            {"/dev/sdb": EPHEMERAL, "/dev/xvda": ROOT},
+            {**HVM, "raw": ["/dev/nvme0n1", "/dev/nvme1n1"]},
+            id="nvme",
+        ),
+        pytest.param(
+            {"instance_type": XEN},
+            {"/dev/sdb": EPHEMERAL, "/dev/xvda": ROOT, **store("/dev/xvdba", "/dev/xvdbb")},
+            {**HVM, "raw": ["/dev/xvdba", "/dev/xvdbb"]},
+            id="xen",
+        ),
+        pytest.param(
+            {"instance_type": XEN},
+            {"/dev/sdb": EPHEMERAL, "/dev/sda": ROOT, **store("/dev/sdc", "/dev/sdd")},
+            {"system": "/dev/sda1", "ephemeral": "/dev/sdb", "raw": ["/dev/sdc", "/dev/sdd"]},
+            id="paravirtual",
+        ),
+        pytest.param(
+            {"instance_type": XEN, "ephemeral_disk": {"use_root_disk": True, "use_instance_storage": True}},
+            {"/dev/xvda": ROOT},
+            {"system": "/dev/xvda", "raw": []},
+            id="on-the-root-disk",
+        ),
+    ],
+)
+def test_raw_instance_storage(
+    create_vm: Callable[..., Answer],
+    devices: Callable[[], dict[str, dict[str, str]]],
+    disks_of: Callable[[str], dict[str, Any]],
+    images: dict[str, str],
+    properties: dict[str, Any],
+    mapped: dict[str, dict[str, str]],
+    disks: dict[str, Any],
+) -> None:
+    """The agent is told of every disk; EC2 attaches NVMe ones by itself, others it has to be told."""
+    vm_cid = create_vm(
+        {"raw_instance_storage": True, **properties}, stemcell_cid=images[disks["system"]]
+    ).ok()[0]
+    assert devices() == mapped
+    assert disks_of(vm_cid) == disks
+
+
+def test_use_instance_storage(
+    create_vm: Callable[..., Answer],
+    devices: Callable[[], dict[str, dict[str, str]]],
+    disks_of: Callable[[str], dict[str, Any]],
+    cpi_with: Callable[..., Cpi],
+    world: World,
+) -> None:
+    """The first disk of the instance store is the ephemeral one, and no volume is made for it."""
+    properties = {
+        "instance_type": XEN,
+        "ephemeral_disk": {"use_instance_storage": True, "encrypted": False, "size": None},
+    }
+    vm_cid = create_vm(properties, executable=cpi_with(encrypted=True)).ok()[0]
+    assert devices() == {"/dev/xvda": ROOT, **store("/dev/sdb")}
+    assert disks_of(vm_cid) == {**HVM, "raw": []}
+    assert len(world.state()["volumes"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("properties", "disk", "defaults", "message"),
+    [
+        (
+            {"raw_instance_storage": True},
+            {},
+            {},
+            f"{USED} and raw_instance_storage cannot both be true",
+        ),
+        ({}, {"size": 10240}, {}, NOT_COMBINED),
+        ({}, {"type": "gp3"}, {}, NOT_COMBINED),
+        ({}, {"iops": 3000}, {}, NOT_COMBINED),
+        ({}, {}, {"encrypted": True}, NOT_COMBINED),
+        ({"instance_type": "t3.micro"}, {}, {}, NO_STORE.format("use_instance_storage")),
+        (
+            {"instance_type": "t3.micro", "raw_instance_storage": True},
+            {"use_instance_storage": None},
+            {},
+            NO_STORE.format("raw_instance_storage"),
+        ),
+    ],
+)
+def test_instance_storage_that_is_not_to_be_had(
+    create_vm: Callable[..., Answer],
+    cpi_with: Callable[..., Cpi],
+    refused: Callable[[Answer, str], list[str]],
+    properties: dict[str, Any],
+    disk: dict[str, Any],
+    defaults: dict[str, Any],
+    message: str,
+) -> None:
+    """What the type does not have, or what contradicts the rest, is named before anything is made."""
+    ephemeral = {"use_instance_storage": 0, **disk}
+    answer = create_vm(
+        {"instance_type": XEN, "ephemeral_disk": ephemeral, **properties}, executable=cpi_with(**defaults)
+    )
+    refused(answer, message)
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ({"encrypted": True, "kms_key_arn": KEY}, {"Encrypted": "true", "KmsKeyId": KEY}),
+        ({"encrypted": True}, {"Encrypted": "true"}),
+        ({"kms_key_arn": KEY}, {}),
+    ],
+    ids=["key", "no-key", "key-alone"],
+)
+def test_encrypted_root_disk(
+    create_vm: Callable[..., Answer],
+    cpi_with: Callable[..., Cpi],
+    devices: Callable[[], dict[str, dict[str, str]]],
+    world: World,
+    own: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """The root disk is encrypted by its own properties alone, also from an image that is not."""
+    cpi = cpi_with(encrypted=True, kms_key_arn="arn:aws:kms:us-east-1:123456789012:key/default")
+    create_vm({"root_disk": own, "ephemeral_disk": {"use_root_disk": True}}, executable=cpi).ok()
+    assert devices() == {"/dev/xvda": {**ROOT, **expected}}
+    (volume,) = world.ec2.describe_volumes(VolumeIds=world.state()["volumes"])["Volumes"]
+    assert volume["Encrypted"] is bool(expected)

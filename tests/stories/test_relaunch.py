@@ -1,0 +1,221 @@
+"""Instances that EC2 ends while they are pending: launched again, or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import finish
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+
+ADDRESS = "10.0.1.10"
+OWN_FAULT = "Server.InternalError: Internal error on launch"
+SHORT = "Server.InsufficientInstanceCapacity: There is none"
+ENDED = "EC2 ended instance '{}' before it ran: {}"
+SEVERAL = pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
+
+
+@pytest.fixture
+def networks(network: Callable[..., dict[str, Any]]) -> Callable[[bool], dict[str, Any]]:
+    """Return a function that writes one network, or two."""
+
+    def write(is_several: bool) -> dict[str, Any]:  # noqa: FBT001 - the only argument
+        one = {"one": network(ADDRESS)}
+        return {**one, "two": network("10.0.2.10", 1)} if is_several else one
+
+    return write
+
+
+@pytest.fixture
+def ended(world: World) -> Callable[[], list[str]]:
+    """Return a function that lists the instances that are ended, in the order of their launches."""
+
+    def read() -> list[str]:
+        reservations = world.ec2.describe_instances()["Reservations"]
+        instances = [instance for reservation in reservations for instance in reservation["Instances"]]
+        return [each["InstanceId"] for each in instances if each["State"]["Name"] == "terminated"]
+
+    return read
+
+
+@SEVERAL
+def test_third_launch(
+    create_vm: Callable[..., Answer],
+    networks: Callable[[bool], dict[str, Any]],
+    sent: Callable[[str], list[dict[str, str]]],
+    fake_aws: FakeAws,
+    world: World,
+    *,
+    is_several: bool,
+) -> None:
+    """An instance that EC2 ends for a reason of its own is launched again, once its interfaces are free."""
+    fake_aws.rule(action="RunInstances", times=2, ends=OWN_FAULT)
+    in_use = ["<status>available</status>", "<status>in-use</status>"]
+    fake_aws.rule(action="DescribeNetworkInterfaces", nth=3, replace=[in_use])
+    vm_cid = create_vm(networks=networks(is_several)).ok()[0]
+    # Two when they are made, two before each further launch, and one that EC2 has not let go of yet.
+    assert len(sent("DescribeNetworkInterfaces")) == (7 if is_several else 0)
+    assert len(sent("CreateNetworkInterface")) == (2 if is_several else 0)
+    launches = sent("RunInstances")
+    assert len({launch["ClientToken"] for launch in launches}) == len(launches) == 3
+    instance = world.instance(vm_cid)
+    nics = sorted(nic["NetworkInterfaceId"] for nic in instance["NetworkInterfaces"])
+    assert instance["PrivateIpAddress"] == ADDRESS
+    assert (world.state()["instances"], world.state()["interfaces"]) == ([vm_cid], nics)
+
+
+@SEVERAL
+def test_given_up(
+    create_vm: Callable[..., Answer],
+    networks: Callable[[bool], dict[str, Any]],
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    ended: Callable[[], list[str]],
+    *,
+    is_several: bool,
+) -> None:
+    """After the third such launch the Director is told EC2's reason, and may ask again."""
+    fake_aws.rule(action="RunInstances", ends=OWN_FAULT)
+    error = create_vm(networks=networks(is_several)).error
+    launched = ended()
+    assert len(launched) == 3
+    message = ENDED.format(launched[-1], OWN_FAULT)
+    assert error == failure("VMCreationFailed", message, ok_to_retry=True)
+    assert left() == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        ("Client.InternalError", "check that the KMS key of each encrypted disk"),
+        ("Client.VolumeLimitExceeded", "have the account's EBS quota raised"),
+        ("Client.InvalidSnapshot.NotFound", "upload the stemcell again"),
+        ("Client.InstanceInitiatedShutdown", ""),
+    ],
+)
+def test_reason_on_our_side(
+    create_vm: Callable[..., Answer],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    ended: Callable[[], list[str]],
+    code: str,
+    remedy: str,
+) -> None:
+    """What EC2 blames the account for is not launched again, nor by the Director; a remedy is told."""
+    fake_aws.rule(action="RunInstances", ends=f"{code}: because")
+    error = create_vm({"instance_type_fallbacks": ["m5.large"]}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)
+    (launched,) = ended()
+    message = ENDED.format(launched, f"{code}: because")
+    assert error["message"].startswith(message)
+    assert remedy in error["message"].removeprefix(message)
+    assert bool(remedy) == (error["message"] != message)
+    assert left() == {}
+
+
+def test_terminated_by_somebody_else(
+    create_vm: Callable[..., Answer],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    ended: Callable[[], list[str]],
+) -> None:
+    """An instance that is terminated may be an earlier call's; a second one was this call's, and the last."""
+    fake_aws.rule(action="RunInstances", ends="Client.UserInitiatedShutdown: because")
+    error = create_vm().error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)
+    _, last = ended()
+    assert error["message"] == ENDED.format(last, "Client.UserInitiatedShutdown: because")
+    assert left() == {}
+
+
+@pytest.mark.parametrize(
+    ("properties", "reason", "expected"),
+    [
+        ({"instance_type_fallbacks": ["m5.large"]}, SHORT, [("t3.micro", False), ("m5.large", False)]),
+        ({}, SHORT, [("t3.micro", False), ("t3.micro", False)]),
+        ({"instance_type_fallbacks": ["m5.large"]}, OWN_FAULT, [("t3.micro", False), ("t3.micro", False)]),
+        (
+            {"spot_bid_price": 1, "spot_ondemand_fallback": True},
+            "Server.SpotInstanceTermination: Spot instance termination",
+            [("t3.micro", True), ("t3.micro", False)],
+        ),
+    ],
+    ids=["fallback", "no-fallback", "not-short", "spot"],
+)
+def test_ended_for_lack_of_capacity(
+    create_vm: Callable[..., Answer],
+    sent: Callable[[str], list[dict[str, str]]],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    properties: dict[str, Any],
+    reason: str,
+    expected: list[tuple[str, bool]],
+) -> None:
+    """An instance that is ended for lack of capacity is one that is not to be had: the next type's turn."""
+    fake_aws.rule(action="RunInstances", times=1, ends=reason)
+    vm_cid = create_vm(properties).ok()[0]
+    tried = [
+        (call["InstanceType"], "InstanceMarketOptions.MarketType" in call) for call in sent("RunInstances")
+    ]
+    assert tried == expected
+    assert left()["instances"] == [vm_cid]
+
+
+def test_nothing_left_to_try(
+    create_vm: Callable[..., Answer],
+    short: Callable[..., str],
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    ended: Callable[[], list[str]],
+) -> None:
+    """An ended instance is one of the answers that the error lists."""
+    fake_aws.rule(action="RunInstances", where={"InstanceType": "t3.micro"}, ends=SHORT)
+    said = short("InsufficientInstanceCapacity", {"InstanceType": "m5.large"}, 500)
+    error = create_vm({"instance_type_fallbacks": ["m5.large"]}).error
+    (launched,) = ended()
+    first = ENDED.format(launched, SHORT)
+    message = (
+        "None of the VM's instance types is to be had. "
+        f"t3.micro (on demand): {first}; m5.large (on demand): {said}"
+    )
+    assert error == failure("VMCreationFailed", message, ok_to_retry=True)
+    assert left() == {}
+
+
+def test_address_not_released_yet(
+    start_vm: Callable[..., subprocess.Popen[bytes]], fake_aws: FakeAws, world: World
+) -> None:
+    """While the ended instance is still shutting down it holds the address: that is waited for."""
+    shutting_down = [
+        [
+            "<instanceState>.*?</instanceState>",
+            "<instanceState><code>32</code><name>shutting-down</name></instanceState>",
+        ],
+        [
+            "<stateReason>.*?</stateReason>",
+            f"<stateReason><code>Server.InternalError</code><message>{OWN_FAULT}</message></stateReason>",
+        ],
+    ]
+    fake_aws.rule(action="DescribeInstances", nth=1, replace=shutting_down)
+    # The second one is about all instances of the agent.
+    fake_aws.rule(action="DescribeInstances", nth=3, replace=shutting_down, hold=True)
+    process = start_vm()
+    assert fake_aws.wait_until_held() == ["DescribeInstances"]
+    (first,) = world.state()["instances"]
+    world.ec2.terminate_instances(InstanceIds=[first])
+    fake_aws.release()
+    vm_cid = finish(process).ok()[0]
+    statuses = [call["status"] for call in fake_aws.calls() if call["action"] == "RunInstances"]
+    assert statuses == [200, 400, 200]
+    assert world.state()["instances"] == [vm_cid] != [first]
+    assert world.instance(vm_cid)["PrivateIpAddress"] == ADDRESS

@@ -1,0 +1,173 @@
+"""create_vm made twice: the same one finds its VM, and never makes a second."""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import Cpi, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+
+BY_US = "<stateReason><code>Client.UserInitiatedShutdown</code><message>x</message></stateReason>"
+SHUTTING_DOWN = "<instanceState><code>32</code><name>shutting-down</name></instanceState>"
+TWO_CALLS = ("CreateNetworkInterface", "RunInstances")
+
+
+@pytest.fixture
+def dynamic(network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """Return a network of which every VM gets another address."""
+    return {"any": network()}
+
+
+@pytest.fixture
+def two_networks(network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """Return networks that need two interfaces."""
+    return {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
+
+
+@pytest.fixture
+def tokens(fake_aws: FakeAws) -> Callable[[], list[str]]:
+    """Return a function that lists the client tokens that were sent, and forgets them."""
+
+    def read() -> list[str]:
+        sent = [call["parameters"]["ClientToken"] for call in fake_aws.calls() if call["action"] in TWO_CALLS]
+        fake_aws.forget_calls()
+        return sent
+
+    return read
+
+
+@pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
+def test_same_again(
+    create_vm: Callable[..., Answer],
+    two_networks: dict[str, Any],
+    tokens: Callable[[], list[str]],
+    world: World,
+    *,
+    is_several: bool,
+) -> None:
+    """The same call answers the same VM; its client tokens are the same ones, which EC2 can take."""
+    networks = two_networks if is_several else {"first": two_networks["first"]}
+    first = create_vm(networks=networks).ok()
+    state, sent = world.state(), tokens()
+    assert create_vm(networks=networks).ok() == first
+    assert world.state() == state
+    assert tokens() == sent
+    assert len(set(sent)) == len(sent) == (3 if is_several else 1)
+    assert all(len(token) <= 64 and set(token) <= set(string.printable) for token in sent)
+
+
+def test_other_agents(
+    create_vm: Callable[..., Answer],
+    vm_arguments: Callable[..., list[Any]],
+    dynamic: dict[str, Any],
+    network: Callable[..., dict[str, Any]],
+    tokens: Callable[[], list[str]],
+    cpi: Cpi,
+) -> None:
+    """Another agent, and the same one of another Director, are other VMs with other client tokens."""
+    networks = {**dynamic, "fixed": network("10.0.2.10", 1)}
+    made = [create_vm(networks=networks).ok()[0]]
+    sent = tokens()
+    networks["fixed"]["ip"] = "10.0.2.11"
+    made.append(create_vm(networks=networks, agent_id="agent-2").ok()[0])
+    sent += tokens()
+    networks["fixed"]["ip"] = "10.0.2.12"
+    context = {"director_uuid": "another"}
+    answer = cpi.call("create_vm", *vm_arguments(networks=networks), stemcell=2, context=context)
+    made.append(answer.ok()[0])
+    sent += tokens()
+    assert len(set(made)) == 3
+    assert len(set(sent)) == len(sent) == 9
+
+
+def test_deleted_meanwhile(
+    create_vm: Callable[..., Answer], cpi: Cpi, world: World, tokens: Callable[[], list[str]]
+) -> None:
+    """After its VM was deleted the same call makes another one, and finds that one when it is made again."""
+    first = create_vm().ok()[0]
+    cpi.call("delete_vm", first).ok()
+    (spent,) = tokens()
+    second = create_vm().ok()[0]
+    assert second != first
+    assert tokens()[0] == spent
+    assert create_vm().ok()[0] == second
+    assert world.state()["instances"] == [second]
+
+
+def test_still_ending(create_vm: Callable[..., Answer], dynamic: dict[str, Any], fake_aws: FakeAws) -> None:
+    """EC2 may answer with an instance that somebody is ending: then another one is made."""
+    first = create_vm(networks=dynamic).ok()[0]
+    ending = [
+        ["<instanceState>.*?</instanceState>", SHUTTING_DOWN],
+        ["<stateReason>.*?</stateReason>", BY_US],
+    ]
+    fake_aws.rule(action="RunInstances", nth=1, replace=ending)
+    fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": first}, replace=ending)
+    second = create_vm(networks=dynamic).ok()[0]
+    assert second != first
+
+
+def test_other_arguments(
+    create_vm: Callable[..., Answer],
+    dynamic: dict[str, Any],
+    warnings: Callable[[Answer], list[str]],
+    tags_of: Callable[[str], dict[str, str]],
+    world: World,
+) -> None:
+    """With other arguments it is another VM; the first one is left, and a warning names it."""
+    first = create_vm({"tags": {"owner": "a"}}, dynamic).ok()[0]
+    answer = create_vm({"tags": {"owner": "b"}}, dynamic)
+    second = answer.ok()[0]
+    assert world.state()["instances"] == sorted([first, second])
+    assert tags_of(second)["owner"] == "b"
+    assert warnings(answer) == [
+        f"Instance '{first}' was made for this agent with other arguments; it is left"
+    ]
+    assert create_vm({"tags": {"owner": "b"}}, dynamic).ok()[0] == second
+
+
+def test_after_an_undo(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    deny: Callable[..., str],
+    left: Callable[[], dict[str, list[str]]],
+    world: World,
+) -> None:
+    """After a call that failed and took its interface back the same call makes another one.
+
+    EC2 may show a new interface late, so it takes ten seconds until one counts as gone: one, that
+    two networks share, will do here.
+    """
+    networks = {
+        name: network(ip, nic_group="one") for name, ip in (("v4", "10.0.1.10"), ("v6", "2001:db8::1"))
+    }
+    message = deny("RunInstances")
+    assert create_vm(networks=networks).error["message"] == message
+    assert left() == {}
+    vm_cid = create_vm(networks=networks).ok()[0]
+    (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
+    state = world.state()
+    assert (state["instances"], state["interfaces"]) == ([vm_cid], [nic["NetworkInterfaceId"]])
+
+
+def test_launched_and_undone(
+    server: FakeAws,
+    vm_arguments: Callable[..., list[Any]],
+    left: Callable[[], dict[str, list[str]]],
+) -> None:
+    """After a call that failed once the VM ran the same call makes another VM."""
+    closed = {"endpoint": "http://127.0.0.1:9", "user": "u", "password": "p"}
+    cpi = Cpi(config(server.endpoint, registry=closed))
+    assert cpi.call("create_vm", *vm_arguments(), stemcell=1).error is not None
+    assert left() == {}
+    vm_cid = cpi.call("create_vm", *vm_arguments(), stemcell=2).ok()[0]
+    assert left()["instances"] == [vm_cid]

@@ -1,0 +1,113 @@
+"""Spot VMs, with and without a way out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+
+MARKET = "InstanceMarketOptions"
+SPOT = {f"{MARKET}.MarketType": "spot"}
+OPTIONS = {
+    "MarketType": "spot",
+    "SpotOptions.MaxPrice": "0.05",
+    "SpotOptions.SpotInstanceType": "one-time",
+    "SpotOptions.InstanceInterruptionBehavior": "terminate",
+}
+PRICE = {"spot_bid_price": 0.05}
+WITH_FALLBACK = {**PRICE, "spot_ondemand_fallback": True}
+
+
+@pytest.mark.parametrize("price", [0.05, "0.05"], ids=["number", "string"])
+def test_spot(
+    create_vm: Callable[..., Answer],
+    sent: Callable[[str], list[dict[str, str]]],
+    below: Callable[[dict[str, str], str], dict[str, str]],
+    world: World,
+    price: object,
+) -> None:
+    """A price makes it a one-time spot instance that ends when it is interrupted."""
+    vm_cid = create_vm({"spot_bid_price": price}).ok()[0]
+    (launch,) = sent("RunInstances")
+    assert below(launch, MARKET) == OPTIONS
+    assert world.instance(vm_cid)["InstanceLifecycle"] == "spot"
+
+
+@pytest.mark.parametrize("price", ["a lot", 0, -0.05, "inf"])
+def test_no_price(
+    create_vm: Callable[..., Answer], refused: Callable[[Answer, str], list[str]], price: object
+) -> None:
+    """What is no price is refused without asking AWS."""
+    answer = create_vm({"spot_bid_price": price})
+    message = answer.error["message"]
+    assert "cloud_properties.spot_bid_price" in message
+    assert "must be a price in dollars, more than 0" in message
+    assert refused(answer, message) == []
+
+
+@pytest.mark.parametrize(
+    "code", ["SpotMaxPriceTooLow", "InsufficientInstanceCapacity", "UnauthorizedOperation"]
+)
+def test_failed(
+    create_vm: Callable[..., Answer],
+    short: Callable[..., str],
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    code: str,
+) -> None:
+    """Without the fallback a spot launch that fails, for whatever reason, is not retriable."""
+    said = short(code)
+    message = f"Spot instance creation failed, and spot_ondemand_fallback is not set: {said}"
+    assert create_vm(PRICE).error == failure("VMCreationFailed", message)
+    assert fake_aws.actions().count("RunInstances") == 1
+    assert left() == {}
+
+
+@pytest.mark.parametrize("code", ["SpotMaxPriceTooLow", "InvalidParameterCombination"])
+def test_on_demand(
+    create_vm: Callable[..., Answer],
+    short: Callable[..., str],
+    sent: Callable[[str], list[dict[str, str]]],
+    below: Callable[[dict[str, str], str], dict[str, str]],
+    world: World,
+    code: str,
+) -> None:
+    """With the fallback it is launched on demand, and is the same VM otherwise."""
+    short(code, SPOT)
+    vm_cid = create_vm(WITH_FALLBACK).ok()[0]
+    first, second = sent("RunInstances")
+    assert below(first, MARKET) == OPTIONS
+    common = {name: value for name, value in first.items() if not name.startswith(f"{MARKET}.")}
+    assert {**common, "ClientToken": second["ClientToken"]} == second
+    assert first["ClientToken"] != second["ClientToken"]
+    assert "InstanceLifecycle" not in world.instance(vm_cid)
+
+
+def test_both_fail(
+    create_vm: Callable[..., Answer],
+    short: Callable[..., str],
+    failure: Callable[..., dict[str, Any]],
+    sent: Callable[[str], list[dict[str, str]]],
+    left: Callable[[], dict[str, list[str]]],
+) -> None:
+    """All types are tried as spot before all on demand, and the error tells what each one answered."""
+    types = ["t3.micro", "m5.large"]
+    spot = short("SpotMaxPriceTooLow", SPOT)
+    demand = short("InsufficientInstanceCapacity", status=500)
+    error = create_vm({**WITH_FALLBACK, "instance_type_fallbacks": types[1:]}).error
+    tried = [(call["InstanceType"], f"{MARKET}.MarketType" in call) for call in sent("RunInstances")]
+    assert tried == [(name, is_spot) for is_spot in (True, False) for name in types]
+    listed = [f"{name} (spot): {spot}" for name in types] + [
+        f"{name} (on demand): {demand}" for name in types
+    ]
+    message = f"None of the VM's instance types is to be had. {'; '.join(listed)}"
+    assert error == failure("VMCreationFailed", message, ok_to_retry=True)
+    assert left() == {}

@@ -1,0 +1,210 @@
+"""Addresses that somebody else holds: who goes is waited for, a stray is removed, and all others stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi.cpi.addresses import MAX_UNATTACHED
+from testbed.executable import DIRECTOR_UUID, finish
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+
+ADDRESS = "10.0.1.10"
+SEVERAL = pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
+FAILED = "Failed to create network interface for nic_group 'front': "
+SHUTTING_DOWN = [
+    "<instanceState>.*?</instanceState>",
+    "<instanceState><code>32</code><name>shutting-down</name></instanceState>",
+]
+
+
+@pytest.fixture
+def networks(network: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Return a function that writes a network with the address, or two, of which it is the second."""
+
+    def write(is_several: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - the only argument
+        other = {"free": network("10.0.2.10", 1)} if is_several else {}
+        return {**other, "taken": network(ADDRESS, nic_group="front")}
+
+    return write
+
+
+@pytest.fixture
+def holder(world: World, fake_aws: FakeAws) -> Callable[..., str]:
+    """Return a function that makes an interface without an instance, which holds the address."""
+
+    def make(director: str | None = None, address: str = ADDRESS, prefix: str | None = None) -> str:
+        tags = [{"Key": "bosh_director_uuid", "Value": director}] if director else []
+        more: dict[str, Any] = {}
+        if tags:
+            more["TagSpecifications"] = [{"ResourceType": "network-interface", "Tags": tags}]
+        answer = world.ec2.create_network_interface(
+            SubnetId=world.subnet_id, PrivateIpAddress=address, **more
+        )
+        nic_id: str = answer["NetworkInterface"]["NetworkInterfaceId"]
+        if prefix:
+            world.ec2.assign_private_ip_addresses(NetworkInterfaceId=nic_id, Ipv4Prefixes=[prefix])
+        fake_aws.forget_calls()
+        return nic_id
+
+    return make
+
+
+@SEVERAL
+def test_vm_that_stays(
+    create_vm: Callable[..., Answer],
+    networks: Callable[..., dict[str, Any]],
+    vm: Callable[..., str],
+    failure: Callable[..., dict[str, Any]],
+    world: World,
+    *,
+    is_several: bool,
+) -> None:
+    """An address that a living VM holds ends the call at once: interface and VM are named."""
+    holder = vm(PrivateIpAddress=ADDRESS)
+    (nic,) = world.instance(holder)["NetworkInterfaces"]
+    before = world.state()
+    error = create_vm(networks=networks(is_several)).error
+    reason = error["message"].removeprefix(FAILED)
+    assert "InvalidIPAddress.InUse" in reason
+    held = f"{ADDRESS} is held by network interface '{nic['NetworkInterfaceId']}' (in-use)"
+    assert reason.endswith(f"{held} of instance '{holder}'")
+    assert error == failure("CloudError", FAILED + reason)
+    assert world.state() == before
+
+
+@SEVERAL
+def test_vm_that_leaves(
+    start_vm: Callable[..., subprocess.Popen[bytes]],
+    networks: Callable[..., dict[str, Any]],
+    vm: Callable[..., str],
+    world: World,
+    fake_aws: FakeAws,
+    *,
+    is_several: bool,
+) -> None:
+    """An address that a departing VM holds is waited for."""
+    holder = vm(PrivateIpAddress=ADDRESS)
+    asked = {"InstanceId.1": holder}
+    fake_aws.rule(action="DescribeInstances", where=asked, hold=True, replace=[SHUTTING_DOWN])
+    process = start_vm(networks=networks(is_several))
+    assert fake_aws.wait_until_held() == ["DescribeInstances"]
+    world.ec2.terminate_instances(InstanceIds=[holder])
+    fake_aws.release()
+    vm_cid = finish(process).ok()[0]
+    held = {nic["PrivateIpAddress"] for nic in world.instance(vm_cid)["NetworkInterfaces"]}
+    assert ADDRESS in held
+    assert world.state()["instances"] == [vm_cid]
+    actions = {"CreateNetworkInterface", "RunInstances"}
+    statuses = [call["status"] for call in fake_aws.calls() if call["action"] in actions]
+    assert statuses == ([200, 400, 200, 200] if is_several else [400, 200])
+
+
+@SEVERAL
+def test_stray_interface(
+    create_vm: Callable[..., Answer],
+    networks: Callable[..., dict[str, Any]],
+    holder: Callable[..., str],
+    warnings: Callable[[Answer], list[str]],
+    world: World,
+    *,
+    is_several: bool,
+) -> None:
+    """An interface that our Director's earlier call left behind is removed, with a warning that names it."""
+    nic_id = holder(DIRECTOR_UUID)
+    answer = create_vm(networks=networks(is_several))
+    instance = world.instance(answer.ok()[0])
+    nics = {nic["NetworkInterfaceId"]: nic["PrivateIpAddress"] for nic in instance["NetworkInterfaces"]}
+    assert ADDRESS in nics.values()
+    assert world.state()["interfaces"] == sorted(nics)
+    assert nic_id not in nics
+    assert warnings(answer) == [f"Network interface '{nic_id}' was left over by an earlier call: removing it"]
+
+
+@pytest.mark.parametrize(
+    ("director", "is_several"),
+    [(None, False), (None, True), ("another", False)],
+    ids=["none", "none-two", "other"],
+)
+def test_interface_of_others(
+    create_vm: Callable[..., Answer],
+    networks: Callable[..., dict[str, Any]],
+    holder: Callable[..., str],
+    world: World,
+    fake_aws: FakeAws,
+    director: str | None,
+    is_several: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """Without our Director's tag an unused interface is somebody's: it stays, and soon ends the call."""
+    nic_id = holder(director)
+    error = create_vm(networks=networks(is_several)).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith(FAILED)
+    held = f"{ADDRESS} is held by network interface '{nic_id}' (available) which no instance uses"
+    assert error["message"].endswith(held)
+    assert world.state() == {**world.empty, "interfaces": [nic_id]}
+    attempts = [call["status"] for call in fake_aws.calls() if call["status"] == 400]
+    # One without a tag may just have been taken off an instance that is ended.
+    assert len(attempts) == (1 if director else MAX_UNATTACHED + 1)
+
+
+@pytest.mark.parametrize("is_ours", [False, True], ids=["others", "ours"])
+def test_address_within_a_prefix(
+    create_vm: Callable[..., Answer],
+    networks: Callable[..., dict[str, Any]],
+    holder: Callable[..., str],
+    world: World,
+    *,
+    is_ours: bool,
+) -> None:
+    """An address within a prefix that is delegated to an interface is held by that one."""
+    nic_id = holder(DIRECTOR_UUID if is_ours else None, "10.0.1.100", "10.0.1.0/28")
+    answer = create_vm(networks=networks())
+    if is_ours:
+        assert world.instance(answer.ok()[0])["PrivateIpAddress"] == ADDRESS
+    else:
+        assert f"{ADDRESS} is held by network interface '{nic_id}'" in answer.error["message"]
+    assert (nic_id in world.state()["interfaces"]) == (not is_ours)
+
+
+@pytest.mark.parametrize("is_ours", [False, True], ids=["others", "ours"])
+def test_prefix_with_a_taken_address(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    holder: Callable[..., str],
+    world: World,
+    *,
+    is_ours: bool,
+) -> None:
+    """A prefix one of whose addresses is held is treated alike; nothing is left when it can't be had."""
+    nic_id = holder(DIRECTOR_UUID if is_ours else None, "10.0.1.40")
+    group = {"nic_group": "front"}
+    answer = create_vm(
+        networks={"one": network(ADDRESS, **group), "many": network("10.0.1.32", prefix=28, **group)}
+    )
+    if is_ours:
+        assert answer.ok()[0] in world.state()["instances"]
+        (found,) = world.ec2.describe_network_interfaces(NetworkInterfaceIds=world.state()["interfaces"])[
+            "NetworkInterfaces"
+        ]
+        assert found["Ipv4Prefixes"] == [{"Ipv4Prefix": "10.0.1.32/28"}]
+    else:
+        assert answer.error["message"].startswith(FAILED)
+        assert f"10.0.1.32/28 is held by network interface '{nic_id}'" in answer.error["message"]
+        assert world.state() == {**world.empty, "interfaces": [nic_id]}
+
+
+def test_nobody_is_seen_to_hold_it(create_vm: Callable[..., Answer], fake_aws: FakeAws, world: World) -> None:
+    """For a moment after its release an address is in use and nobody's: it is tried again."""
+    in_use = {"code": "InvalidIPAddress.InUse", "message": f"Address {ADDRESS} is in use."}
+    fake_aws.rule(action="RunInstances", times=1, error=in_use)
+    assert world.instance(create_vm().ok()[0])["PrivateIpAddress"] == ADDRESS
+    assert fake_aws.actions().count("RunInstances") == 2

@@ -1,0 +1,188 @@
+"""Nothing is left behind of a VM that has everything: interfaces, routes, load balancers, an elastic IP."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import Cpi, config
+from testbed.killing import interrupt_at
+from testbed.registry import PASSWORD, USER, Registry
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.exposure import Exposure
+    from testbed.world import World
+
+CREATE, DESCRIBE = "CreateNetworkInterface", "DescribeNetworkInterfaces"
+MODIFY, REGISTER = "ModifyNetworkInterfaceAttribute", "RegisterInstancesWithLoadBalancer"
+LOOKED_UP = [
+    ("DescribeImages", 1),
+    ("DescribeInstanceTypes", 1),
+    ("DescribeSubnets", 1),
+    ("DescribeSecurityGroups", 1),
+    ("DescribeTargetGroups", 1),
+    ("DescribeLoadBalancers", 1),
+    ("DescribeRouteTables", 1),
+    ("DescribeAddresses", 1),
+]
+INTERFACES = {
+    "front": [(CREATE, 1), (DESCRIBE, 1), ("AssignPrivateIpAddresses", 1), (MODIFY, 1)],
+    "second": [(CREATE, 2), (DESCRIBE, 2)],
+}
+LAUNCHED = [
+    ("RunInstances", 1),
+    ("DescribeInstances", 1),
+    *((MODIFY, number) for number in (2, 3, 4, 5)),
+    ("CreateRoute", 1),
+    ("ReplaceRoute", 1),
+    ("RegisterTargets", 1),
+    (REGISTER, 1),
+    ("AssociateAddress", 1),
+]
+CALLS = [*LOOKED_UP, *INTERFACES["front"], *INTERFACES["second"], *LAUNCHED]
+"""Every call in its order: action, and which one of that action it is."""
+
+LEFT = "Perhaps left behind"
+
+
+@pytest.fixture
+def routes(world: World) -> Callable[[], list[dict[str, Any]]]:
+    """Return a function that reads all routes of the VM's route table."""
+
+    def read() -> Any:
+        tables = world.ec2.describe_route_tables(RouteTableIds=[world.route_table_id])["RouteTables"]
+        return tables[0]["Routes"]
+
+    return read
+
+
+@pytest.fixture
+def nothing_left(
+    left: Callable[[], dict[str, list[str]]],
+    exposure: Exposure,
+    routes: Callable[[], list[dict[str, Any]]],
+) -> Callable[[], None]:
+    """Return a function that checks that everything is as it was."""
+    before = routes()
+
+    def check() -> None:
+        assert left() == {}
+        assert exposure.state() == exposure.empty
+        assert routes() == before
+
+    return check
+
+
+def test_all_calls_are_known(
+    create_vm: Callable[..., Answer], exposed: dict[str, Any], fake_aws: FakeAws
+) -> None:
+    """The table of this module holds all calls that are made, in their order: none is forgotten below."""
+    create_vm(**exposed).ok()
+    assert fake_aws.actions() == [action for action, _ in CALLS]
+
+
+@pytest.mark.parametrize(("action", "number"), CALLS)
+def test_each_call_refused(
+    create_vm: Callable[..., Answer],
+    exposed: dict[str, Any],
+    failure: Callable[..., dict[str, Any]],
+    deny: Callable[..., str],
+    nothing_left: Callable[[], None],
+    action: str,
+    number: int,
+) -> None:
+    """Each call that fails ends it with AWS's words; nothing is left, and the routes lead where they led."""
+    message = deny(action, number)
+    for group, calls in INTERFACES.items():
+        if (action, number) in calls:
+            message = f"Failed to create network interface for nic_group '{group}': {message}"
+    answer = create_vm(**exposed)
+    assert answer.error == failure("CloudError", message)
+    # Where it is DescribeInstances itself that fails, nobody can say that the instance has ended.
+    assert (LEFT in answer.stderr) == (action == "DescribeInstances")
+    nothing_left()
+
+
+def test_registry_refuses(
+    exposed: dict[str, Any],
+    vm_arguments: Callable[..., list[Any]],
+    failure: Callable[..., dict[str, Any]],
+    server: FakeAws,
+    nothing_left: Callable[[], None],
+) -> None:
+    """The registry comes last: when it does not take the settings, all the rest is taken back."""
+    with Registry() as registry:
+        registry.answer(503)
+        section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
+        cpi = Cpi(config(server.endpoint, registry=section))
+        answer = cpi.call("create_vm", *vm_arguments(**exposed), stemcell=1)
+        vm_cid = registry.requests[0].path.split("/")[2]
+        assert [request.method for request in registry.requests] == ["PUT", "DELETE"]
+    assert answer.error == failure("CloudError", f"Cannot update settings for '{vm_cid}', got HTTP 503")
+    nothing_left()
+
+
+@pytest.mark.parametrize(
+    ("kind", "actions"),
+    [
+        ("registered", {"DeregisterTargets": 1, "DeregisterInstancesFromLoadBalancer": 1}),
+        ("routes", {"ReplaceRoute": 2, "DeleteRoute": 1}),
+    ],
+    ids=["load-balancers", "routes"],
+)
+def test_removals_that_fail(
+    create_vm: Callable[..., Answer],
+    exposed: dict[str, Any],
+    exposure: Exposure,
+    deny: Callable[..., str],
+    left: Callable[[], dict[str, list[str]]],
+    kind: str,
+    actions: dict[str, int],
+) -> None:
+    """Removals that fail are logged with what may be left; the rest goes, and the first error is answered.
+
+    A target group shows no target that has ended.
+    """
+    message = deny("AssociateAddress")
+    for action, number in actions.items():
+        deny(action, number)
+    answer = create_vm(**exposed)
+    assert answer.error["message"] == message
+    assert left() == {}
+    state = exposure.state()
+    assert [name for name, found in state.items() if found] == [kind]
+    errors = [line for line in answer.stderr.splitlines() if LEFT in line]
+    assert [action for action in actions if any(action in line for line in errors)] == list(actions)
+    table_id = exposure.route_table_id
+    logged = {
+        "registered": [
+            f"'{vm_cid}' in '{name}'"
+            for vm_cid in state["registered"]
+            for name in (exposure.load_balancer, exposure.target_group_arn)
+        ],
+        "routes": [f"route to {range_} in {table_id}" for range_ in ("0.0.0.0/0", "10.9.0.0/16")],
+    }
+    assert [what for what in logged[kind] if any(what in line for line in errors)] == logged[kind]
+    assert len(errors) == len(logged[kind]) == 2
+
+
+@pytest.mark.parametrize("action", ["CreateRoute", "ReplaceRoute", "RegisterTargets", "AssociateAddress"])
+def test_signal(
+    start_vm: Callable[..., subprocess.Popen[bytes]],
+    exposed: dict[str, Any],
+    fake_aws: FakeAws,
+    nothing_left: Callable[[], None],
+    action: str,
+) -> None:
+    """A signal late in the launch, while AWS does something, ends the call and leaves nothing."""
+    answer = interrupt_at(fake_aws, lambda: start_vm(**exposed), action=action, when="after")
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+    assert answer.error["message"].startswith("The call was ended by SIGTERM")
+    assert LEFT not in answer.stderr
+    nothing_left()

@@ -1,0 +1,207 @@
+"""create_vm: hosts, processors and capacity, what passes the interfaces, and what is unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+
+HOST, RESERVATION = "h-0123456789abcdef0", "cr-0123456789abcdef0"
+HOSTS = "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"
+OPTIONS = {
+    "Placement",
+    "EbsOptimized",
+    "CpuOptions",
+    "CreditSpecification",
+    "CapacityReservationSpecification",
+    "InstanceMarketOptions",
+}
+RESERVED = "CapacityReservationSpecification.CapacityReservation"
+IGNORED = "Unknown properties are ignored: "
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected", "warning"),
+    [
+        pytest.param(
+            {
+                "dedicated_host": {"id": HOST},
+                "cpu_options": {"core_count": 1, "threads_per_core": 2, "amd_sev_snp": "enabled"},
+                "ebs_optimized": True,
+                "credit_specification": "unlimited",
+            },
+            {
+                "Placement.Tenancy": "host",
+                "Placement.HostId": HOST,
+                "CpuOptions.CoreCount": "1",
+                "CpuOptions.ThreadsPerCore": "2",
+                "CpuOptions.AmdSevSnp": "enabled",
+                "EbsOptimized": "true",
+                "CreditSpecification.CpuCredits": "unlimited",
+            },
+            "",
+            id="host",
+        ),
+        pytest.param(
+            {
+                "dedicated_host": {"resource_group_arn": HOSTS, "id": None},
+                "capacity_reservation": {"id": RESERVATION},
+                "cpu_options": {"core_count": 1, "threads_per_core": 1},
+                "credit_specification": {"cpu_credits": "standard"},
+            },
+            {
+                "Placement.Tenancy": "host",
+                "Placement.HostResourceGroupArn": HOSTS,
+                f"{RESERVED}Target.CapacityReservationId": RESERVATION,
+                "CpuOptions.CoreCount": "1",
+                "CpuOptions.ThreadsPerCore": "1",
+                "CreditSpecification.CpuCredits": "standard",
+            },
+            "",
+            id="hosts",
+        ),
+        pytest.param(
+            {
+                "capacity_reservation": {"resource_group_arn": HOSTS},
+                "credit_specification": "unlimited",
+                "ebs_optimized": False,
+                "instance_type": "m5.large",
+            },
+            {f"{RESERVED}Target.CapacityReservationResourceGroupArn": HOSTS, "EbsOptimized": "false"},
+            "Left out: credit_specification, which type m5.large does not take",
+            id="reservations",
+        ),
+        pytest.param(
+            {"capacity_reservation": {"preference": "none"}, "tenancy": "host"},
+            {f"{RESERVED}Preference": "none"},
+            "",
+            id="no-reservation",
+        ),
+    ],
+)
+def test_options(
+    create_vm: Callable[..., Answer],
+    sent: Callable[[str], list[dict[str, str]]],
+    warnings: Callable[[Answer], list[str]],
+    world: World,
+    properties: dict[str, Any],
+    expected: dict[str, str],
+    warning: str,
+) -> None:
+    """Each option goes to EC2 as it is given, and nothing that is not; credits are for burstable types."""
+    answer = create_vm(properties)
+    answer.ok()
+    (parameters,) = sent("RunInstances")
+    given = {name: value for name, value in parameters.items() if name.partition(".")[0] in OPTIONS}
+    assert given == {"Placement.AvailabilityZone": world.zone, **expected}
+    assert warnings(answer) == ([warning] if warning else [])
+
+
+def test_properties_at_rest(
+    create_vm: Callable[..., Answer],
+    sent: Callable[[str], list[dict[str, str]]],
+    warnings: Callable[[Answer], list[str]],
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """Properties that ask for nothing change nothing, also when they are null, and cost no call."""
+    create_vm().ok()
+    (plain,), (image, _, *others) = sent("RunInstances"), fake_aws.actions()
+    world.ec2.terminate_instances(InstanceIds=world.state()["instances"])
+    fake_aws.forget_calls()
+    nulls = ("spot_bid_price", "dedicated_host", "capacity_reservation", "ebs_optimized", "cpu_options")
+    properties: dict[str, Any] = {
+        **dict.fromkeys((*nulls, "raw_instance_storage", "auto_assign_public_ip", "credit_specification")),
+        **{name: [] for name in ("elbs", "lb_target_groups", "advertised_routes", "instance_type_fallbacks")},
+        "spot_ondemand_fallback": True,
+        "source_dest_check": True,
+        "ephemeral_disk": {"use_instance_storage": False},
+        "root_disk": {"encrypted": False, "kms_key_arn": None},
+    }
+    answer = create_vm(properties, agent_id="agent-2")
+    answer.ok()
+    # The type is known by now.
+    assert fake_aws.actions() == [image, *others]
+    (parameters,) = sent("RunInstances")
+    assert {name for name in parameters if parameters[name] != plain.get(name)} <= {
+        "ClientToken",
+        "UserData",
+        *(f"TagSpecification.{number}.Tag.2.Value" for number in (1, 2, 3)),
+    }
+    assert parameters.keys() == plain.keys()
+    assert warnings(answer) == []
+
+
+@pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
+def test_traffic(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    sent: Callable[[str], list[dict[str, str]]],
+    world: World,
+    *,
+    is_several: bool,
+) -> None:
+    """A public address is the first interface's; with several, the check comes off each by itself."""
+    networks = {"one": network("10.0.1.10")}
+    if is_several:
+        networks["two"] = network("10.0.2.10", 1)
+    vm_cid = create_vm({"auto_assign_public_ip": True, "source_dest_check": False}, networks).ok()[0]
+    nics = sorted(
+        world.instance(vm_cid)["NetworkInterfaces"], key=lambda nic: nic["Attachment"]["DeviceIndex"]
+    )
+    assert ["Association" in nic for nic in nics] == [True, False][: len(networks)]
+    assert [nic["SourceDestCheck"] for nic in nics] == [False] * len(networks)
+    ids = [nic["NetworkInterfaceId"] for nic in nics]
+    changes = sent("ModifyNetworkInterfaceAttribute")
+    unchecked = [call["NetworkInterfaceId"] for call in changes if "SourceDestCheck.Value" in call]
+    published = [call["NetworkInterfaceId"] for call in changes if "AssociatePublicIpAddress" in call]
+    assert unchecked == (ids if is_several else [])
+    assert published == (ids[:1] if is_several else [])
+    assert len(sent("ModifyInstanceAttribute")) == (0 if is_several else 1)
+
+
+def test_unknown_properties(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    warnings: Callable[[Answer], list[str]],
+    fake_aws: FakeAws,
+) -> None:
+    """Each unknown property is logged once, with its path and the nearest name, and is no error.
+
+    So is a boolean in quotes, which is true, whatever it says.
+    """
+    route = {"table_id": "rtb-0123456789abcdef0", "destination": "10.9.0.0/16"}
+    properties = {
+        "elb": ["one"],
+        "source_dest_check": "false",
+        "cpu_options": {"core_cout": 1},
+        "advertised_routes": [route, {**route, "destinatoin": "10.8.0.0/16", "zzz": 1}],
+        "ephemeral_disk": {"use_instance_store": None},
+        "dedicated_host": {"id": HOST, "ids": [HOST]},
+    }
+    networks = {"one": network("10.0.1.10", netmaks="255.0.0.0")}
+    networks["one"]["cloud_properties"]["subnets"] = "x"
+    answer = create_vm(properties, networks)
+    quoted, *ignored = warnings(answer)
+    assert quoted == "A boolean property is given as a string, which counts as true"
+    vm, net = (line.removeprefix(IGNORED) for line in ignored)
+    assert sorted(vm.split(", ")) == [
+        "cloud_properties.advertised_routes.1.destinatoin (did you mean destination?)",
+        "cloud_properties.advertised_routes.1.zzz",
+        "cloud_properties.cpu_options.core_cout (did you mean core_count?)",
+        "cloud_properties.dedicated_host.ids (did you mean id?)",
+        "cloud_properties.elb (did you mean elbs?)",
+    ]
+    assert sorted(net.split(", ")) == [
+        "networks.one.cloud_properties.subnets (did you mean subnet?)",
+        "networks.one.netmaks (did you mean netmask?)",
+    ]
+    assert "route table" in answer.error["message"]
+    assert "DescribeRouteTables" in fake_aws.actions()
