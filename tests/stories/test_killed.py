@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.killing import kill_at
+from testbed.matrix import sampled
 
 if TYPE_CHECKING:
     import subprocess
@@ -88,7 +89,7 @@ def test_killed_while_looking(
     whole(answer)
 
 
-@pytest.mark.parametrize("nth", range(LOOK_UPS, CALLS + 1))
+@pytest.mark.parametrize("nth", sampled(range(LOOK_UPS, CALLS + 1)))
 def test_killed_after_each_call(
     create_vm: Callable[..., Answer],
     start_vm: Callable[..., subprocess.Popen[bytes]],
