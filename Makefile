@@ -21,7 +21,7 @@ test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
 	$(BIN)/python -m pytest -n auto -m "not release and not e2e and not faults" $(PYTEST_ARGS)
 
 faults: venv ## Fail, lose and kill at every call to AWS of the longest flows; some minutes
-	$(BIN)/python -m pytest -n auto -m faults $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n auto -m "faults or sampled" $(PYTEST_ARGS)
 
 test-release: venv ## Run the tests of the release's job over the real ERB; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)

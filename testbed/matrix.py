@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def sampled(cases: Iterable[Any], every: int = 6) -> list[Any]:
-    """Mark all cases but each so manieth, beginning with the first, as `faults`.
+    """Mark each so manieth case, beginning with the first, as `sampled`, and all others as `faults`.
 
     Args:
         cases: Values of one parameter, or tuples of several.
@@ -19,6 +19,6 @@ def sampled(cases: Iterable[Any], every: int = 6) -> list[Any]:
     """
     rows = [case if isinstance(case, tuple) else (case,) for case in cases]
     return [
-        pytest.param(*row, marks=pytest.mark.faults) if place % every else pytest.param(*row)
+        pytest.param(*row, marks=pytest.mark.faults if place % every else pytest.mark.sampled)
         for place, row in enumerate(rows)
     ]
