@@ -1,22 +1,26 @@
 """Counting what a call costs at AWS, for its summary line."""
 
 from collections import Counter
+from threading import Lock
 
 
 class Tally:
-    """The AWS calls of one CPI call, by name, and how often the SDK repeated them."""
+    """The AWS calls of one CPI call, by name, and how often the SDK repeated them; for several threads."""
 
     def __init__(self) -> None:
+        self._lock = Lock()
         self._calls: Counter[str] = Counter()
         self._retries = 0
 
     def called(self, name: str) -> None:
         """Count a call, "ec2.DescribeInstances"."""
-        self._calls[name] += 1
+        with self._lock:
+            self._calls[name] += 1
 
     def repeated(self, times: int) -> None:
         """Count what the SDK sent again."""
-        self._retries += times
+        with self._lock:
+            self._retries += times
 
     def summary(self) -> str:
         """The count as the end of a sentence: ", 2 AWS calls (2 x ec2.DescribeInstances)", or nothing."""
