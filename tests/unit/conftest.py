@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import botocore.session
 import pytest
+from botocore.exceptions import ReadTimeoutError
 from botocore.stub import Stubber
 
 from bosh_aws_cpi import config, interrupts
@@ -67,6 +68,21 @@ class Stub:
         """Lay out a call with exactly these parameters that AWS answers with an error."""
         self._stubber.add_client_error(operation, code, message, expected_params=expected)
 
+    def refuses_repetition(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
+        """Lay out a call that the SDK has sent before, without an answer, and that is refused now."""
+        repeated = {"RetryAttempts": 1}
+        self._stubber.add_client_error(
+            operation, code, message, expected_params=expected, response_meta=repeated
+        )
+
+    def fails(self, operation: str, code: str = "InternalError", /, **expected: Any) -> None:
+        """Lay out a call at which AWS is at fault: whether it did its work is not certain."""
+        self._stubber.add_client_error(operation, code, "sorry", 500, expected_params=expected)
+
+    def loses(self, operation: str, /, **expected: Any) -> None:
+        """Lay out a call whose answer is lost on its way."""
+        self._stubber.add_response(operation, {"ResponseMetadata": {"IsLost": True}}, expected)
+
 
 class Ec2(Stub):
     """The client of EC2."""
@@ -84,9 +100,17 @@ def _client(service: str) -> Any:
         "credentials_file": (None, None, os.devnull, None),
     }
     session: Any = botocore.session.Session(session_vars=nowhere)
-    return session.create_client(
+    client = session.create_client(
         service, region_name="us-east-1", aws_access_key_id="AKIAUNIT", aws_secret_access_key="unit"
     )
+    client.meta.events.register("after-call", _lose)
+    return client
+
+
+def _lose(parsed: dict[str, Any], **_: Any) -> None:
+    """Lose an answer that is laid out as lost."""
+    if parsed.get("ResponseMetadata", {}).get("IsLost"):
+        raise ReadTimeoutError(endpoint_url="http://h/")
 
 
 @pytest.fixture
@@ -121,6 +145,15 @@ def elb() -> Iterator[Stub]:
 def elbv2() -> Iterator[Stub]:
     """Return a stubbed client for target groups."""
     client = _client("elbv2")
+    with Stubber(client) as stubber:
+        yield Stub(client, stubber)
+        stubber.assert_no_pending_responses()
+
+
+@pytest.fixture
+def ebs() -> Iterator[Stub]:
+    """Return a stubbed client for the EBS direct APIs."""
+    client = _client("ebs")
     with Stubber(client) as stubber:
         yield Stub(client, stubber)
         stubber.assert_no_pending_responses()

@@ -80,6 +80,15 @@ def test_defaults() -> None:
         ("metadata_options", {"http_tokens": "required"}, "metadata_options", {"http_tokens": "required"}),
         ("metadata_options", None, "metadata_options", {}),
         ("stemcell", {"kernel_id": "aki-1"}, "stemcell", {"kernel_id": "aki-1"}),
+        ("stemcell", {"disk": 1, "copy_from_region": True}, "stemcell", {"disk": 1}),
+        ("stemcell", None, "stemcell", {}),
+        *(
+            ("stemcell", {"copy_from_region": given}, "copies_stemcells_from_other_regions", given is True)
+            for given in (True, False, None)
+        ),
+        ("stemcell", None, "copies_stemcells_from_other_regions", False),
+        *(("stemcell_upload", given, "stemcell_upload", "ebs_direct") for given in ("ebs_direct", None, "")),
+        ("stemcell_upload", "volume", "stemcell_upload", "volume"),
         ("fast_path_delete", True, "fast_path_delete", True),
         ("deregister_on_delete", True, "deregister_on_delete", True),
         ("enable_describe_instance_types", False, "enable_describe_instance_types", False),

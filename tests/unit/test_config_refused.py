@@ -84,6 +84,8 @@ def test_credentials_that_contradict(aws: dict[str, Any], message: str) -> None:
         ("default_security_groups", ["bosh", 1], "a list of strings, got Array"),
         ("metadata_options", [], "an object, got Array"),
         ("stemcell", "x", "an object, got String"),
+        ("stemcell_upload", "zip", "ebs_direct or volume, got String"),
+        ("stemcell_upload", True, "ebs_direct or volume, got Boolean"),
     ],
 )
 def test_wrong_types(key: str, value: object, complaint: str) -> None:

@@ -127,7 +127,8 @@ def test_messages() -> None:
     source = "\n".join(templates())
     assert len(messages) > 1
     for _, message in messages:
-        assert re.search(re.escape(message.strip()).replace("…", ".+"), source), message
+        begin = message.strip().removesuffix("…")
+        assert re.search(re.escape(begin).replace("…", ".+"), source), message
 
 
 def test_answers_without_room() -> None:

@@ -160,6 +160,26 @@ def test_contradictions(given: dict[str, Any], message: str) -> None:
     assert caught.value.message == message
 
 
+@pytest.mark.parametrize(
+    "reservation",
+    [{"id": "cr-1"}, {"resource_group_arn": "arn"}, {"preference": "capacity-reservations-only"}],
+)
+def test_spot_in_a_reservation(reservation: dict[str, str]) -> None:
+    """EC2 takes no spot VM into a reservation: that is refused before EC2 is asked."""
+    assert vm(capacity_reservation=reservation).capacity_reservation is not None
+    with pytest.raises(CloudError) as caught:
+        vm(capacity_reservation=reservation, spot_bid_price=0.1)
+    assert caught.value.message == (
+        "spot_bid_price and capacity_reservation exclude each other: remove one of them"
+    )
+
+
+@pytest.mark.parametrize("preference", ["open", "none"])
+def test_spot_with_a_preference(preference: str) -> None:
+    """A preference that binds to no reservation goes with a spot price."""
+    assert vm(capacity_reservation={"preference": preference}, spot_bid_price=0.1).spot_bid_price == "0.1"
+
+
 @pytest.mark.parametrize("tenancy", [None, "default", "host"])
 def test_host_with_other_tenancies(tenancy: str | None) -> None:
     """A dedicated host goes with every tenancy but the dedicated one."""

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, HTTPClientError
 
 from bosh_aws_cpi import config
 from bosh_aws_cpi.aws.clients import Clients
@@ -81,3 +81,34 @@ def test_success_after_a_fault(fake_aws: FakeAws, client: Any) -> None:
     fake_aws.rule(action="DescribeInstances", nth=1, error=error)
     assert client.describe_instances()["Reservations"] == []
     assert fake_aws.actions() == ["DescribeInstances"] * 2
+
+
+MAKERS: dict[str, Any] = {
+    "CreateSnapshot": lambda client: client.create_snapshot(VolumeId="vol-1"),
+    "RegisterImage": lambda client: client.register_image(Name="BOSH-1"),
+}
+WITHOUT_TOKEN = pytest.mark.parametrize("call", MAKERS.values(), ids=MAKERS)
+
+
+@WITHOUT_TOKEN
+def test_without_a_token(fake_aws: FakeAws, client: Any, call: Callable[[Any], object]) -> None:
+    """What makes something each time it arrives is not repeated when it may have been done."""
+    for answer in (("InternalError", 500), ("Unavailable", 503), ("ServiceUnavailable", 503)):
+        assert attempts(fake_aws, *answer, lambda: call(client)) == 1
+
+
+@WITHOUT_TOKEN
+def test_without_a_token_and_throttled(fake_aws: FakeAws, client: Any, call: Callable[[Any], object]) -> None:
+    """Throttling says that it was not done: it is repeated as any other call."""
+    for answer in (("RequestLimitExceeded", 503), ("Throttling", 400)):
+        assert attempts(fake_aws, *answer, lambda: call(client)) == RETRIES + 1
+
+
+@WITHOUT_TOKEN
+def test_without_a_token_and_answer(fake_aws: FakeAws, client: Any, call: Callable[[Any], object]) -> None:
+    """Nor is it repeated when the connection breaks before there is an answer."""
+    fake_aws.forget_calls()
+    fake_aws.rule(action="*", drop="before")
+    with pytest.raises(HTTPClientError):
+        call(client)
+    assert len(fake_aws.actions()) == 1

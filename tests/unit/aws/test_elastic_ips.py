@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import elastic_ips
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import ElasticIp
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
@@ -24,19 +25,27 @@ def lay(ec2: Ec2, *found: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "holder", "said"),
     [
-        ({}, []),
-        ({"NetworkInterfaceId": "eni-2"}, []),
-        ({"InstanceId": "i-2"}, [f"Elastic IP {IP} is taken over from instance 'i-2'"]),
+        ({}, (None, None), []),
+        (
+            {"NetworkInterfaceId": "eni-2", "PrivateIpAddress": "10.0.0.5", "InstanceId": "i-2"},
+            ("eni-2", "10.0.0.5"),
+            [f"Elastic IP {IP} is taken over from network interface 'eni-2'"],
+        ),
     ],
+    ids=["free", "held"],
 )
-def test_allocation(
-    ec2: Ec2, program_log: pytest.LogCaptureFixture, more: dict[str, str], said: list[str]
+def test_find(
+    ec2: Ec2,
+    program_log: pytest.LogCaptureFixture,
+    more: dict[str, str],
+    holder: tuple[str | None, str | None],
+    said: list[str],
 ) -> None:
-    """The account's address is found; whose it was is logged."""
+    """The account's address is found, with who holds it; that is logged."""
     lay(ec2, {"PublicIp": IP, "AllocationId": "eipalloc-1", **more})
-    assert elastic_ips.allocation(ec2.client, IP) == "eipalloc-1"
+    assert elastic_ips.find(ec2.client, IP) == ElasticIp(IP, "eipalloc-1", *holder)
     assert [record.getMessage() for record in program_log.records] == said
 
 
@@ -44,7 +53,7 @@ def test_unknown(ec2: Ec2) -> None:
     """An address that is not the account's, or not for VPCs, is an error with its name."""
     lay(ec2)
     with pytest.raises(CloudError) as caught:
-        elastic_ips.allocation(ec2.client, IP)
+        elastic_ips.find(ec2.client, IP)
     assert caught.value.message == f"Elastic IP with VPC scope not found with address '{IP}'"
 
 
@@ -63,6 +72,13 @@ def test_associate(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
     ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **ARGUMENTS)
     elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1")
     assert len(clock.pauses) == len(codes)
+
+
+def test_associate_one_address(ec2: Ec2) -> None:
+    """Of an interface with several addresses the one that is named gets it."""
+    associated = {"AssociationId": "eipassoc-1"}
+    ec2.answers("associate_address", associated, **ARGUMENTS, PrivateIpAddress="10.0.0.5")
+    elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1", "10.0.0.5")
 
 
 def test_never_ready(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

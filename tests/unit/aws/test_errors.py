@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import (
     ClientError,
+    ConnectionClosedError,
     ConnectTimeoutError,
     EndpointConnectionError,
     NoCredentialsError,
     PartialCredentialsError,
+    ReadTimeoutError,
     SSLError,
 )
 from botocore.parsers import ResponseParserError
@@ -67,6 +69,56 @@ def test_code(error: BaseException | None, expected: str) -> None:
 def test_missing_volume(error: Exception, *, missing: bool) -> None:
     """A volume is missing when EC2 does not know its id, or calls it malformed in one of its ways."""
     assert errors.is_volume_missing(error) is missing
+
+
+def fault(code: str, status: int = 500) -> ClientError:
+    """Make an error that AWS answered with this HTTP status."""
+    return refusal(code, ResponseMetadata={"HTTPStatusCode": status})
+
+
+@pytest.mark.parametrize(
+    ("error", "uncertain", "passing"),
+    [
+        (fault("InternalError"), True, True),
+        (fault("Unavailable", 503), True, True),
+        (fault("", 599), True, True),
+        (fault("RequestLimitExceeded", 503), False, True),
+        (refusal("Throttling"), False, True),
+        (fault("InvalidParameterValue", 400), False, False),
+        (fault("InternalError", 499), False, False),
+        (refusal("InternalError"), False, False),
+        (ReadTimeoutError(endpoint_url="http://h/"), True, True),
+        (ConnectionClosedError(endpoint_url="http://h/"), True, True),
+        (ResponseParserError("x"), True, True),
+        (ConnectTimeoutError(endpoint_url="http://h/"), False, True),
+        (NO_ANSWER, False, True),
+        (NoCredentialsError(), False, False),
+        (CloudError("x"), False, False),
+        (ValueError("x"), False, False),
+    ],
+)
+def test_kinds(error: Exception, *, uncertain: bool, passing: bool) -> None:
+    """After a fault or a lost answer the work may be done; what never arrived, or is throttled, is not.
+
+    All of these pass: the same question may be answered in a moment.
+    """
+    assert errors.is_uncertain(error) is uncertain
+    assert errors.is_passing(error) is passing
+
+
+@pytest.mark.parametrize(
+    ("error", "repeated"),
+    [
+        (refusal("A", ResponseMetadata={"RetryAttempts": 1}), True),
+        (refusal("A", ResponseMetadata={"RetryAttempts": 0}), False),
+        (refusal("A", ResponseMetadata={}), False),
+        (refusal("A"), False),
+        (NO_ANSWER, False),
+    ],
+)
+def test_repeated(error: Exception, *, repeated: bool) -> None:
+    """An answer says how often the SDK has sent the call before."""
+    assert errors.was_repeated(error) is repeated
 
 
 @pytest.mark.parametrize(

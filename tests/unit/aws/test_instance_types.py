@@ -47,6 +47,7 @@ def lay_unknown(ec2: Ec2, names: list[str], code: str = UNKNOWN[0]) -> None:
             {"architectures": frozenset({"i386", "x86_64"})},
         ),
         ({"BurstablePerformanceSupported": True}, {"is_burstable": True}),
+        ({"EbsInfo": {"MaximumEbsAttachments": 27}}, {"max_ebs_attachments": 27}),
         ({"InstanceStorageInfo": {"NvmeSupport": "unsupported"}}, {}),
         (
             {

@@ -96,3 +96,12 @@ def test_pass_foreign_traffic(ec2: Ec2) -> None:
     """A router's source/destination check is taken off the instance."""
     ec2.answers("modify_instance_attribute", InstanceId=VM, SourceDestCheck={"Value": False})
     instances.pass_foreign_traffic(ec2.client, VM)
+
+
+def test_pass_foreign_traffic_of_what_is_not_seen_yet(ec2: Ec2, clock: Clock) -> None:
+    """What one call of EC2's shows, the next may not know yet."""
+    change = {"InstanceId": VM, "SourceDestCheck": {"Value": False}}
+    ec2.refuses("modify_instance_attribute", NOT_FOUND, **change)
+    ec2.answers("modify_instance_attribute", **change)
+    instances.pass_foreign_traffic(ec2.client, VM)
+    assert len(clock.pauses) == 1

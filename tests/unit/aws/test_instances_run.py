@@ -1,4 +1,4 @@
-"""RunInstances, and waiting for what it made, through all that EC2 may answer."""
+"""RunInstances, through all that EC2 may answer, or not answer."""
 
 from __future__ import annotations
 
@@ -6,15 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
+from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.errors import AT_FAULT, NO_CAPACITY
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.model import AttachedNic, Instance
-from tests.unit.aws.instance_looks import VM, entry, lay
+from tests.unit.aws.instance_looks import VM, entry
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
+
+ONE = {"MinCount": 1, "MaxCount": 1}
+MADE = Instance(VM, "pending", "m5.large", "", {}, nics=[])
+
+
+class Finder:
+    """Looks for the instance, and sees it from some look on."""
+
+    def __init__(self, unseen: int) -> None:
+        """See nothing at the first looks."""
+        self.unseen = unseen
+        self.looks = 0
+
+    def __call__(self) -> Instance | None:
+        """Look."""
+        self.looks += 1
+        return MADE if self.looks > self.unseen else None
+
+
+def never() -> None:
+    """Be asked for an instance whose launch is certain."""
+    pytest.fail("it was looked for")
 
 
 def test_run(ec2: Ec2) -> None:
@@ -41,8 +64,8 @@ def test_run(ec2: Ec2) -> None:
         ClientToken="token",
         StateReason={"Code": "pending", "Message": "pending"},
     )
-    ec2.answers("run_instances", {"Instances": [answer]}, MinCount=1, MaxCount=1, ImageId="ami-1")
-    assert instances.run(ec2.client, {"ImageId": "ami-1"}) == Instance(
+    ec2.answers("run_instances", {"Instances": [answer]}, **ONE, ImageId="ami-1")
+    assert instances.run(ec2.client, {"ImageId": "ami-1"}, never) == Instance(
         vm_cid=VM,
         state="pending",
         instance_type="m5.large",
@@ -62,6 +85,8 @@ RETRIABLE = {
     ),
     **dict.fromkeys(("InsufficientReservedInstanceCapacity", "MaxSpotInstanceCountExceeded"), True),
     **dict.fromkeys(("SpotMaxPriceTooLow", "Unsupported"), True),
+    **dict.fromkeys(("InsufficientCapacityOnHost", "ReservationCapacityExceeded"), True),
+    "UnfulfillableCapacity": True,
     **dict.fromkeys(("InstanceLimitExceeded", "VcpuLimitExceeded"), False),
 }
 
@@ -69,19 +94,27 @@ RETRIABLE = {
 @pytest.mark.parametrize("code", sorted(NO_CAPACITY))
 def test_run_without_capacity(ec2: Ec2, code: str) -> None:
     """A type that is not to be had now may be tried again, unless it takes a higher quota."""
-    ec2.refuses("run_instances", code, "none left", MinCount=1, MaxCount=1)
+    ec2.refuses("run_instances", code, "none left", **ONE)
     with pytest.raises(instances.NoCapacity, match=f"RunInstances failed with {code}: none left") as caught:
-        instances.run(ec2.client, {})
+        instances.run(ec2.client, {}, never)
     assert caught.value.ok_to_retry is RETRIABLE[code]
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
+
+
+@pytest.mark.parametrize("code", ["InsufficientInstanceCapacity", "InsufficientHostCapacity"])
+def test_run_without_capacity_as_a_fault(ec2: Ec2, code: str) -> None:
+    """EC2 sends some shortages as faults of its own: nothing was made all the same, nothing is repeated."""
+    ec2.fails("run_instances", code, **ONE)
+    with pytest.raises(instances.NoCapacity, match=code):
+        instances.run(ec2.client, {}, never)
 
 
 @pytest.mark.parametrize("code", sorted(AT_FAULT | {"RequestLimitExceeded", "Throttling"}))
 def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
     """When AWS is at fault, out of addresses or throttles, the same call may succeed later."""
-    ec2.refuses("run_instances", code, "sorry", MinCount=1, MaxCount=1)
+    ec2.refuses("run_instances", code, "sorry", **ONE)
     with pytest.raises(VMCreationFailed, match=f"RunInstances failed with {code}: sorry") as caught:
-        instances.run(ec2.client, {})
+        instances.run(ec2.client, {}, never)
     assert type(caught.value) is VMCreationFailed
     assert caught.value.ok_to_retry is True
 
@@ -89,17 +122,17 @@ def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
 @pytest.mark.parametrize("code", ["IdempotentInstanceTerminated", "IdempotentParameterMismatch"])
 def test_run_with_a_spent_token(ec2: Ec2, code: str) -> None:
     """A client token that stands for another launch is told apart: it is no failure yet."""
-    ec2.refuses("run_instances", code, MinCount=1, MaxCount=1, ClientToken="t")
+    ec2.refuses("run_instances", code, **ONE, ClientToken="t")
     with pytest.raises(instances.TokenSpent, match=code):
-        instances.run(ec2.client, {"ClientToken": "t"})
+        instances.run(ec2.client, {"ClientToken": "t"}, never)
 
 
 @pytest.mark.parametrize("code", ["InvalidParameterValue", "InvalidIPAddress.InUse", "UnauthorizedOperation"])
 def test_run_refused(ec2: Ec2, code: str) -> None:
     """Any other refusal goes on as it is."""
-    ec2.refuses("run_instances", code, MinCount=1, MaxCount=1)
+    ec2.refuses("run_instances", code, **ONE)
     with pytest.raises(ClientError, match=code):
-        instances.run(ec2.client, {})
+        instances.run(ec2.client, {}, never)
 
 
 def test_of_agent(ec2: Ec2) -> None:
@@ -119,86 +152,46 @@ def test_of_agent(ec2: Ec2) -> None:
     ]
 
 
+@pytest.mark.parametrize("how", ["lost", "fault"])
+@pytest.mark.parametrize("unseen", [0, 3])
+def test_lost_answer_found(ec2: Ec2, clock: Clock, how: str, unseen: int) -> None:
+    """An instance whose launch was not answered is looked for until it is seen, and none is made again."""
+    find = Finder(unseen)
+    lay_uncertain(ec2, how)
+    assert instances.run(ec2.client, {}, find) == MADE
+    assert (find.looks, len(clock.pauses)) == (unseen + 1, unseen)
+
+
 @pytest.mark.parametrize(
-    "states",
-    [("running",), ("pending", "pending", "running"), (None, None, "pending", "running")],
-    ids=["at once", "pending", "not to be seen at first"],
+    ("how", "said"),
+    [("lost", "EC2 did not answer: ReadTimeoutError"), ("fault", "RunInstances failed with InternalError")],
 )
-def test_wait_until_running(ec2: Ec2, clock: Clock, states: tuple[str | None, ...]) -> None:
-    """A new instance is waited for, also while EC2 does not know it yet."""
-    lay(ec2, *states)
-    assert instances.wait_until_running(ec2.client, VM).state == "running"
-    assert len(clock.pauses) == len(states) - 1
-
-
-def test_wait_until_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
-    """An instance that runs is waited for until each of its interfaces is seen attached."""
-    seen = [
-        {
-            "NetworkInterfaceId": f"eni-{n}",
-            "Attachment": {"AttachmentId": f"eni-attach-{n}", "DeviceIndex": n},
-        }
-        for n in (0, 1)
-    ]
-    lay(ec2, "running")
-    lay(ec2, "running", NetworkInterfaces=seen[:1])
-    lay(ec2, "running", NetworkInterfaces=[seen[0], {"NetworkInterfaceId": "eni-1"}])
-    lay(ec2, "running", NetworkInterfaces=seen)
-    running = instances.wait_until_running(ec2.client, VM, 2)
-    assert [nic.nic_id for nic in running.nics] == ["eni-0", "eni-1"]
-    assert len(clock.pauses) == 3
-
-
-KEY = (
-    ". Most often a volume can't be made: check that the KMS key of each encrypted disk, and of the "
-    "AMI's snapshots, exists, is enabled, and may be used by this account"
-)
-SNAPSHOT = ". A snapshot of the AMI is gone: upload the stemcell again"
-QUOTA = ". Delete volumes, or have the account's EBS quota raised"
-
-
-@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
-@pytest.mark.parametrize(
-    ("reason", "said", "ok_to_retry"),
-    [
-        ("Server.InternalError: at fault", "Server.InternalError: at fault", True),
-        ("Server.InsufficientInstanceCapacity: none", "Server.InsufficientInstanceCapacity: none", True),
-        ("Server.SpotInstanceTermination: price", "Server.SpotInstanceTermination: price", True),
-        ("Client.InternalError: no key", f"Client.InternalError: no key{KEY}", False),
-        (
-            "Client.InvalidSnapshot.NotFound: none",
-            f"Client.InvalidSnapshot.NotFound: none{SNAPSHOT}",
-            False,
-        ),
-        ("Client.VolumeLimitExceeded: many", f"Client.VolumeLimitExceeded: many{QUOTA}", False),
-        ("Client.UserInitiatedShutdown: by us", "Client.UserInitiatedShutdown: by us", False),
-        (None, "no reason given", True),
-    ],
-)
-def test_ended_before_it_ran(
-    ec2: Ec2, clock: Clock, state: str, reason: str | None, said: str, *, ok_to_retry: bool
-) -> None:
-    """An instance that EC2 ends before it runs ends the wait at once; a reason on our side is final."""
-    code, _, text = (reason or "").partition(": ")
-    lay(ec2, "pending", state, **({"StateReason": {"Code": code, "Message": text}} if reason else {}))
-    with pytest.raises(instances.Ended) as caught:
-        instances.wait_until_running(ec2.client, VM)
-    assert caught.value.message == f"EC2 ended instance '{VM}' before it ran: {said}"
-    assert (caught.value.code, caught.value.instance.state) == (code, state)
-    assert caught.value.ok_to_retry is ok_to_retry
-    assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
-    assert len(clock.pauses) == 1
-
-
-def test_never_runs(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An instance that does not run within ten minutes may be tried again."""
-    monkeypatch.setattr(
-        "bosh_aws_cpi.aws.instances.find", lambda _, cid: Instance(cid, "pending", "t", "z", {})
-    )
-    with pytest.raises(VMCreationFailed) as caught:
-        instances.wait_until_running(ec2.client, VM)
-    assert caught.value.message == (
-        f"Timed out after 600 seconds waiting for instance '{VM}' to run; last seen: pending"
-    )
+def test_lost_answer_not_found(ec2: Ec2, clock: Clock, how: str, said: str) -> None:
+    """The SDK has repeated it by its token: what is not seen for ten seconds is left to a repeated call."""
+    lay_uncertain(ec2, how)
+    with pytest.raises(VMCreationFailed, match=said) as caught:
+        instances.run(ec2.client, {}, Finder(1000))
+    assert type(caught.value) is VMCreationFailed
     assert caught.value.ok_to_retry is True
-    assert clock.now >= 600
+    assert 10 <= clock.now <= 13
+
+
+def test_unreadable_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer that can't be read, as of a proxy in between, is none."""
+
+    def garble(**_: object) -> None:
+        raise ResponseParserError("<html>")
+
+    monkeypatch.setattr(ec2.client, "run_instances", garble)
+    with pytest.raises(VMCreationFailed, match="EC2 did not answer: ResponseParserError"):
+        instances.run(ec2.client, {}, Finder(1000))
+    assert instances.run(ec2.client, {}, Finder(0)) == MADE
+    assert 10 <= clock.now <= 13
+
+
+def lay_uncertain(ec2: Ec2, how: str) -> None:
+    """Lay out a launch of which nobody knows whether it was made."""
+    if how == "lost":
+        ec2.loses("run_instances", **ONE)
+    else:
+        ec2.fails("run_instances", "InternalError", **ONE)

@@ -17,6 +17,7 @@ VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1"
 OTHER_KIND = "Target group 'web' takes targets of type {}: lb_target_groups needs one of target type instance"
 TARGET = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
+NAMED = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
 
 
 def group(name: str = "web", **more: Any) -> dict[str, Any]:
@@ -63,15 +64,29 @@ def test_target_group_that_takes_no_such_vm(elbv2: Stub, more: dict[str, str], m
     assert caught.value.message == message
 
 
+def lay_balancer(elb: Stub, name: str, **more: str) -> None:
+    """Lay out the question for a classic load balancer."""
+    answer = {"LoadBalancerDescriptions": [{"LoadBalancerName": name, **more}]}
+    elb.answers("describe_load_balancers", answer, LoadBalancerNames=[name])
+
+
 def test_check(elb: Stub) -> None:
     """Each classic load balancer is looked for once; one that is not there is named."""
-    for name in ("b", "a"):
-        elb.answers("describe_load_balancers", LoadBalancerNames=[name])
+    lay_balancer(elb, "b", VPCId=VPC)
+    lay_balancer(elb, "a")  # one from before there were VPCs
     elb.refuses("describe_load_balancers", "LoadBalancerNotFound", LoadBalancerNames=["gone"])
-    load_balancers.check(elb.client, ["b", "a", "b"])
+    load_balancers.check(elb.client, ["b", "a", "b"], VPC)
     with pytest.raises(CloudError) as caught:
-        load_balancers.check(elb.client, ["gone"])
+        load_balancers.check(elb.client, ["gone"], VPC)
     assert caught.value.message == "Could not find classic load balancer `gone'"
+
+
+def test_load_balancer_of_another_vpc(elb: Stub) -> None:
+    """A classic load balancer of another VPC would refuse the VM: it is refused before there is one."""
+    lay_balancer(elb, "web", VPCId="vpc-2")
+    with pytest.raises(CloudError) as caught:
+        load_balancers.check(elb.client, ["web"], VPC)
+    assert caught.value.message == "Load balancer 'web' is in VPC 'vpc-2', the VM in 'vpc-1'"
 
 
 def test_refused(elb: Stub, elbv2: Stub) -> None:
@@ -80,24 +95,61 @@ def test_refused(elb: Stub, elbv2: Stub) -> None:
     elbv2.refuses("describe_target_groups", "AccessDenied", Names=["a"])
     elbv2.refuses("describe_target_health", "AccessDenied", **TARGET)
     with pytest.raises(ClientError, match="AccessDenied"):
-        load_balancers.check(elb.client, ["a"])
+        load_balancers.check(elb.client, ["a"], VPC)
     with pytest.raises(ClientError, match="AccessDenied"):
         load_balancers.target_group_arns(elbv2.client, ["a"], VPC)
     with pytest.raises(ClientError, match="AccessDenied"):
-        load_balancers.wait_until_drained(elbv2.client, ARN, VM)
+        load_balancers.wait_until_drained(elbv2.client, [ARN], VM)
 
 
 def test_register_and_deregister(elb: Stub, elbv2: Stub) -> None:
     """An instance is registered and deregistered by its id."""
-    named = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
-    elb.answers("register_instances_with_load_balancer", **named)
-    elb.answers("deregister_instances_from_load_balancer", **named)
+    elb.answers("register_instances_with_load_balancer", **NAMED)
+    elb.answers("deregister_instances_from_load_balancer", **NAMED)
     elbv2.answers("register_targets", **TARGET)
     elbv2.answers("deregister_targets", **TARGET)
     load_balancers.add(elb.client, "web", VM)
     load_balancers.remove(elb.client, "web", VM)
     load_balancers.add_target(elbv2.client, ARN, VM)
     load_balancers.remove_target(elbv2.client, ARN, VM)
+
+
+def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) -> None:
+    """ELB learns from EC2 with a delay that an instance runs: it is asked again until it knows."""
+    for _ in range(3):
+        elb.refuses("register_instances_with_load_balancer", "InvalidInstance", **NAMED)
+        elbv2.refuses("register_targets", "InvalidTarget", **TARGET)
+    elb.answers("register_instances_with_load_balancer", **NAMED)
+    elbv2.answers("register_targets", **TARGET)
+    load_balancers.add(elb.client, "web", VM)
+    load_balancers.add_target(elbv2.client, ARN, VM)
+    assert len(clock.pauses) == 6
+
+
+@pytest.mark.parametrize("code", ["LoadBalancerNotFound", "InvalidInstance"])
+def test_register_in_vain(elb: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """After a minute what ELB says goes on; any other refusal goes on at once."""
+    answer: Any = {"Error": {"Code": code, "Message": "no"}}
+
+    def refuse(**_: Any) -> None:
+        raise ClientError(answer, "Register")
+
+    monkeypatch.setattr(elb.client, "register_instances_with_load_balancer", refuse)
+    with pytest.raises(ClientError, match=code):
+        load_balancers.add(elb.client, "web", VM)
+    if code == "InvalidInstance":
+        assert 60 <= clock.now <= 66
+    else:
+        assert clock.pauses == []
+
+
+def test_deregister_what_is_not_registered(elb: Stub) -> None:
+    """An instance that ELB does not know is no longer registered; any other refusal goes on."""
+    elb.refuses("deregister_instances_from_load_balancer", "InvalidInstance", **NAMED)
+    elb.refuses("deregister_instances_from_load_balancer", "LoadBalancerNotFound", **NAMED)
+    load_balancers.remove(elb.client, "web", VM)
+    with pytest.raises(ClientError, match="LoadBalancerNotFound"):
+        load_balancers.remove(elb.client, "web", VM)
 
 
 def health(state: str, reason: str | None = None) -> dict[str, Any]:
@@ -127,16 +179,25 @@ def test_drained(
 ) -> None:
     """The wait ends when the instance is no target any more, or its group is gone."""
     lay_health(elbv2, *before, last)
-    load_balancers.wait_until_drained(elbv2.client, ARN, VM)
+    load_balancers.wait_until_drained(elbv2.client, [ARN], VM)
     assert len(clock.pauses) == len(before)
 
 
+def test_several_drained(elbv2: Stub, clock: Clock) -> None:
+    """All groups are waited for together; one that has drained is not asked about again."""
+    lay_health(elbv2, DRAINING, NOT_REGISTERED)
+    lay_health(elbv2, DRAINING, None, arn="arn:b")
+    load_balancers.wait_until_drained(elbv2.client, [ARN, "arn:b"], VM)
+    load_balancers.wait_until_drained(elbv2.client, [], VM)
+    assert len(clock.pauses) == 2
+
+
 def test_never_drained(elbv2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait for draining is bounded."""
+    """The wait for draining is bounded, once for all groups."""
     answer = {"TargetHealthDescriptions": [DRAINING]}
     monkeypatch.setattr(elbv2.client, "describe_target_health", lambda **_: answer)
-    with pytest.raises(CloudError, match=f"'{VM}' to be drained from '{ARN}'; last seen: draining"):
-        load_balancers.wait_until_drained(elbv2.client, ARN, VM)
+    with pytest.raises(CloudError, match=f"'{VM}' to be drained; last seen: draining"):
+        load_balancers.wait_until_drained(elbv2.client, [ARN, "arn:b", "arn:c"], VM)
     assert 330 <= clock.now <= 336
 
 

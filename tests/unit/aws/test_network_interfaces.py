@@ -11,6 +11,8 @@ from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.model import Nic
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.unit.conftest import Clock, Ec2
 
 ID = "eni-1"
@@ -24,9 +26,16 @@ def entry(status: str, **more: Any) -> dict[str, Any]:
     return {"NetworkInterfaceId": ID, "Status": status, "MacAddress": MAC, **more}
 
 
+def never() -> None:
+    """Be asked for an interface whose making is certain."""
+    pytest.fail("it was looked for")
+
+
 def test_create(ec2: Ec2) -> None:
     """An interface is made with the arguments given, and read as it is answered."""
     more = {
+        "PrivateIpAddresses": [{"PrivateIpAddress": "10.0.0.5"}, {"PrivateIpAddress": "10.0.0.6"}],
+        "Ipv6Addresses": [{"Ipv6Address": "2600::5"}],
         "Ipv4Prefixes": [{"Ipv4Prefix": "10.0.0.16/28"}],
         "Ipv6Prefixes": [{"Ipv6Prefix": "2600::/80"}],
         "TagSet": [{"Key": "a", "Value": "1"}],
@@ -34,10 +43,48 @@ def test_create(ec2: Ec2) -> None:
     arguments = {"SubnetId": "subnet-1", "Groups": ["sg-1"], "ClientToken": "t"}
     for answer in (entry("pending"), entry("in-use", Attachment={"InstanceId": "i-1"}, **more)):
         ec2.answers("create_network_interface", {"NetworkInterface": answer}, **arguments)
-    assert network_interfaces.create(ec2.client, arguments) == Nic(ID, MAC, "pending")
+    assert network_interfaces.create(ec2.client, arguments, never) == Nic(ID, MAC, "pending")
     prefixes = frozenset({"10.0.0.16/28", "2600::/80"})
-    earlier = Nic(ID, MAC, "in-use", "i-1", prefixes, {"a": "1"})
-    assert network_interfaces.create(ec2.client, arguments) == earlier
+    addresses = frozenset({"10.0.0.5", "10.0.0.6", "2600::5"})
+    earlier = Nic(ID, MAC, "in-use", "i-1", addresses, prefixes, {"a": "1"})
+    assert network_interfaces.create(ec2.client, arguments, never) == earlier
+
+
+@pytest.mark.parametrize("unseen", [0, 2])
+def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
+    """An interface whose making was not answered is looked for until it is seen."""
+    looks = iter([*[None] * unseen, Nic("eni-found", MAC, "pending")])
+    ec2.loses("create_network_interface", SubnetId="subnet-1")
+    made = network_interfaces.create(ec2.client, {"SubnetId": "subnet-1"}, lambda: next(looks))
+    assert made.nic_id == "eni-found"
+    assert len(clock.pauses) == unseen
+
+
+def test_create_in_vain(ec2: Ec2, clock: Clock) -> None:
+    """One that is not seen for ten seconds was not made: what went wrong goes on."""
+    ec2.fails("create_network_interface", SubnetId="subnet-1")
+    with pytest.raises(ClientError, match="InternalError"):
+        network_interfaces.create(ec2.client, {"SubnetId": "subnet-1"}, lambda: None)
+    assert 10 <= clock.now <= 13
+
+
+def test_create_refused(ec2: Ec2) -> None:
+    """A refusal is certain: nothing is looked for."""
+    ec2.refuses("create_network_interface", "InvalidSubnetID.NotFound", SubnetId="subnet-1")
+    with pytest.raises(ClientError, match=r"InvalidSubnetID\.NotFound"):
+        network_interfaces.create(ec2.client, {"SubnetId": "subnet-1"}, never)
+
+
+def test_of_agent(ec2: Ec2) -> None:
+    """What was made for an agent in a subnet is found by all its tags, over all pages."""
+    filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}]
+    filters += [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
+    first = {"NetworkInterfaces": [entry("available")], "NextToken": "n"}
+    ec2.answers("describe_network_interfaces", first, Filters=filters)
+    second = {"NetworkInterfaces": [entry("in-use", Attachment={"InstanceId": "i-1"})]}
+    ec2.answers("describe_network_interfaces", second, Filters=filters, NextToken="n")
+    found = network_interfaces.of_agent(ec2.client, {"b": "2", "a": "1"}, "subnet-1")
+    assert found == [Nic(ID, MAC, "available"), Nic(ID, MAC, "in-use", "i-1")]
 
 
 @pytest.mark.parametrize("code", [NOT_FOUND, "InvalidNetworkInterfaceId.Malformed"])
@@ -136,3 +183,62 @@ def test_delegate(ec2: Ec2, prefix: str, operation: str, name: str) -> None:
     others = frozenset({"10.0.0.32/28", "2600:0:0:0:1::/80"})
     network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available", prefixes=others), prefix)
     network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available", prefixes=others | {prefix}), prefix)
+
+
+PREFIX = "10.0.0.16/28"
+ASSIGN = {"NetworkInterfaceId": ID, "Ipv4Prefixes": [PREFIX]}
+
+
+@pytest.mark.parametrize("code", ["InvalidIPAddress.InUse", "InternalError"])
+def test_delegation_whose_answer_was_lost(ec2: Ec2, code: str) -> None:
+    """A prefix that the interface has after a refusal was delegated by this call, whose answer was lost."""
+    ec2.refuses("assign_private_ip_addresses", code, **ASSIGN)
+    now = entry("available", Ipv4Prefixes=[{"Ipv4Prefix": PREFIX}])
+    ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [now]}, **IDS)
+    network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available"), PREFIX)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_delegation_refused(ec2: Ec2, *, is_there: bool) -> None:
+    """One that it does not have was refused."""
+    ec2.refuses("assign_private_ip_addresses", "InvalidIPAddress.InUse", **ASSIGN)
+    if is_there:
+        found = {"NetworkInterfaces": [entry("available")]}
+        ec2.answers("describe_network_interfaces", found, **IDS)
+    else:
+        ec2.refuses("describe_network_interfaces", NOT_FOUND, **IDS)
+    with pytest.raises(ClientError, match=r"InvalidIPAddress\.InUse"):
+        network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available"), PREFIX)
+
+
+CHANGES: list[tuple[Callable[[Any], None], dict[str, Any]]] = [
+    (lambda client: network_interfaces.make_public(client, ID), {"AssociatePublicIpAddress": True}),
+    (
+        lambda client: network_interfaces.pass_foreign_traffic(client, ID),
+        {"SourceDestCheck": {"Value": False}},
+    ),
+    (
+        lambda client: network_interfaces.delete_on_termination(client, [(ID, "a")]),
+        {"Attachment": {"AttachmentId": "a", "DeleteOnTermination": True}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "sent"), CHANGES)
+def test_change_what_is_not_seen_yet(
+    ec2: Ec2, clock: Clock, change: Callable[[Any], None], sent: dict[str, Any]
+) -> None:
+    """What one call of EC2's shows, the next may not know yet; it is asked again for half a minute."""
+    for _ in range(2):
+        ec2.refuses("modify_network_interface_attribute", NOT_FOUND, NetworkInterfaceId=ID, **sent)
+    ec2.answers("modify_network_interface_attribute", NetworkInterfaceId=ID, **sent)
+    change(ec2.client)
+    assert len(clock.pauses) == 2
+
+
+def test_delegate_to_what_is_not_seen_yet(ec2: Ec2, clock: Clock) -> None:
+    """So is the delegation of a prefix."""
+    ec2.refuses("assign_private_ip_addresses", NOT_FOUND, **ASSIGN)
+    ec2.answers("assign_private_ip_addresses", **ASSIGN)
+    network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available"), PREFIX)
+    assert len(clock.pauses) == 1

@@ -66,7 +66,7 @@ def test_destination(ec2: Ec2, entry: dict[str, str], expected: str) -> None:
     ("entry", "expected"),
     [
         ({"GatewayId": "igw-1"}, {"GatewayId": "igw-1"}),
-        ({"GatewayId": "local"}, {"GatewayId": "local"}),
+        ({"GatewayId": "local"}, {"LocalTarget": True}),
         ({"GatewayId": "vpce-1"}, {"VpcEndpointId": "vpce-1"}),
         ({"InstanceId": "i-1", "NetworkInterfaceId": "eni-1"}, TO_NIC),
         ({"NatGatewayId": "nat-1"}, {"NatGatewayId": "nat-1"}),
@@ -77,7 +77,7 @@ def test_destination(ec2: Ec2, entry: dict[str, str], expected: str) -> None:
     ],
 )
 @pytest.mark.parametrize("state", ["active", "blackhole"])
-def test_target(ec2: Ec2, entry: dict[str, str], expected: dict[str, str], state: str) -> None:
+def test_target(ec2: Ec2, entry: dict[str, str], expected: dict[str, str | bool], state: str) -> None:
     """A route's target is read under the name by which EC2 takes it back."""
     route = read(ec2, {"DestinationCidrBlock": "10.0.0.0/8", "State": state, **entry})
     assert route == Route("10.0.0.0/8", expected, is_blackhole=state == "blackhole")
@@ -95,9 +95,23 @@ def test_create(ec2: Ec2, destination: str, name: str) -> None:
 
 @DESTINATIONS
 def test_replace(ec2: Ec2, destination: str, name: str) -> None:
-    """A route is led elsewhere."""
-    ec2.answers("replace_route", **{"RouteTableId": TABLE, name: destination, **TO_NIC})
-    routes.replace(ec2.client, TABLE, destination, TO_NIC)
+    """A route is led elsewhere, unless there is none, which EC2 says in one of two ways."""
+    arguments = {"RouteTableId": TABLE, name: destination, **TO_NIC}
+    ec2.answers("replace_route", **arguments)
+    said = f"There is no route defined for '{destination}' in the route table. Use CreateRoute instead."
+    ec2.refuses("replace_route", "InvalidParameterValue", said, **arguments)
+    ec2.refuses("replace_route", "InvalidRoute.NotFound", **arguments)
+    assert routes.replace(ec2.client, TABLE, destination, TO_NIC) is True
+    assert routes.replace(ec2.client, TABLE, destination, TO_NIC) is False
+    assert routes.replace(ec2.client, TABLE, destination, TO_NIC) is False
+
+
+def test_replace_with_a_wrong_target(ec2: Ec2) -> None:
+    """A target that EC2 does not take is another invalid value."""
+    arguments = {"RouteTableId": TABLE, "DestinationCidrBlock": "10.0.0.0/8", **TO_NIC}
+    ec2.refuses("replace_route", "InvalidParameterValue", "invalid value for networkInterfaceId", **arguments)
+    with pytest.raises(ClientError, match="networkInterfaceId"):
+        routes.replace(ec2.client, TABLE, "10.0.0.0/8", TO_NIC)
 
 
 @DESTINATIONS

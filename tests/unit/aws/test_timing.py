@@ -6,14 +6,20 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import (
+    ClientError,
+    ConnectionClosedError,
+    EndpointConnectionError,
+    ReadTimeoutError,
+)
+from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.timing import NotYet, Policy
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.interrupts import Interrupted
-from tests.unit.aws.timing_script import Script, jitter, refusal
+from tests.unit.aws.timing_script import Script, fault, jitter, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,8 +97,13 @@ def test_one_attempt(clock: Clock, way: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(
     ("last", "seen"),
-    [(NotYet("creating"), "creating"), (refusal("RequestLimitExceeded"), "RequestLimitExceeded")],
-    ids=["state", "throttled"],
+    [
+        (NotYet("creating"), "creating"),
+        (refusal("RequestLimitExceeded"), "RequestLimitExceeded"),
+        (fault("InternalError"), "InternalError"),
+        (ReadTimeoutError(endpoint_url="http://h/"), 'Read timeout on endpoint URL: "http://h/"'),
+    ],
+    ids=["state", "throttled", "fault", "no answer"],
 )
 def test_timed_out(clock: Clock, last: Exception, seen: str) -> None:
     """The time-out says what was waited for, how long, and what was seen last, throttling too."""
@@ -121,6 +132,30 @@ def test_own_time_out(clock: Clock) -> None:
 def test_throttling(clock: Clock, code: str) -> None:
     """A question that AWS throttles is asked again."""
     assert timing.until(POLICY, WHAT, Script(refusal(code), "answer")) == "answer"
+    assert len(clock.pauses) == 1
+
+
+NO_ANSWER = [
+    *(fault("InternalError"), fault("Unavailable"), fault("")),
+    *(ReadTimeoutError(endpoint_url="http://h/"), ConnectionClosedError(endpoint_url="http://h/")),
+    *(EndpointConnectionError(endpoint_url="http://h/"), ResponseParserError("unreadable")),
+]
+
+
+@pytest.mark.parametrize("error", [*NO_ANSWER, refusal("Throttling")], ids=str)
+def test_no_answer(clock: Clock, error: Exception) -> None:
+    """A question that is throttled or not answered is asked again; what changes something is not repeated."""
+    assert timing.until(POLICY, WHAT, Script(error, "answer")) == "answer"
+    assert len(clock.pauses) == 1
+    script = Script(error)
+    with pytest.raises(type(error)) as caught:
+        timing.until(POLICY, WHAT, script, is_reading=False)
+    assert (caught.value, script.calls) == (error, 1)
+
+
+def test_not_yet_while_changing(clock: Clock) -> None:
+    """A state that is not reached yet is waited for, also by what changes something."""
+    assert timing.until(POLICY, WHAT, Script(NotYet("pending"), "made"), is_reading=False) == "made"
     assert len(clock.pauses) == 1
 
 

@@ -28,6 +28,7 @@ FACTS = InstanceTypeFacts(
     store_disks=2,
     store_gib=118,
     store_is_nvme=True,
+    max_ebs_attachments=27,
 )
 PLAIN = InstanceTypeFacts("t2.nano", ebs_needs_nvme_path=False)
 

@@ -172,3 +172,46 @@ def test_time_out(
         wait(ec2.client, DISK)
     assert caught.value.message == f"Timed out after 600 seconds waiting for volume '{DISK}' to {what}"
     assert clock.now >= 600
+
+
+def test_answers_that_were_lost(ec2: Ec2) -> None:
+    """What the SDK's first attempt has deleted or detached is gone when it repeats the call."""
+    pair = {"VolumeId": DISK, "InstanceId": VM}
+    ec2.refuses_repetition("delete_volume", NOT_FOUND, VolumeId=DISK)
+    ec2.refuses_repetition("detach_volume", "IncorrectState", **pair)
+    ec2.refuses_repetition("detach_volume", "InvalidAttachment.NotFound", **pair)
+    volumes.delete(ec2.client, DISK)
+    for _ in range(2):
+        volumes.detach(ec2.client, DISK, VM)
+
+
+def test_repetition_that_says_nothing(ec2: Ec2) -> None:
+    """A repetition that is refused for another reason is refused."""
+    pair = {"VolumeId": DISK, "InstanceId": VM}
+    ec2.refuses_repetition("delete_volume", "UnauthorizedOperation", VolumeId=DISK)
+    ec2.refuses_repetition("detach_volume", NOT_FOUND, **pair)
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        volumes.delete(ec2.client, DISK)
+    with pytest.raises(DiskNotFound):
+        volumes.detach(ec2.client, DISK, VM)
+
+
+@pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound", None])
+def test_detach_by_force(ec2: Ec2, clock: Clock, code: str | None) -> None:
+    """A volume that must come off is taken off by force, and waited for; one that is off is fine."""
+    arguments = {"VolumeId": DISK, "InstanceId": VM, "Force": True}
+    if code:
+        ec2.refuses("detach_volume", code, **arguments)
+    else:
+        ec2.answers("detach_volume", **arguments)
+        lay(ec2, *attached("detaching"), entry())
+    volumes.detach_by_force(ec2.client, DISK, VM)
+    assert len(clock.pauses) == (0 if code else 1)
+
+
+def test_detach_by_force_refused(ec2: Ec2) -> None:
+    """Any other refusal goes on as it is."""
+    arguments = {"VolumeId": DISK, "InstanceId": VM, "Force": True}
+    ec2.refuses("detach_volume", "UnauthorizedOperation", **arguments)
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        volumes.detach_by_force(ec2.client, DISK, VM)

@@ -16,6 +16,14 @@ def refusal(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": "said"}}, "DescribeVolumes")
 
 
+def fault(code: str = "InternalError") -> ClientError:
+    """Make an error of AWS's own, after which nobody knows whether the call did its work."""
+    metadata: Any = {"HTTPStatusCode": 500}
+    return ClientError(
+        {"Error": {"Code": code, "Message": "said"}, "ResponseMetadata": metadata}, "DescribeVolumes"
+    )
+
+
 class Script:
     """Does one thing after the other, when called; the last one again and again."""
 

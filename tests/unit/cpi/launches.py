@@ -67,8 +67,11 @@ def token(way: Offer, generation: int) -> str:
     return client_token("instance", DIRECTOR, AGENT, way, generation)
 
 
-def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str) -> None:
-    """Lay out a RunInstances: an instance's id is answered, any other word is the error's code."""
+def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str, state: str = "pending") -> None:
+    """Lay out a RunInstances: an instance's id is answered, any other word is the error's code.
+
+    "lost": the answer is lost. "fault": AWS is at fault, whatever it did before.
+    """
     market = {"InstanceMarketOptions": ANY} if way.is_spot else {}
     arguments = {
         **dict.fromkeys(
@@ -81,7 +84,11 @@ def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str) -> None:
         "ClientToken": token(way, generation),
     }
     if outcome.startswith("i-"):
-        ec2.answers("run_instances", {"Instances": [instance(outcome, "pending")]}, **arguments)
+        ec2.answers("run_instances", {"Instances": [instance(outcome, state)]}, **arguments)
+    elif outcome == "lost":
+        ec2.loses("run_instances", **arguments)
+    elif outcome == "fault":
+        ec2.fails("run_instances", "InternalError", **arguments)
     else:
         ec2.refuses("run_instances", outcome, "sorry", **arguments)
 

@@ -56,7 +56,7 @@ def errors(program_log: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_all(cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock) -> None:
-    """The VM leaves all at once, and then each group is waited for until it has drained."""
+    """The VM leaves all at once, and then all groups are waited for until they have drained."""
     lay_instance(ec2)
     lay_load_balancers(elb, "c", "d")
     lay_target_groups(elbv2, *ARNS)
@@ -109,9 +109,33 @@ def test_refused(
         f"{call} failed with AccessDenied: no (request id none)"
         for what, call in (
             ("classic load balancers", "DescribeLoadBalancers"),
-            ("target groups", "DeregisterTargets"),
+            (ARNS[0], "DeregisterTargets"),
         )
     ]
+
+
+def test_one_of_several_refused(
+    cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock, program_log: pytest.LogCaptureFixture
+) -> None:
+    """The VM leaves the others all the same; only those that it left are waited for."""
+    lay_instance(ec2)
+    found = [{"LoadBalancerName": name, "Instances": [{"InstanceId": VM}]} for name in ("c", "d")]
+    elb.answers("describe_load_balancers", {"LoadBalancerDescriptions": found})
+    for name, call in (("c", elb.refuses), ("d", elb.answers)):
+        said: tuple[Any, ...] = ("AccessDenied", "no") if name == "c" else ()
+        sent = {"LoadBalancerName": name, "Instances": [{"InstanceId": VM}]}
+        call("deregister_instances_from_load_balancer", *said, **sent)
+    lay_target_groups(elbv2, *ARNS)
+    elbv2.refuses("deregister_targets", "AccessDenied", "no", **target(ARNS[0]))
+    elbv2.answers("deregister_targets", **target(ARNS[1]))
+    for states in (DRAINING, []):
+        elbv2.answers("describe_target_health", {"TargetHealthDescriptions": states}, **target(ARNS[1]))
+    deregister(cloud, VM)
+    assert [said.split(" failed")[0] for said in errors(program_log)] == [
+        "Deregistering from c",
+        f"Deregistering from {ARNS[0]}",
+    ]
+    assert len(clock.pauses) == 1
 
 
 def test_no_answer(

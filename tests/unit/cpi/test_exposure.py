@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.cpi.exposure import Exposure, expose, look_up
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import AttachedNic, Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.model import AttachedNic, ElasticIp, Instance, Route, RouteTable, Vip
 from bosh_aws_cpi.properties import VmProperties
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def test_new_route(cloud: Cloud, ec2: Ec2) -> None:
     """A route that was not there is made, and removed again."""
     ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
     undo = lead(cloud)
+    lay_table(ec2, OURS)
     ec2.answers("delete_route", **ROUTE)
     undo.run(BOOM)
 
@@ -60,6 +61,7 @@ def test_known_route(cloud: Cloud, ec2: Ec2) -> None:
     """A route that was there is led to the VM, and led back."""
     ec2.answers("replace_route", **ROUTE, **OURS)
     undo = lead(cloud, was(THEIRS))
+    lay_table(ec2, OURS)
     ec2.answers("replace_route", **ROUTE, **THEIRS)
     undo.run(BOOM)
 
@@ -68,12 +70,15 @@ def test_known_route(cloud: Cloud, ec2: Ec2) -> None:
 def test_route_that_led_nowhere(cloud: Cloud, ec2: Ec2, before: Route) -> None:
     """A route that led nowhere can't be led back there: it leads nowhere again when the VM is gone."""
     ec2.answers("replace_route", **ROUTE, **OURS)
-    lead(cloud, before).run(BOOM)
+    undo = lead(cloud, before)
+    lay_table(ec2, OURS)
+    undo.run(BOOM)
 
 
 def test_route_that_leads_here(cloud: Cloud, ec2: Ec2) -> None:
     """A route that an earlier call has led here stays, and is removed when this call fails."""
     undo = lead(cloud, was(OURS))
+    lay_table(ec2, OURS)
     ec2.answers("delete_route", **ROUTE)
     undo.run(BOOM)
 
@@ -83,6 +88,7 @@ def test_route_whose_answer_was_lost(cloud: Cloud, ec2: Ec2) -> None:
     ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
     lay_table(ec2, OURS)
     undo = lead(cloud)
+    lay_table(ec2, OURS)
     ec2.answers("delete_route", **ROUTE)
     undo.run(BOOM)
 
@@ -93,6 +99,7 @@ def test_route_made_by_another_meanwhile(cloud: Cloud, ec2: Ec2) -> None:
     lay_table(ec2, THEIRS)
     ec2.answers("replace_route", **ROUTE, **OURS)
     undo = lead(cloud)
+    lay_table(ec2, OURS)
     ec2.answers("replace_route", **ROUTE, **THEIRS)
     undo.run(BOOM)
 
@@ -103,7 +110,47 @@ def test_route_that_is_not_shown_yet(cloud: Cloud, ec2: Ec2) -> None:
     lay_table(ec2)
     ec2.answers("replace_route", **ROUTE, **OURS)
     undo = lead(cloud)
+    lay_table(ec2, OURS)
     ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
+GONE_WAYS = pytest.mark.parametrize("code", ["InvalidRoute.NotFound", "InvalidParameterValue"])
+
+
+@GONE_WAYS
+def test_route_that_went_meanwhile(cloud: Cloud, ec2: Ec2, code: str) -> None:
+    """A route that was there when it was looked up and is gone now is made, and removed again."""
+    ec2.refuses("replace_route", code, "There is no route defined", **ROUTE, **OURS)
+    ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
+    undo = lead(cloud, was(THEIRS))
+    lay_table(ec2, OURS)
+    ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
+@pytest.mark.parametrize("now", [[THEIRS], []], ids=["led elsewhere", "removed"])
+@pytest.mark.parametrize("before", [[was(THEIRS)], []], ids=["was there", "was made"])
+def test_route_changed_meanwhile(
+    cloud: Cloud, ec2: Ec2, before: list[Route], now: list[dict[str, str]]
+) -> None:
+    """A route that somebody else has led elsewhere, or removed, since then is theirs: it stays as it is."""
+    if before:
+        ec2.answers("replace_route", **ROUTE, **OURS)
+    else:
+        ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
+    undo = lead(cloud, *before)
+    lay_table(ec2, *now)
+    undo.run(BOOM)
+
+
+def test_local_route(cloud: Cloud, ec2: Ec2) -> None:
+    """A part of the VPC's own local route is led back to it under the name by which EC2 takes it."""
+    local: dict[str, str | bool] = {"LocalTarget": True}
+    ec2.answers("replace_route", **ROUTE, **OURS)
+    undo = lead(cloud, Route(DESTINATION, local, is_blackhole=False))
+    lay_table(ec2, OURS)
+    ec2.answers("replace_route", **ROUTE, **local)
     undo.run(BOOM)
 
 
@@ -128,9 +175,47 @@ def test_elastic_ip(cloud: Cloud, ec2: Ec2, clock: Clock, index: int) -> None:
     ec2.refuses("associate_address", "IncorrectInstanceState", **arguments)
     ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
     undo = Undo()
-    expose(cloud, Exposure(vip=Vip("52.1.2.3", index), allocation_id="eipalloc-1"), VM, undo)
+    free = ElasticIp("52.1.2.3", "eipalloc-1")
+    expose(cloud, Exposure(vip=Vip("52.1.2.3", index), elastic_ip=free), VM, undo)
     undo.run(BOOM)
     assert len(clock.pauses) == 1
+
+
+@pytest.mark.parametrize("private", [{"PrivateIpAddress": "10.0.0.9"}, {}], ids=["an address", "unknown"])
+def test_elastic_ip_given_back(cloud: Cloud, ec2: Ec2, private: dict[str, str]) -> None:
+    """An elastic IP that was another's goes back to the address that had it when the call fails."""
+    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
+    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
+    undo = Undo()
+    held = ElasticIp("52.1.2.3", "eipalloc-1", "eni-9", private.get("PrivateIpAddress"))
+    expose(cloud, Exposure(vip=Vip("52.1.2.3", 0), elastic_ip=held), VM, undo)
+    back = {**arguments, "NetworkInterfaceId": "eni-9", **private}
+    ec2.answers("associate_address", {"AssociationId": "eipassoc-2"}, **back)
+    undo.run(BOOM)
+
+
+def test_elastic_ip_that_is_refused(cloud: Cloud, ec2: Ec2) -> None:
+    """Also when the call that took it over was refused, or its answer was lost."""
+    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
+    ec2.refuses("associate_address", "InternalError", **arguments)
+    undo = Undo()
+    held = ElasticIp("52.1.2.3", "eipalloc-1", "eni-9", "10.0.0.9")
+    with pytest.raises(ClientError, match="InternalError"):
+        expose(cloud, Exposure(vip=Vip("52.1.2.3", 0), elastic_ip=held), VM, undo)
+    back = {"NetworkInterfaceId": "eni-9", "PrivateIpAddress": "10.0.0.9"}
+    associated = {"AssociationId": "eipassoc-2"}
+    ec2.answers("associate_address", associated, AllocationId="eipalloc-1", **back)
+    undo.run(BOOM)
+
+
+def test_elastic_ip_that_it_has(cloud: Cloud, ec2: Ec2) -> None:
+    """One that an earlier call has given to this VM comes off with its interface."""
+    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
+    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
+    undo = Undo()
+    own = ElasticIp("52.1.2.3", "eipalloc-1", "eni-0", "10.0.0.5")
+    expose(cloud, Exposure(vip=Vip("52.1.2.3", 0), elastic_ip=own), VM, undo)
+    undo.run(BOOM)
 
 
 def properties(**given: Any) -> VmProperties:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
@@ -11,75 +11,22 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from bosh_aws_cpi.cpi.interfaces import MAX_GENERATIONS, make_interfaces
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.plan.tokens import client_token
-from bosh_aws_cpi.properties import VmProperties
-from tests.unit.conftest import DIRECTOR
-from tests.unit.cpi.launches import AGENT, NICS, ON_DEMAND, instance, plan
+from tests.unit.cpi.interface_calls import (
+    FIRST,
+    NOT_FOUND,
+    SECOND,
+    entry,
+    lay_agents,
+    lay_create,
+    lay_instance,
+    lay_look,
+    made,
+    wanted,
+)
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
-    from bosh_aws_cpi.model import NicPlan
     from tests.unit.conftest import Clock, Ec2
-
-NOT_FOUND = "InvalidNetworkInterfaceID.NotFound"
-FIRST, SECOND = NICS
-
-
-def wanted(*plans: NicPlan, **properties: Any) -> LaunchPlan:
-    """Plan a VM with these interfaces."""
-    whole = plan(ON_DEMAND)
-    given = {"instance_type": "m5.large", "availability_zone": "z", **properties}
-    blueprint = replace(whole.blueprint, properties=VmProperties.parse(given))
-    return replace(whole, blueprint=blueprint, nic_plans=plans, nics_first=True)
-
-
-def token(group: str, generation: int = 0) -> str:
-    """Return the client token of an interface."""
-    return client_token("interface", DIRECTOR, AGENT, group, generation)
-
-
-def entry(nic_id: str, status: str = "available", vm_cid: str | None = None) -> dict[str, Any]:
-    """Describe an interface."""
-    attachment = {"Attachment": {"InstanceId": vm_cid}} if vm_cid else {}
-    return {"NetworkInterfaceId": nic_id, "Status": status, "MacAddress": f"mac-{nic_id}", **attachment}
-
-
-def lay_create(ec2: Ec2, nic_plan: NicPlan, outcome: str, generation: int = 0) -> None:
-    """Lay out a CreateNetworkInterface: an interface's id is answered, any other word is the error's code."""
-    arguments = {
-        "SubnetId": nic_plan.subnet_id,
-        "Groups": ["sg-1"],
-        "PrivateIpAddress": nic_plan.ipv4_address,
-        "ClientToken": token(nic_plan.group, generation),
-    }
-    if outcome.startswith("eni-"):
-        answer = {"NetworkInterface": entry(outcome, "pending")}
-        ec2.answers("create_network_interface", answer, **arguments)
-    else:
-        ec2.refuses("create_network_interface", outcome, "sorry", **arguments)
-
-
-def lay_look(ec2: Ec2, nic_id: str, *looks: dict[str, Any] | None) -> None:
-    """Lay out one look at an interface after the other; none: EC2 does not know it."""
-    for look in looks:
-        if look is None:
-            ec2.refuses("describe_network_interfaces", NOT_FOUND, NetworkInterfaceIds=[nic_id])
-        else:
-            answer = {"NetworkInterfaces": [look]}
-            ec2.answers("describe_network_interfaces", answer, NetworkInterfaceIds=[nic_id])
-
-
-def lay_instance(ec2: Ec2, vm_cid: str, state: str) -> None:
-    """Lay out a look at an instance."""
-    answer = {"Reservations": [{"Instances": [instance(vm_cid, state)]}]}
-    ec2.answers("describe_instances", answer, InstanceIds=[vm_cid])
-
-
-def made(cloud: Cloud, *plans: NicPlan, **properties: Any) -> list[str]:
-    """Make the interfaces; returns their ids."""
-    nics = make_interfaces(cloud, wanted(*plans, **properties), Undo())
-    return [nic.nic_id for nic in nics]
 
 
 def test_several(cloud: Cloud, ec2: Ec2) -> None:
@@ -148,6 +95,7 @@ def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixtu
 def test_made_in_another_way_before(cloud: Cloud, ec2: Ec2, code: str) -> None:
     """A token that stands for an interface with other arguments is followed by the next one."""
     lay_create(ec2, FIRST, code)
+    lay_agents(ec2, FIRST)
     lay_create(ec2, FIRST, "eni-2", 1)
     lay_look(ec2, "eni-2", entry("eni-2"))
     assert made(cloud, FIRST) == ["eni-2"]
@@ -157,6 +105,7 @@ def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
     """Tokens are not tried for ever; the group is named."""
     for generation in range(MAX_GENERATIONS):
         lay_create(ec2, FIRST, "IdempotentParameterMismatch", generation)
+        lay_agents(ec2, FIRST)
     with pytest.raises(CloudError) as caught:
         made(cloud, FIRST)
     assert caught.value.message == (

@@ -216,7 +216,8 @@ def test_address_that_is_taken(cloud: Cloud, ec2: Ec2) -> None:
     lay_run(ec2, ON_DEMAND, 0, "InvalidIPAddress.InUse")
     named = {"Name": "addresses.private-ip-address", "Values": ["10.0.0.5"]}
     filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}, named]
-    holder = {"NetworkInterfaceId": "eni-9", "Status": "available", "MacAddress": "m"}
+    tags = [{"Key": "bosh_director_uuid", "Value": "another"}]
+    holder = {"NetworkInterfaceId": "eni-9", "Status": "available", "MacAddress": "m", "TagSet": tags}
     ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [holder]}, Filters=filters)
     with pytest.raises(CloudError) as caught:
         launch(cloud, ON_DEMAND)

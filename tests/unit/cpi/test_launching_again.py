@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.cpi.launching import MAX_GENERATIONS
+from bosh_aws_cpi.cpi.generations import MAX_GENERATIONS
 from bosh_aws_cpi.errors import VMCreationFailed
 from tests.unit.cpi.launches import (
     ON_DEMAND,
@@ -22,6 +22,7 @@ from tests.unit.cpi.launches import (
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
+    from bosh_aws_cpi.plan.offers import Offer
     from tests.unit.conftest import Ec2
 
 BY_US = "Client.UserInitiatedShutdown"
@@ -80,13 +81,42 @@ def test_made_with_other_arguments(cloud: Cloud, ec2: Ec2, program_log: pytest.L
 
 def test_ended_by_an_earlier_call(cloud: Cloud, ec2: Ec2) -> None:
     """A token may answer the instance that an earlier call removed: that counts as no failure."""
-    for generation in range(5):  # more than it is launched again for EC2's own reasons
+    lay_run(ec2, ON_DEMAND, 0, "i-0")
+    lay_ended(ec2, "i-0", BY_US)
+    lay_agents(ec2, ("i-0", "terminated", token(ON_DEMAND, 0)))
+    for generation in (1, 2):  # as often as it is launched again for EC2's own reasons
+        lay_run(ec2, ON_DEMAND, generation, f"i-{generation}")
+        lay_ended(ec2, f"i-{generation}", FAULT)
+        lay_agents(ec2)
+    lay_run(ec2, ON_DEMAND, 3, "i-3")
+    lay_running(ec2, "i-3")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-3"
+
+
+@pytest.mark.parametrize("offers", [[ON_DEMAND], [ON_DEMAND, OTHER]], ids=len)
+def test_ended_by_somebody_else(cloud: Cloud, ec2: Ec2, offers: list[Offer]) -> None:
+    """A second one that is terminated was launched by this call: somebody does it, who is not fought."""
+    if len(offers) > 1:
+        lay_agents(ec2)
+    for generation in (0, 1):
         lay_run(ec2, ON_DEMAND, generation, f"i-{generation}")
         lay_ended(ec2, f"i-{generation}", BY_US)
-        lay_agents(ec2, (f"i-{generation}", "terminated", token(ON_DEMAND, generation)))
-    lay_run(ec2, ON_DEMAND, 5, "i-5")
-    lay_running(ec2, "i-5")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-5"
+        lay_agents(ec2, *((f"i-{n}", "terminated", token(ON_DEMAND, n)) for n in range(generation + 1)))
+    with pytest.raises(VMCreationFailed) as caught:
+        launch(cloud, *offers)
+    assert caught.value.message == f"EC2 ended instance 'i-1' before it ran: {BY_US}: so"
+    assert caught.value.ok_to_retry is False
+
+
+@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
+def test_answered_with_an_ended_one(cloud: Cloud, ec2: Ec2, state: str) -> None:
+    """A token that answers an instance that is ended is spent: that is not waited for, however often."""
+    for generation in range(4):
+        lay_run(ec2, ON_DEMAND, generation, f"i-{generation}", state)
+        lay_agents(ec2, (f"i-{generation}", state, token(ON_DEMAND, generation)))
+    lay_run(ec2, ON_DEMAND, 4, "i-4")
+    lay_running(ec2, "i-4")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-4"
 
 
 @pytest.mark.parametrize("code", [FAULT, "Client.VolumeLimitExceeded", BY_US])
@@ -122,7 +152,7 @@ def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
     with pytest.raises(VMCreationFailed) as caught:
         launch(cloud, ON_DEMAND)
     assert caught.value.message == (
-        f"{MAX_GENERATIONS} instances were launched for this VM before; none of them is left"
+        f"{MAX_GENERATIONS} instances were launched for this VM before: use another agent id"
     )
     assert caught.value.ok_to_retry is False
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.errors import VMCreationFailed
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.model import Nic
-from tests.unit.cpi.launches import ON_DEMAND, SPOT, launch, lay_agents, lay_ended, lay_run, lay_running
+from tests.unit.cpi.launches import (
+    ON_DEMAND,
+    SPOT,
+    launch,
+    lay_agents,
+    lay_ended,
+    lay_run,
+    lay_running,
+    token,
+)
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
@@ -66,6 +76,41 @@ def test_next_offer_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) ->
     lay_running(ec2, "i-2", nic_count=2)
     assert launch(cloud, SPOT, ON_DEMAND, made=MADE).instance.vm_cid == "i-2"
     assert len(clock.pauses) == 1
+
+
+def test_ended_by_an_earlier_call_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
+    """So must it have taken them off an instance that an earlier call removed."""
+    lay_run(ec2, ON_DEMAND, 0, "i-0")
+    lay_ended(ec2, "i-0", "Client.UserInitiatedShutdown")
+    lay_agents(ec2, ("i-0", "shutting-down", token(ON_DEMAND, 0)))
+    lay_interface(ec2, "eni-0", "in-use", "available")
+    lay_interface(ec2, "eni-1", "available")
+    lay_run(ec2, ON_DEMAND, 1, "i-1")
+    lay_running(ec2, "i-1", nic_count=2)
+    assert launch(cloud, ON_DEMAND, made=MADE).instance.vm_cid == "i-1"
+    assert len(clock.pauses) == 1
+
+
+def test_other_arguments_with_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
+    """An instance that was asked for otherwise and has the interfaces ends the launches: it is named."""
+    lay_run(ec2, ON_DEMAND, 0, "IdempotentParameterMismatch")
+    lay_agents(ec2, ("i-0", "running", token(ON_DEMAND, 0)))
+    made = [replace(nic, vm_cid="i-0", status="in-use") for nic in MADE]
+    with pytest.raises(CloudError) as caught:
+        launch(cloud, ON_DEMAND, made=made)
+    assert caught.value.message == (
+        "Instance 'i-0' was made for this agent with other arguments, and has its network interfaces: "
+        "delete it if the Director does not know it"
+    )
+
+
+def test_other_arguments_without_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
+    """One that does not have them is in nobody's way."""
+    lay_run(ec2, ON_DEMAND, 0, "IdempotentParameterMismatch")
+    lay_agents(ec2, ("i-0", "running", token(ON_DEMAND, 0)))
+    lay_run(ec2, ON_DEMAND, 1, "i-1")
+    lay_running(ec2, "i-1", nic_count=2)
+    assert launch(cloud, ON_DEMAND, made=MADE).instance.vm_cid == "i-1"
 
 
 def test_next_offer_without_an_instance_before(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
+from bosh_aws_cpi.cpi.addresses import MAX_OF_ANOTHER_AGENT, MAX_UNATTACHED, AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
 from tests.unit.conftest import DIRECTOR
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 VM = "i-1"
 IPV4, PREFIX = "10.0.0.5", "10.0.0.16/28"
 NIC = {"NetworkInterfaceId": "eni-1"}
-OURS = {"bosh_director_uuid": DIRECTOR, "bosh_agent_id": "agent-2"}
+AGENT = "agent-1"
+OURS = {"bosh_director_uuid": DIRECTOR, "bosh_agent_id": AGENT}
+ANOTHERS = {"bosh_director_uuid": DIRECTOR, "bosh_agent_id": "agent-2"}
 SUBNET = {"Name": "subnet-id", "Values": ["subnet-1"]}
 TAKEN: Any = {"Error": {"Code": "InvalidIPAddress.InUse", "Message": "taken"}}
 
@@ -33,7 +35,7 @@ def claim(cloud: Cloud, refusals: int, address: str = IPV4) -> str:
             raise ClientError(TAKEN, "CreateNetworkInterface")
         return "made"
 
-    return claiming(cloud, "subnet-1", [address], make)
+    return claiming(cloud, AGENT, "subnet-1", [address], make)
 
 
 def lay_holder(ec2: Ec2, tags: dict[str, str], vm_cid: str | None = None) -> None:
@@ -57,7 +59,7 @@ def test_ours(cloud: Cloud, ec2: Ec2, clock: Clock, program_log: pytest.LogCaptu
 
 
 def test_ours_by_prefix(cloud: Cloud, ec2: Ec2) -> None:
-    """So is one that holds a prefix."""
+    """So is one that holds a prefix, and one that carries no agent's name."""
     held = {
         "Ipv4Prefixes": [{"Ipv4Prefix": PREFIX}],
         "TagSet": [{"Key": "bosh_director_uuid", "Value": DIRECTOR}],
@@ -68,28 +70,64 @@ def test_ours_by_prefix(cloud: Cloud, ec2: Ec2) -> None:
     assert claim(cloud, 1, PREFIX) == "made"
 
 
+@pytest.mark.parametrize("looks", [1, MAX_OF_ANOTHER_AGENT])
+def test_anothers_that_goes(cloud: Cloud, ec2: Ec2, clock: Clock, looks: int) -> None:
+    """Another VM's may be about to be launched, or removed: it gets some time, and is not touched."""
+    for _ in range(looks):
+        lay_holder(ec2, ANOTHERS)
+    assert claim(cloud, looks) == "made"
+    assert len(clock.pauses) == looks
+
+
+def test_anothers_that_stays(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
+    """After about 20 seconds it is taken as left over: a Director gives an address to one VM at a time."""
+    for _ in range(MAX_OF_ANOTHER_AGENT + 1):
+        lay_holder(ec2, ANOTHERS)
+    ec2.answers("delete_network_interface", **NIC)
+    assert claim(cloud, MAX_OF_ANOTHER_AGENT + 1) == "made"
+    assert 18 <= clock.now <= 32
+
+
+def test_anothers_that_is_launched(cloud: Cloud, ec2: Ec2) -> None:
+    """One that is launched meanwhile is that VM's."""
+    for _ in range(3):
+        lay_holder(ec2, ANOTHERS)
+    lay_holder(ec2, ANOTHERS, VM)
+    instance = {"InstanceId": VM, "State": {"Name": "pending"}, "InstanceType": "t"}
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": [instance]}]}, InstanceIds=[VM])
+    with pytest.raises(AddressTaken, match=f"of instance '{VM}'"):
+        claim(cloud, 10)
+
+
 @pytest.mark.parametrize(
-    "tags",
-    [{}, {"bosh_director_uuid": "director-2"}, {"bosh_director_uuid": ""}, {"bosh_agent_id": "agent-1"}],
+    ("tags", "looks"),
+    [
+        ({"bosh_director_uuid": "director-2", "bosh_agent_id": AGENT}, 1),
+        ({"bosh_director_uuid": ""}, 1),
+        ({}, MAX_UNATTACHED + 1),
+        ({"bosh_agent_id": AGENT}, MAX_UNATTACHED + 1),
+    ],
 )
-def test_others(cloud: Cloud, ec2: Ec2, clock: Clock, tags: dict[str, str]) -> None:
+def test_others(cloud: Cloud, ec2: Ec2, clock: Clock, tags: dict[str, str], looks: int) -> None:
     """One of another Director's, or of nobody's, is left alone, and ends the claim with its name."""
-    lay_holder(ec2, tags)
+    for _ in range(looks):
+        lay_holder(ec2, tags)
     with pytest.raises(
         AddressTaken, match=r"held by network interface 'eni-1' \(available\) which no instance"
     ):
-        claim(cloud, 1)
-    assert clock.pauses == []
+        claim(cloud, 100)
+    assert len(clock.pauses) == looks - 1
 
 
 def test_caller_without_a_name(cloud: Cloud, ec2: Ec2) -> None:
     """A caller that says no Director's id owns no interface, also none without a tag."""
     anonymous = Cloud(replace(cloud.config, director_uuid=None), 2)
     vars(anonymous)["clients"] = cloud.clients
-    for tags in ({}, OURS):
-        lay_holder(ec2, tags)
+    for tags, looks in (({}, MAX_UNATTACHED + 1), (OURS, 1)):
+        for _ in range(looks):
+            lay_holder(ec2, tags)
         with pytest.raises(AddressTaken):
-            claim(anonymous, 1)
+            claim(anonymous, 100)
 
 
 @pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])

@@ -93,6 +93,16 @@ def test_root_disk(disk: dict[str, Any], expected: dict[str, Any], left_out: lis
     assert plan(root_disk=disk) == BlockDevices([ephemeral(), root(**expected)], "/dev/sdb", [], left_out)
 
 
+@pytest.mark.parametrize("kind", ["io1", "io2"])
+def test_refused_root_disk(kind: str) -> None:
+    """A root disk without the figure that its type needs is refused before EC2 is asked."""
+    with pytest.raises(CloudError) as caught:
+        plan(root_disk={"type": kind, "size": 10240})
+    assert caught.value.message == (
+        f"EBS would refuse the root disk: cloud_properties.root_disk.iops is needed for type {kind}"
+    )
+
+
 def test_root_disk_is_not_encrypted() -> None:
     """The configured encryption is for the ephemeral disk alone: a root disk is encrypted by its AMI."""
     assert plan(ENCRYPTED).mappings[1] == root()
@@ -139,13 +149,12 @@ def test_ephemeral_size_by_type(instance_type: str, disk: dict[str, Any], size: 
     [
         ({"type": "io1"}, "iops is needed for type io1"),
         ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
-        ({"size": 1024, "type": "io1", "iops": 101}, "iops is 101, type io1 takes at most 100 for 1 GiB"),
-        ({"size": 2048, "type": "io1", "iops": 101}, "iops is 101, type io1 takes at most 100 for 2 GiB"),
+        ({"size": 1024, "type": "io1", "iops": 99}, "iops is 99, type io1 takes 100 and more"),
         ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, there are 3000"),
     ],
 )
 def test_refused_ephemeral_disk(disk: dict[str, Any], reason: str) -> None:
-    """An ephemeral disk that EBS would refuse is refused before EC2 is asked, by its rounded size."""
+    """An ephemeral disk that EBS would refuse is refused before EC2 is asked."""
     with pytest.raises(CloudError) as caught:
         plan(ephemeral_disk=disk)
     assert caught.value.message == (

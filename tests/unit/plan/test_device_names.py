@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import InstanceTypeFacts
-from bosh_aws_cpi.plan.device_names import first_free, guest_path
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts
+from bosh_aws_cpi.plan.device_names import (
+    FURTHER_DISK_NAMES,
+    first_free,
+    further_names,
+    guest_path,
+    guest_paths,
+)
 
 ALL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
 
@@ -46,3 +54,54 @@ def test_no_free_name(prefix: str) -> None:
 def test_guest_path(*, nvme: bool, expected: str) -> None:
     """On Nitro the agent finds a disk by the volume's id without its hyphen, elsewhere by its name."""
     assert guest_path("/dev/sdf", "vol-0123abc", InstanceTypeFacts("t", ebs_needs_nvme_path=nvme)) == expected
+
+
+@pytest.mark.parametrize(
+    ("taken", "expected"),
+    [
+        ([], "/dev/sdf"),
+        (ALL, "/dev/xvdba"),
+        ([*ALL, "/dev/xvdba", "/dev/sdbb"], "/dev/xvdbc"),
+        ([*ALL, *FURTHER_DISK_NAMES[:24]], "/dev/xvdca"),
+    ],
+)
+def test_further_name(taken: list[str], expected: str) -> None:
+    """Beyond the usual names an instance that takes more disks has others."""
+    assert first_free(taken, FURTHER_DISK_NAMES) == expected
+
+
+def test_no_further_name() -> None:
+    """Those end, too."""
+    assert len(set(FURTHER_DISK_NAMES)) == 48
+    with pytest.raises(CloudError, match="Instance has too many disks attached"):
+        first_free([*ALL, *FURTHER_DISK_NAMES], FURTHER_DISK_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "disks", "first"),
+    [
+        ("hvm", {"max_ebs_attachments": 27}, 12, "/dev/xvdba"),
+        ("hvm", {"max_ebs_attachments": 27}, 26, "/dev/xvdba"),
+        ("hvm", {"max_ebs_attachments": 27}, 27, None),
+        ("hvm", {"max_ebs_attachments": 0}, 12, None),
+        ("hvm", {"max_ebs_attachments": 40, "ebs_needs_nvme_path": False}, 12, None),
+        ("paravirtual", {"max_ebs_attachments": 40}, 12, None),
+        ("hvm", {"max_ebs_attachments": 27, "store_disks": 4, "store_is_nvme": True}, 12, "/dev/xvdba"),
+        ("hvm", {"max_ebs_attachments": 27, "store_disks": 4}, 12, "/dev/xvdbe"),
+    ],
+)
+def test_further_names(kind: str, facts: dict[str, Any], disks: int, first: str | None) -> None:
+    """Nitro takes more up to the type's limit; names of raw disks that EC2 does not show are left out."""
+    devices = {f"/dev/{n}": f"vol-{n}" for n in range(disks)}
+    instance = Instance("i-1", "running", "t", "z", devices, virtualization_type=kind)
+    given: dict[str, Any] = {"ebs_needs_nvme_path": True, **facts}
+    assert next(iter(further_names(instance, InstanceTypeFacts("t", **given))), None) == first
+
+
+def test_guest_paths() -> None:
+    """A volume is shown by its id on Nitro, under Xen's name or its own elsewhere."""
+    assert guest_paths("/dev/sdf", "vol-0123abc") == [
+        "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0123abc",
+        "/dev/xvdf",
+        "/dev/sdf",
+    ]

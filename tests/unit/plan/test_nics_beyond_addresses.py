@@ -76,15 +76,34 @@ def test_prefix_alone(networks: list[dict[str, Any]]) -> None:
     )
 
 
-def test_same_address_twice() -> None:
+@pytest.mark.parametrize(
+    ("one", "other"), [("10.0.0.5", "10.0.0.5"), ("2600::5", "2600:0:0::0005")], ids=["IPv4", "IPv6"]
+)
+def test_same_address_twice(one: str, other: str) -> None:
     """Two interfaces can't have one address, however it is written."""
-    for one, other, shown in (
-        ("10.0.0.5", "10.0.0.5", "10.0.0.5"),
-        ("2600::5", "2600:0:0::0005", "2600::5"),
-    ):
-        with pytest.raises(CloudError) as caught:
-            nics.nic_plans(parse_networks({"a": manual(one), "b": manual(other)}))
-        assert caught.value.message == f"Nic groups 'a' and 'b' ask for the same address {shown}"
+    with pytest.raises(CloudError) as caught:
+        nics.nic_plans(parse_networks({"a": manual(one), "b": manual(other)}))
+    said = "Nic groups 'a' and 'b' ask for addresses that overlap: "
+    assert caught.value.message.startswith(f"{said}{one}")
+    assert caught.value.message.count(one) == 2
+
+
+@pytest.mark.parametrize(
+    ("networks", "groups"),
+    [
+        ({"a": manual("10.0.0.17"), "b": {**NARROW, "nic_group": "a"}}, ("a", "a")),
+        ({"a": manual("10.0.0.31"), "b": IPV4, "c": NARROW}, ("a", "g")),
+        ({"a": manual("10.0.0.6"), "b": {**NARROW, "nic_group": "a"}, "c": IPV4, "d": NARROW}, ("a", "g")),
+        ({"a": manual("2600::1:0:0:5"), "b": IPV6, "c": WIDE}, ("a", "g")),
+    ],
+    ids=["in its own prefix", "in another's prefix", "the same prefix twice", "IPv6"],
+)
+def test_addresses_that_overlap(networks: dict[str, Any], groups: tuple[str, str]) -> None:
+    """An address in a prefix of the VM's, or a prefix twice, is refused: EC2 would take the first alone."""
+    with pytest.raises(CloudError) as caught:
+        nics.nic_plans(parse_networks(networks))
+    said = f"Nic groups '{groups[0]}' and '{groups[1]}' ask for addresses that overlap: "
+    assert caught.value.message.startswith(said)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +111,15 @@ def test_same_address_twice() -> None:
     [
         {"a": manual("10.0.0.5"), "b": manual("10.0.0.5", "subnet-2")},
         {"a": manual("10.0.0.5"), "b": manual("10.0.0.6")},
+        {"a": manual("10.0.0.32"), "b": IPV4, "c": NARROW},
+        {"a": manual("10.0.0.17", "subnet-2"), "b": IPV4, "c": NARROW},
+        {"a": manual("10.0.0.6"), "b": manual("2600::6")},
         {"a": manual("10.0.0.5", nic_group="g"), "b": manual("10.0.0.5", nic_group="g")},
     ],
-    ids=["other subnets", "other addresses", "one interface"],
+    ids=["subnets", "addresses", "beside a prefix", "prefix of another subnet", "kinds", "one interface"],
 )
 def test_addresses_that_do_not_meet(networks: dict[str, Any]) -> None:
-    """One address in two subnets, or twice for one interface, is fine."""
+    """Addresses that differ, one in two subnets, or one twice for one interface are fine."""
     subnets = {network["cloud_properties"]["subnet"] for network in networks.values()}
     assert {plan.subnet_id for plan in nics.nic_plans(parse_networks(networks))} == subnets
 

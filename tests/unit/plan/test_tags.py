@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import tags
 
 
@@ -96,6 +97,38 @@ def test_tags_of_origin(director: str | None, agent: str | None, expected: dict[
 def test_tags_of_a_long_origin() -> None:
     """An agent's id is whatever the caller says: it is cut as other values are."""
     assert tags.of_origin("d", "a" * 300) == {"bosh_director_uuid": "d", "bosh_agent_id": "a" * 255}
+
+
+@pytest.mark.parametrize(
+    ("encryption", "key"),
+    [
+        (Encryption(), "none"),
+        (Encryption(encrypted=False, kms_key_arn="arn:k"), "none"),
+        (Encryption(encrypted=True), "default"),
+        (Encryption(encrypted=True, kms_key_arn="arn:k"), "arn:k"),
+    ],
+)
+def test_tags_of_a_copy(encryption: Encryption, key: str) -> None:
+    """A copy of an AMI is found again by its Director, its source, and how it is encrypted."""
+    same = {"bosh_source_ami": "ami-1", "bosh_kms_key": key}
+    assert tags.of_copy("d", "ami-1", encryption) == {"bosh_director_uuid": "d", **same}
+    assert tags.of_copy(None, "ami-1", encryption) == same
+
+
+def test_most_tags() -> None:
+    """EC2 takes 50 tags; more are refused before EC2 is asked, with where some of them come from."""
+    tags.check_for_ec2({str(number): "" for number in range(50)})
+    with pytest.raises(CloudError) as caught:
+        tags.check_for_ec2({str(number): "" for number in range(51)})
+    assert caught.value.message == "EC2 takes 50 tags, 51 are given; some come from env.bosh.tags"
+
+
+def test_reserved_keys() -> None:
+    """Keys that AWS keeps for itself are refused, all that there are, however they are written."""
+    tags.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
+    with pytest.raises(CloudError) as caught:
+        tags.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})
+    assert caught.value.message == "Tags that begin with 'aws:' are AWS's own, remove: AWS:a, aws:z"
 
 
 def test_specifications() -> None:

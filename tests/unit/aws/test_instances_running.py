@@ -1,0 +1,137 @@
+"""Waiting for a new instance to run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi.aws import instances
+from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
+from bosh_aws_cpi.model import Instance
+from tests.unit.aws.instance_looks import VM, lay
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Ec2
+
+
+@pytest.mark.parametrize(
+    "states",
+    [("running",), ("pending", "pending", "running"), (None, None, "pending", "running")],
+    ids=["at once", "pending", "not to be seen at first"],
+)
+def test_wait_until_running(ec2: Ec2, clock: Clock, states: tuple[str | None, ...]) -> None:
+    """A new instance is waited for, also while EC2 does not know it yet."""
+    lay(ec2, *states)
+    assert instances.wait_until_running(ec2.client, VM).state == "running"
+    assert len(clock.pauses) == len(states) - 1
+
+
+def test_wait_until_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
+    """An instance that runs is waited for until each of its interfaces is seen attached."""
+    seen = [
+        {
+            "NetworkInterfaceId": f"eni-{n}",
+            "Attachment": {"AttachmentId": f"eni-attach-{n}", "DeviceIndex": n},
+        }
+        for n in (0, 1)
+    ]
+    lay(ec2, "running")
+    lay(ec2, "running", NetworkInterfaces=seen[:1])
+    lay(ec2, "running", NetworkInterfaces=[seen[0], {"NetworkInterfaceId": "eni-1"}])
+    lay(ec2, "running", NetworkInterfaces=seen)
+    running = instances.wait_until_running(ec2.client, VM, 2)
+    assert [nic.nic_id for nic in running.nics] == ["eni-0", "eni-1"]
+    assert len(clock.pauses) == 3
+
+
+KEY = (
+    ". Most often a volume can't be made: check that the KMS key of each encrypted disk, and of the "
+    "AMI's snapshots, exists, is enabled, and may be used by this account"
+)
+SNAPSHOT = ". A snapshot of the AMI is gone: upload the stemcell again"
+QUOTA = ". Delete volumes, or have the account's EBS quota raised"
+
+
+@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
+@pytest.mark.parametrize(
+    ("reason", "said", "ok_to_retry"),
+    [
+        ("Server.InternalError: at fault", "Server.InternalError: at fault", True),
+        ("Server.InsufficientInstanceCapacity: none", "Server.InsufficientInstanceCapacity: none", True),
+        ("Server.SpotInstanceTermination: price", "Server.SpotInstanceTermination: price", True),
+        ("Client.InternalError: no key", f"Client.InternalError: no key{KEY}", False),
+        (
+            "Client.InvalidSnapshot.NotFound: none",
+            f"Client.InvalidSnapshot.NotFound: none{SNAPSHOT}",
+            False,
+        ),
+        ("Client.VolumeLimitExceeded: many", f"Client.VolumeLimitExceeded: many{QUOTA}", False),
+        ("Client.UserInitiatedShutdown: by us", "Client.UserInitiatedShutdown: by us", False),
+        (None, "no reason given", True),
+    ],
+)
+def test_ended_before_it_ran(
+    ec2: Ec2, clock: Clock, state: str, reason: str | None, said: str, *, ok_to_retry: bool
+) -> None:
+    """An instance that EC2 ends before it runs ends the wait at once; a reason on our side is final."""
+    code, _, text = (reason or "").partition(": ")
+    lay(ec2, "pending", state, **({"StateReason": {"Code": code, "Message": text}} if reason else {}))
+    with pytest.raises(instances.Ended) as caught:
+        instances.wait_until_running(ec2.client, VM)
+    assert caught.value.message == f"EC2 ended instance '{VM}' before it ran: {said}"
+    assert (caught.value.code, caught.value.instance.state) == (code, state)
+    assert caught.value.ok_to_retry is ok_to_retry
+    assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
+    assert len(clock.pauses) == 1
+
+
+def test_never_runs(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An instance that does not run within ten minutes may be tried again."""
+    monkeypatch.setattr(
+        "bosh_aws_cpi.aws.instances.find", lambda _, cid: Instance(cid, "pending", "t", "z", {})
+    )
+    with pytest.raises(VMCreationFailed) as caught:
+        instances.wait_until_running(ec2.client, VM)
+    assert caught.value.message == (
+        f"Timed out after 600 seconds waiting for instance '{VM}' to run; last seen: pending"
+    )
+    assert caught.value.ok_to_retry is True
+    assert clock.now >= 600
+
+
+def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An instance that EC2 does not show within a minute is an earlier call's: that is told apart."""
+
+    def unknown(_: object, vm_cid: str) -> Instance:
+        raise VMNotFound(vm_cid)
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.instances.find", unknown)
+    with pytest.raises(instances.NeverSeen) as caught:
+        instances.wait_until_running(ec2.client, VM)
+    assert caught.value.message == (
+        f"Timed out after 60 seconds waiting for instance '{VM}' to be seen; last seen: not to be seen yet"
+    )
+    assert 60 <= clock.now <= 66
+
+
+def test_seen_and_then_not(ec2: Ec2, clock: Clock) -> None:
+    """One that was seen may be unknown to another of EC2's servers for a moment: it is waited for."""
+    lay(ec2, "pending", None, None, "running")
+    assert instances.wait_until_running(ec2.client, VM).state == "running"
+    assert len(clock.pauses) == 3
+
+
+@pytest.mark.parametrize("operation", ["fails", "loses"])
+def test_no_answer_while_waiting(ec2: Ec2, clock: Clock, operation: str) -> None:
+    """A look that is not answered is no reason to give the instance up."""
+    ask: dict[str, Any] = {"InstanceIds": [VM]}
+    for _ in range(2):
+        if operation == "fails":
+            ec2.fails("describe_instances", "Unavailable", **ask)
+        else:
+            ec2.loses("describe_instances", **ask)
+        lay(ec2, "pending")
+    lay(ec2, "running")
+    assert instances.wait_until_running(ec2.client, VM).state == "running"
+    assert len(clock.pauses) == 4

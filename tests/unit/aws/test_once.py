@@ -1,0 +1,105 @@
+"""Calls that make something and whose answer is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from botocore.parsers import ResponseParserError
+
+from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, make_once
+from bosh_aws_cpi.errors import CloudError
+from tests.unit.aws.timing_script import Script, fault, refusal
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock
+
+LOST = ReadTimeoutError(endpoint_url="http://h/")
+UNCERTAIN = pytest.mark.parametrize(
+    "error", [LOST, fault("InternalError"), fault("Unavailable"), ResponseParserError("x")], ids=repr
+)
+
+
+def test_certain(clock: Clock) -> None:
+    """What is answered is made, and nothing is looked for."""
+    find = Script("found")
+    assert make_once("it", Script("made"), find) == "made"
+    assert (find.calls, clock.pauses) == (0, [])
+
+
+NEVER_SENT = EndpointConnectionError(endpoint_url="http://h/")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [refusal("UnauthorizedOperation"), fault("Throttling"), NEVER_SENT, CloudError("no"), ValueError()],
+    ids=repr,
+)
+def test_certainly_not_made(clock: Clock, error: Exception) -> None:
+    """What is refused, throttled or never sent was not made: the error goes on at once."""
+    make, find = Script(error), Script("found")
+    with pytest.raises(type(error)) as caught:
+        make_once("it", make, find, WITHOUT_TOKEN)
+    assert caught.value is error
+    assert (make.calls, find.calls, clock.pauses) == (1, 0, [])
+
+
+@UNCERTAIN
+@pytest.mark.parametrize("unseen", [0, 3])
+def test_found(clock: Clock, program_log: pytest.LogCaptureFixture, error: Exception, unseen: int) -> None:
+    """What was made although nothing said so is found, as soon as AWS shows it, and is not made again."""
+    make, find = Script(error), Script(*[None] * unseen, "found")
+    assert make_once("it", make, find, WITHOUT_TOKEN) == "found"
+    assert (make.calls, find.calls, len(clock.pauses)) == (1, unseen + 1, unseen)
+    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("Whether it was made is not certain: ")
+
+
+@UNCERTAIN
+def test_not_found(clock: Clock, error: Exception) -> None:
+    """What carries a client token was repeated by the SDK: when it is not to be seen, the error goes on."""
+    make = Script(error)
+    with pytest.raises(type(error)) as caught:
+        make_once("it", make, Script(None))
+    assert (caught.value, make.calls) == (error, 1)
+    assert 10 <= clock.now <= 13
+
+
+@UNCERTAIN
+def test_made_again(clock: Clock, error: Exception) -> None:
+    """What carries none is made again once it is not to be seen for ten seconds."""
+    make = Script(error, error, "made")
+    assert make_once("it", make, Script(None), WITHOUT_TOKEN) == "made"
+    assert make.calls == 3
+    assert 20 <= clock.now <= 26
+
+
+def test_found_after_the_last_attempt(clock: Clock) -> None:
+    """Also after the last attempt it is looked for; the last error counts when there is nothing."""
+    make = Script(fault(), fault(), LOST)
+    with pytest.raises(ReadTimeoutError):
+        make_once("it", make, Script(None), WITHOUT_TOKEN)
+    assert make.calls == WITHOUT_TOKEN
+    assert 30 <= clock.now <= 39
+    find = Script(None, "found")
+    assert make_once("it", Script(LOST), find) == "found"
+    assert find.calls == 2
+
+
+def test_refused_after_all(clock: Clock) -> None:
+    """An attempt that is refused ends it."""
+    make = Script(LOST, refusal("InvalidParameterValue"))
+    with pytest.raises(ClientError, match="InvalidParameterValue"):
+        make_once("it", make, Script(None), WITHOUT_TOKEN)
+    assert (make.calls, 10 <= clock.now <= 13) == (2, True)
+
+
+def test_search_that_is_throttled(clock: Clock) -> None:
+    """A look that is not answered says nothing: it is taken again; one that is refused ends it."""
+    find = Script(refusal("RequestLimitExceeded"), LOST, "found")
+    assert make_once("it", Script(LOST), find) == "found"
+    assert len(clock.pauses) == 2
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        make_once("it", Script(LOST), Script(refusal("UnauthorizedOperation")))

@@ -1,0 +1,179 @@
+"""EBS snapshots, through the orders of states and refusals that EC2 shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import snapshots
+from bosh_aws_cpi.errors import CloudError, DiskNotFound
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Ec2
+
+DISK, SNAPSHOT, AMI, OTHER_AMI = "vol-1", "snap-1", "ami-0a", "ami-0b"
+MARK = ("bosh_call", "call-1")
+SEARCH: dict[str, Any] = {"OwnerIds": ["self"], "Filters": [{"Name": "tag:bosh_call", "Values": ["call-1"]}]}
+IDS = {"SnapshotIds": [SNAPSHOT]}
+NOT_FOUND = "InvalidSnapshot.NotFound"
+IN_USE = "InvalidSnapshot.InUse"
+
+
+def create(ec2: Ec2) -> str:
+    """Make a snapshot."""
+    return snapshots.create(ec2.client, DISK, {"Description": "d"}, MARK)
+
+
+def test_create(ec2: Ec2) -> None:
+    """A snapshot is made with what is given."""
+    ec2.answers("create_snapshot", {"SnapshotId": SNAPSHOT}, VolumeId=DISK, Description="d")
+    assert create(ec2) == SNAPSHOT
+
+
+@pytest.mark.parametrize("unseen", [0, 2])
+def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
+    """CreateSnapshot takes no client token: after a lost answer the snapshot is looked for by its mark."""
+    ec2.loses("create_snapshot", VolumeId=DISK, Description="d")
+    for _ in range(unseen):
+        ec2.answers("describe_snapshots", {"Snapshots": []}, **SEARCH)
+    ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": "snap-found"}]}, **SEARCH)
+    assert create(ec2) == "snap-found"
+    assert len(clock.pauses) == unseen
+
+
+def test_create_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not to be seen was not made: it is made again."""
+    monkeypatch.setattr(ec2.client, "describe_snapshots", lambda **_: {"Snapshots": []})
+    ec2.fails("create_snapshot", VolumeId=DISK, Description="d")
+    ec2.answers("create_snapshot", {"SnapshotId": SNAPSHOT}, VolumeId=DISK, Description="d")
+    assert create(ec2) == SNAPSHOT
+    assert 10 <= clock.now <= 13
+
+
+@pytest.mark.parametrize("code", ["InvalidVolume.NotFound", "InvalidVolumeID.Malformed"])
+def test_create_of_unknown_volume(ec2: Ec2, code: str) -> None:
+    """A disk that EC2 does not know is not found."""
+    ec2.refuses("create_snapshot", code, VolumeId=DISK, Description="d")
+    with pytest.raises(DiskNotFound, match=DISK):
+        create(ec2)
+
+
+def lay(ec2: Ec2, *looks: dict[str, Any] | None) -> None:
+    """Lay out one look at the snapshot after the other; none: EC2 does not know it."""
+    for look in looks:
+        if look is None:
+            ec2.refuses("describe_snapshots", NOT_FOUND, **IDS)
+        else:
+            ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": SNAPSHOT, **look}]}, **IDS)
+
+
+DONE = {"State": "completed"}
+HALF = {"State": "pending", "Progress": "50%"}
+
+
+@pytest.mark.parametrize(
+    "looks", [[DONE], [{"State": "pending"}, HALF, DONE], [None, None, HALF, DONE]], ids=len
+)
+def test_wait_until_completed(ec2: Ec2, clock: Clock, looks: list[dict[str, Any] | None]) -> None:
+    """A new snapshot is waited for, also while EC2 does not know it yet."""
+    lay(ec2, *looks)
+    snapshots.wait_until_completed(ec2.client, SNAPSHOT)
+    assert len(clock.pauses) == len(looks) - 1
+
+
+@pytest.mark.parametrize(("more", "said"), [({"StateMessage": "no key"}, "no key"), ({}, "no reason given")])
+def test_snapshot_that_fails(ec2: Ec2, clock: Clock, more: dict[str, str], said: str) -> None:
+    """One that EBS could not make ends the wait at once, with EBS's reason."""
+    lay(ec2, HALF, {"State": "error", **more})
+    with pytest.raises(CloudError) as caught:
+        snapshots.wait_until_completed(ec2.client, SNAPSHOT)
+    assert caught.value.message == f"EBS could not make snapshot '{SNAPSHOT}': {said}"
+    assert len(clock.pauses) == 1
+
+
+def test_never_completed(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large volume's takes hours; after four it is given up, with how far it was."""
+    monkeypatch.setattr(ec2.client, "describe_snapshots", lambda **_: {"Snapshots": [HALF]})
+    with pytest.raises(CloudError, match=r"to be completed; last seen: pending 50%"):
+        snapshots.wait_until_completed(ec2.client, SNAPSHOT)
+    assert 4 * 3600 <= clock.now <= 4 * 3600 + 16
+
+
+def test_wait_refused(ec2: Ec2) -> None:
+    """Any other refusal ends the wait."""
+    ec2.refuses("describe_snapshots", "UnauthorizedOperation", **IDS)
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        snapshots.wait_until_completed(ec2.client, SNAPSHOT)
+
+
+def lay_delete(ec2: Ec2, *answers: str | None) -> None:
+    """Lay out one deletion after the other; a text: an AMI uses the snapshot, a code: EC2 refuses."""
+    for answer in answers:
+        if answer is None:
+            ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+        elif answer.startswith("ami-"):
+            said = f"The snapshot {SNAPSHOT} is currently in use by {answer}"
+            ec2.refuses("delete_snapshot", IN_USE, said, SnapshotId=SNAPSHOT)
+        else:
+            ec2.refuses("delete_snapshot", answer, SnapshotId=SNAPSHOT)
+
+
+@pytest.mark.parametrize("answer", [None, NOT_FOUND, "InvalidSnapshotID.Malformed"])
+@pytest.mark.parametrize("of_ami", [None, AMI])
+def test_delete(ec2: Ec2, answer: str | None, of_ami: str | None) -> None:
+    """A snapshot is deleted; one that is gone is fine."""
+    lay_delete(ec2, answer)
+    assert snapshots.delete(ec2.client, SNAPSHOT, of_ami) is True
+
+
+@pytest.mark.parametrize("code", [IN_USE, AMI])
+def test_delete_of_an_ami(ec2: Ec2, clock: Clock, code: str) -> None:
+    """While EC2 still counts it as the AMI's that was just deregistered it is tried again."""
+    lay_delete(ec2, code, code, None)
+    assert snapshots.delete(ec2.client, SNAPSHOT, AMI) is True
+    assert len(clock.pauses) == 2
+
+
+@pytest.mark.parametrize("before", [[], [AMI]])
+def test_delete_of_another_ami(ec2: Ec2, before: list[str]) -> None:
+    """One that another AMI uses stays, and that is told."""
+    lay_delete(ec2, *before, OTHER_AMI)
+    assert snapshots.delete(ec2.client, SNAPSHOT, AMI) is False
+
+
+@pytest.mark.parametrize("code", [IN_USE, OTHER_AMI])
+def test_delete_what_is_used(ec2: Ec2, clock: Clock, code: str) -> None:
+    """A disk's snapshot that an AMI uses stays for good: the error goes on at once."""
+    lay_delete(ec2, code)
+    with pytest.raises(ClientError, match=r"InvalidSnapshot\.InUse"):
+        snapshots.delete(ec2.client, SNAPSHOT)
+    assert clock.pauses == []
+
+
+def test_delete_what_is_never_released(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After five minutes what EC2 says is the error."""
+    answer: Any = {"Error": {"Code": IN_USE, "Message": f"in use by {AMI}"}}
+
+    def refuse(**_: Any) -> None:
+        raise ClientError(answer, "DeleteSnapshot")
+
+    monkeypatch.setattr(ec2.client, "delete_snapshot", refuse)
+    with pytest.raises(CloudError, match=f"'{SNAPSHOT}' to be released; last seen: .+ in use by {AMI}"):
+        snapshots.delete(ec2.client, SNAPSHOT, AMI)
+    assert 300 <= clock.now <= 306
+
+
+def test_delete_refused(ec2: Ec2) -> None:
+    """Any other refusal goes on as it is."""
+    lay_delete(ec2, "UnauthorizedOperation")
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        snapshots.delete(ec2.client, SNAPSHOT, AMI)
+
+
+def test_discard(ec2: Ec2, clock: Clock) -> None:
+    """One made a moment ago that EC2 does not know yet is not taken for one that is gone."""
+    lay_delete(ec2, NOT_FOUND, NOT_FOUND, None)
+    snapshots.discard(ec2.client, SNAPSHOT)
+    assert len(clock.pauses) == 2

@@ -1,0 +1,124 @@
+"""snapshot_disk and delete_snapshot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+from botocore.stub import ANY
+
+from bosh_aws_cpi.cpi.snapshots import delete_snapshot, snapshot_disk
+from bosh_aws_cpi.errors import CloudError, DiskNotFound
+from tests.unit.conftest import DIRECTOR
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from tests.unit.conftest import Ec2
+
+DISK, SNAPSHOT = "vol-1", "snap-1"
+CALL = "11111111-2222-3333-4444-555555555555"
+METADATA = {"deployment": "d", "job": "j", "index": 0, "director_uuid": "said"}
+
+
+@pytest.fixture(autouse=True)
+def call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the call's own id be known."""
+    monkeypatch.setattr("uuid.uuid4", lambda: CALL)
+
+
+def lay_volume(ec2: Ec2, *devices: str) -> None:
+    """Lay out a look at the disk, attached under these names."""
+    attachments = [
+        {"InstanceId": f"i-{n}", "State": "attached", "Device": name} for n, name in enumerate(devices)
+    ]
+    entry = {"VolumeId": DISK, "State": "in-use", "AvailabilityZone": "z", "Attachments": attachments}
+    kind = {"Size": 1, "VolumeType": "gp3", "Encrypted": False}
+    ec2.answers("describe_volumes", {"Volumes": [{**entry, **kind}]}, VolumeIds=[DISK])
+
+
+def lay_create(ec2: Ec2, tags: dict[str, str], description: str) -> None:
+    """Lay out the snapshot's making."""
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    ec2.answers(
+        "create_snapshot",
+        {"SnapshotId": SNAPSHOT},
+        VolumeId=DISK,
+        Description=description,
+        TagSpecifications=[{"ResourceType": "snapshot", "Tags": listed}],
+    )
+
+
+def lay_state(ec2: Ec2, *states: str) -> None:
+    """Lay out one look at the snapshot after the other."""
+    for state in states:
+        found = {"Snapshots": [{"SnapshotId": SNAPSHOT, "State": state}]}
+        ec2.answers("describe_snapshots", found, SnapshotIds=[SNAPSHOT])
+
+
+@pytest.mark.parametrize(
+    ("devices", "description", "device"),
+    [
+        ([], "d/j/0", {}),
+        (["/dev/sdf"], "d/j/0/sdf", {"device": "/dev/sdf"}),
+        (["", "/dev/sdg"], "d/j/0/sdg", {"device": "/dev/sdg"}),
+    ],
+    ids=["detached", "attached", "one without a name"],
+)
+def test_snapshot(
+    cloud: Cloud, ec2: Ec2, devices: list[str], description: str, device: dict[str, str]
+) -> None:
+    """A snapshot is described by where its disk is used, traced to its Director, and waited for."""
+    lay_volume(ec2, *devices)
+    own = {"director_uuid": "said", "deployment": "d"}
+    named = {"instance_index": "0", "instance_name": "j", **device, "Name": description}
+    origin = {"bosh_director_uuid": DIRECTOR, "bosh_call": CALL}
+    metadata = {key: METADATA[key] for key in (*own, "job", "index")}
+    lay_create(ec2, {**own, **named, **origin}, description)
+    lay_state(ec2, "pending", "completed")
+    assert snapshot_disk(cloud, DISK, metadata) == SNAPSHOT
+
+
+def test_answer_that_was_lost(cloud: Cloud, ec2: Ec2) -> None:
+    """After a lost answer the snapshot of this very call is found by its mark."""
+    lay_volume(ec2)
+    ec2.loses("create_snapshot", VolumeId=DISK, Description="", TagSpecifications=ANY)
+    filters = [{"Name": "tag:bosh_call", "Values": [CALL]}]
+    found: dict[str, Any] = {"Snapshots": [{"SnapshotId": SNAPSHOT}]}
+    ec2.answers("describe_snapshots", found, OwnerIds=["self"], Filters=filters)
+    lay_state(ec2, "completed")
+    assert snapshot_disk(cloud, DISK, {}) == SNAPSHOT
+
+
+def test_snapshot_that_fails(cloud: Cloud, ec2: Ec2) -> None:
+    """One that EBS could not make is removed."""
+    lay_volume(ec2)
+    ec2.answers(
+        "create_snapshot",
+        {"SnapshotId": SNAPSHOT},
+        VolumeId=DISK,
+        Description="",
+        TagSpecifications=ANY,
+    )
+    lay_state(ec2, "pending", "error")
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    with pytest.raises(CloudError, match=f"EBS could not make snapshot '{SNAPSHOT}'"):
+        snapshot_disk(cloud, DISK, {})
+
+
+def test_unknown_disk(cloud: Cloud, ec2: Ec2) -> None:
+    """A disk that EC2 does not know is not found."""
+    ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=[DISK])
+    with pytest.raises(DiskNotFound, match=DISK):
+        snapshot_disk(cloud, DISK, METADATA)
+
+
+def test_delete(cloud: Cloud, ec2: Ec2) -> None:
+    """A snapshot is deleted; one that is gone is fine, one that an AMI uses is an error."""
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    ec2.refuses("delete_snapshot", "InvalidSnapshot.NotFound", SnapshotId=SNAPSHOT)
+    ec2.refuses("delete_snapshot", "InvalidSnapshot.InUse", "by ami-0a", SnapshotId=SNAPSHOT)
+    for _ in ("there", "gone"):
+        delete_snapshot(cloud, SNAPSHOT)
+    with pytest.raises(ClientError, match="by ami-0a"):
+        delete_snapshot(cloud, SNAPSHOT)

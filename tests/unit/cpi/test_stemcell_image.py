@@ -1,0 +1,173 @@
+"""A heavy stemcell's image, read as a stream."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bosh_aws_cpi.cpi.stemcell_image import Survey, full_blocks, survey
+from bosh_aws_cpi.errors import CloudError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BLOCK = 4096
+DISK_MIB = 2
+ONES, ZEROS = b"1" * BLOCK, bytes(BLOCK)
+AGAIN = ". Download the stemcell again"
+
+
+def packed(*members: tuple[str, bytes | None]) -> bytes:
+    """Pack files into a tar; none: a folder."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        for name, content in members:
+            entry = tarfile.TarInfo(name)
+            if content is None:
+                entry.type = tarfile.DIRTYPE
+            else:
+                entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content or b""))
+    return file.getvalue()
+
+
+def image(folder: Path, content: bytes, name: str = "root.img") -> str:
+    """Write a stemcell's image."""
+    return written(folder, gzip.compress(packed((name, content))))
+
+
+def written(folder: Path, content: bytes) -> str:
+    """Write a file."""
+    path = folder / "image"
+    path.write_bytes(content)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "blocks"),
+    [
+        (b"", {}),
+        (ONES, {0: ONES}),
+        (ZEROS, {}),
+        (ZEROS * 2 + ONES + ZEROS + ONES, {2: ONES, 4: ONES}),
+        (ONES + b"end", {0: ONES, 1: b"end" + bytes(BLOCK - 3)}),
+        (ONES + bytes(3), {0: ONES}),
+        (b"1", {0: b"1" + bytes(BLOCK - 1)}),
+        (bytes(BLOCK - 1) + b"1", {0: bytes(BLOCK - 1) + b"1"}),
+    ],
+    ids=range(8),
+)
+def test_blocks(tmp_path: Path, content: bytes, blocks: dict[int, bytes]) -> None:
+    """Blocks of zeros need not be written; the last block is filled up."""
+    path = image(tmp_path, content)
+    assert dict(full_blocks(path, BLOCK)) == blocks
+    assert survey(path, BLOCK, DISK_MIB) == Survey(len(content), len(blocks))
+
+
+@pytest.mark.parametrize("name", ["root.img", "./root.img"])
+def test_among_others(tmp_path: Path, name: str) -> None:
+    """The image is found wherever it is in the tar, and is no folder of that name."""
+    members = [
+        ("root.img", None),
+        ("other", b"2" * 5000),
+        ("sub/root.img", b"3"),
+        (name, ONES),
+        ("last", b""),
+    ]
+    path = written(tmp_path, gzip.compress(packed(*members)))
+    assert list(full_blocks(path, BLOCK)) == [(0, ONES)]
+    assert survey(path, BLOCK, DISK_MIB) == Survey(BLOCK, 1)
+
+
+@pytest.mark.parametrize("more", [0, 1, (1 << 20) + 1])
+def test_size(tmp_path: Path, more: int) -> None:
+    """An image must fit onto the disk; else the message says what to set, in whole GiB."""
+    path = image(tmp_path, bytes((DISK_MIB << 20) + more))
+    if not more:
+        assert survey(path, BLOCK, DISK_MIB).size == DISK_MIB << 20
+        return
+    with pytest.raises(CloudError) as caught:
+        survey(path, BLOCK, DISK_MIB)
+    needed = DISK_MIB + -(-more // (1 << 20))
+    assert caught.value.message == (
+        f"root.img in '{path}' has {needed} MiB, more than the stemcell's disk of 2 MiB: "
+        "set the cloud property disk to 1024"
+    )
+
+
+def random_bytes(count: int) -> bytes:
+    """Make bytes that don't get smaller by packing."""
+    return os.urandom(count)
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.99])
+def test_cut_off(tmp_path: Path, part: float) -> None:
+    """A download that was cut off is told as such, whether the tar or the gzip ends early."""
+    whole = gzip.compress(packed(("root.img", random_bytes(100_000))))
+    path = written(tmp_path, whole[: int(len(whole) * part)])
+    with pytest.raises(CloudError) as caught:
+        survey(path, BLOCK, DISK_MIB)
+    assert caught.value.message.startswith(f"Stemcell image '{path}' is cut off or damaged: ")
+    assert caught.value.message.endswith(AGAIN)
+
+
+def test_tar_cut_off(tmp_path: Path) -> None:
+    """So is one whose tar was packed before it was whole."""
+    path = written(tmp_path, gzip.compress(packed(("root.img", random_bytes(100_000)))[:50_000]))
+    with pytest.raises(CloudError, match="is cut off or damaged"):
+        survey(path, BLOCK, DISK_MIB)
+    with pytest.raises(CloudError, match="is cut off or damaged"):
+        list(full_blocks(path, BLOCK))
+
+
+@pytest.mark.parametrize("place", [-5, 1000])
+def test_damaged(tmp_path: Path, place: int) -> None:
+    """A bit that was turned over is found by the checksum at the end, before anything is made."""
+    whole = bytearray(gzip.compress(packed(("root.img", random_bytes(100_000)))))
+    whole[place] ^= 1
+    path = written(tmp_path, bytes(whole))
+    with pytest.raises(CloudError) as caught:
+        survey(path, BLOCK, DISK_MIB)
+    assert caught.value.message.startswith(f"Stemcell image '{path}' is ")
+    assert caught.value.message.endswith(AGAIN)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"nonsense", packed(("root.img", ONES))], ids=["empty", "text", "tar"]
+)
+def test_no_gzip(tmp_path: Path, content: bytes) -> None:
+    """A file that is no gzipped tar is refused."""
+    path = written(tmp_path, content)
+    with pytest.raises(CloudError) as caught:
+        survey(path, BLOCK, DISK_MIB)
+    assert caught.value.message.startswith(f"Stemcell image '{path}' is ")
+    assert caught.value.message.endswith(AGAIN)
+
+
+def test_gzip_of_no_tar(tmp_path: Path) -> None:
+    """So is a gzipped file that is no tar."""
+    path = written(tmp_path, gzip.compress(b"nonsense" * 1000))
+    with pytest.raises(CloudError, match="is cut off or damaged"):
+        survey(path, BLOCK, DISK_MIB)
+
+
+@pytest.mark.parametrize("members", [[], [("other.img", ONES)], [("root.img", None)]], ids=len)
+def test_no_image(tmp_path: Path, members: list[tuple[str, bytes | None]]) -> None:
+    """A tar without an image is another cloud's stemcell."""
+    path = written(tmp_path, gzip.compress(packed(*members)))
+    with pytest.raises(CloudError) as caught:
+        survey(path, BLOCK, DISK_MIB)
+    assert caught.value.message == f"Stemcell image '{path}' holds no root.img: is it a stemcell for AWS?"
+
+
+def test_no_file(tmp_path: Path) -> None:
+    """A file that is not there, or is a folder, says so."""
+    for path, why in ((tmp_path / "none", "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(CloudError) as caught:
+            survey(str(path), BLOCK, DISK_MIB)
+        assert caught.value.message == f"Stemcell image '{path}' can't be read: {why}"

@@ -1,0 +1,28 @@
+"""The region to copy from."""
+
+import pytest
+
+from bosh_aws_cpi.plan.regions import nearest
+
+
+@pytest.mark.parametrize(
+    ("regions", "region", "expected"),
+    [
+        (["us-west-2", "eu-west-1", "us-east-1"], "us-east-2", "us-east-1"),
+        (["us-west-2", "eu-west-1"], "eu-central-1", "eu-west-1"),
+        (["us-west-2", "eu-west-1"], "ap-south-1", "eu-west-1"),
+        (["cn-north-1", "us-west-2"], "eu-west-1", "us-west-2"),
+        (["cn-north-1", "us-west-2"], "cn-northwest-1", "cn-north-1"),
+        (["us-gov-west-1", "ap-south-1"], "us-east-1", "ap-south-1"),
+        (["us-east-1", "us-gov-west-1"], "us-gov-east-1", "us-gov-west-1"),
+        (["us-iso-east-1", "us-isob-east-1"], "us-isob-west-1", "us-isob-east-1"),
+        (["eusc-de-east-1", "eu-west-1"], "eu-north-1", "eu-west-1"),
+        (["cn-north-1", "us-gov-west-1"], "us-east-1", None),
+        (["us-east-1"], "cn-north-1", None),
+        ([], "us-east-1", None),
+    ],
+)
+def test_nearest(regions: list[str], region: str, expected: str | None) -> None:
+    """One of the same partition, and of the same continent if there is one; always the same one."""
+    assert nearest(regions, region) == expected
+    assert nearest(reversed(regions), region) == expected

@@ -1,0 +1,118 @@
+"""RegisterImage's arguments for a stemcell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.plan import register_image
+from bosh_aws_cpi.properties import HeavyStemcellProperties, StemcellProperties
+
+EPHEMERAL = {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"}
+NAMED = {"name": "bosh-aws", "version": "1.2"}
+
+
+def parsed(**given: Any) -> HeavyStemcellProperties:
+    """Read a heavy stemcell's properties."""
+    properties = StemcellProperties.parse(given)
+    assert isinstance(properties, HeavyStemcellProperties)
+    return properties
+
+
+def arguments(
+    kernel_id: str | None = None, tags: dict[str, str] | None = None, **given: Any
+) -> dict[str, Any]:
+    """Make the arguments for a stemcell with these properties."""
+    return register_image.arguments(
+        parsed(**given), name="BOSH-1", snapshot_id="snap-1", kernel_id=kernel_id, tags=tags or {}
+    )
+
+
+def root(device: str) -> dict[str, Any]:
+    """Describe the root device."""
+    return {"DeviceName": device, "Ebs": {"SnapshotId": "snap-1", "DeleteOnTermination": True}}
+
+
+def test_hvm() -> None:
+    """By default it is an hvm AMI for Intel; encryption is the snapshot's and not asked for here."""
+    assert arguments(encrypted=True) == {
+        "Name": "BOSH-1",
+        "Architecture": "x86_64",
+        "VirtualizationType": "hvm",
+        "RootDeviceName": "/dev/xvda",
+        "SriovNetSupport": "simple",
+        "EnaSupport": True,
+        "BootMode": "legacy-bios",
+        "BlockDeviceMappings": [root("/dev/xvda"), EPHEMERAL],
+    }
+
+
+def test_own_properties() -> None:
+    """Architecture and boot mode are the stemcell's."""
+    made = arguments(architecture="arm64", boot_mode="uefi", root_device_name="/dev/sda1")
+    assert (made["Architecture"], made["BootMode"], made["RootDeviceName"]) == ("arm64", "uefi", "/dev/xvda")
+
+
+@pytest.mark.parametrize("name", ["/dev/sda1", None])
+def test_paravirtual(name: str | None) -> None:
+    """A paravirtual one boots through a kernel image, from its own root device."""
+    given: dict[str, Any] = {"root_device_name": name} if name else {}
+    made = arguments("aki-1", virtualization_type="paravirtual", **given)
+    assert made == {
+        "Name": "BOSH-1",
+        "Architecture": "x86_64",
+        "VirtualizationType": "paravirtual",
+        "KernelId": "aki-1",
+        **({"RootDeviceName": name} if name else {}),
+        "BlockDeviceMappings": [root("/dev/sda"), EPHEMERAL],
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [(NAMED, "bosh-aws 1.2"), ({"name": "bosh-aws"}, None), ({"version": 1.2}, None), ({}, None)],
+)
+def test_names(given: dict[str, Any], text: str | None) -> None:
+    """Name and version are the description and the name tag, when both are there; other tags stay."""
+    made = arguments(tags={"a": "1", "Name": "theirs"}, **given)
+    assert made.get("Description") == text
+    assert register_image.description(parsed(**given)) == text
+    listed = [{"Key": "a", "Value": "1"}, {"Key": "Name", "Value": text or "theirs"}]
+    assert made["TagSpecifications"] == [{"ResourceType": "image", "Tags": listed}]
+
+
+KERNELS = [
+    ("aki-1", "ec2-public-images/pv-grub-hd0-V1.01-x86_64.gz.manifest.xml"),
+    ("aki-2", "ec2-public-images/pv-grub-hd0_1.04-x86_64.gz.manifest.xml"),
+    ("aki-3", "ec2-public-images/pv-grub-hd0_1.05-x86_64.gz.manifest.xml"),
+    ("aki-4", "ec2-public-images/pv-grub-hd0-1.3-x86_64.gz.manifest.xml"),
+    ("aki-5", "ec2-public-images/pv-grub-hd00_1.04-x86_64.gz.manifest.xml"),
+    ("aki-6", "ec2-public-images/pv-grub-hd00-1.05-x86_64.gz.manifest.xml"),
+    ("aki-7", "ec2-public-images/other.gz.manifest.xml"),
+    ("aki-8", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "name", "expected"),
+    [
+        (KERNELS, "/dev/sda1", "aki-6"),
+        (KERNELS, "/dev/sda", "aki-3"),
+        (KERNELS, None, "aki-3"),
+        ([("aki-9", "pv-grub-hd0_1.9"), ("aki-10", "pv-grub-hd0_1.10")], None, "aki-10"),
+        ([("aki-9", "pv-grub-hd0_2.1"), ("aki-10", "pv-grub-hd0_1.10")], None, "aki-9"),
+    ],
+)
+def test_newest_kernel(kernels: list[tuple[str, str]], name: str | None, expected: str) -> None:
+    """The newest for a partition (/dev/sda1) or else a disk, by major and minor number."""
+    assert register_image.newest_kernel(kernels, name) == expected
+    assert register_image.newest_kernel(reversed(kernels), name) == expected
+
+
+@pytest.mark.parametrize("name", ["/dev/sda1", None])
+def test_no_kernel(name: str | None) -> None:
+    """Without one the stemcell can't boot."""
+    with pytest.raises(CloudError, match="unable to find AKI"):
+        register_image.newest_kernel([KERNELS[0], *KERNELS[6:]], name)

@@ -1,0 +1,65 @@
+"""What a disk's snapshot is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.plan import snapshots
+
+METADATA = {
+    "deployment": "d",
+    "job": "j",
+    "index": 0,
+    "instance_id": "id",
+    "director_name": "my",
+    "director_uuid": "uuid",
+    "agent_id": "a",
+}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "device", "expected"),
+    [
+        (METADATA, "/dev/sdf", "d/j/0/sdf"),
+        (METADATA, None, "d/j/0"),
+        ({"deployment": "d", "index": "1"}, "/dev/xvdba", "d/1/xvdba"),
+        ({"deployment": "", "job": None, "index": 0}, "/dev/sdf", "0/sdf"),
+        ({}, "/dev/sdf", "sdf"),
+        ({}, None, ""),
+    ],
+)
+def test_description(metadata: dict[str, Any], device: str | None, expected: str) -> None:
+    """Deployment, job and index, and the device's last part; what is not there is left out."""
+    assert snapshots.description(metadata, device) == expected
+
+
+def test_tags() -> None:
+    """Metadata are tags, some under names that operators know; the name is the description."""
+    assert snapshots.tags({**METADATA, "note": 1, "nothing": None}, "/dev/sdf") == {
+        "deployment": "d",
+        "instance_id": "id",
+        "director_uuid": "uuid",
+        "agent_id": "a",
+        "note": "1",
+        "director": "my",
+        "instance_index": "0",
+        "instance_name": "j/id",
+        "device": "/dev/sdf",
+        "Name": "d/j/0/sdf",
+    }
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ({"job": "j"}, {"instance_name": "j", "Name": "j"}),
+        ({"instance_id": "id"}, {"instance_id": "id", "instance_name": "id"}),
+        ({"index": "2"}, {"instance_index": "2", "Name": "2"}),
+        ({}, {}),
+    ],
+)
+def test_tags_of_less(metadata: dict[str, Any], expected: dict[str, str]) -> None:
+    """No key is certain; of a disk that is not attached there is no device."""
+    assert snapshots.tags(metadata, None) == expected
