@@ -3,7 +3,7 @@
 Unknown keys are no error, since manifests carry keys of other versions; they are logged.
 """
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -250,11 +250,11 @@ class HeavyStemcellProperties(StemcellProperties):
     """create_stemcell's ``cloud_properties`` for a stemcell that brings its image along."""
 
     architecture: str = "x86_64"
-    boot_mode: str = "legacy-bios"
+    boot_mode: Literal["legacy-bios", "uefi", "uefi-preferred"] = "legacy-bios"
     disk: Mib = 2048
     kernel_id: str | None = None
     root_device_name: str | None = None
-    virtualization_type: str = "hvm"
+    virtualization_type: Literal["hvm", "paravirtual"] = "hvm"
 
     @property
     def is_paravirtual(self) -> bool:

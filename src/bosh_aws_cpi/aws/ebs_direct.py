@@ -2,17 +2,18 @@
 
 from base64 import b64encode
 from hashlib import sha256
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import THROTTLED, has_code, is_uncertain, was_repeated
+from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from mypy_boto3_ebs import EBSClient
 
@@ -32,6 +33,7 @@ def start(
     tags: "Mapping[str, str]",
     encryption: Encryption,
     client_token: str,
+    find: "Callable[[], str | None]",
 ) -> str:
     """StartSnapshot.
 
@@ -42,23 +44,34 @@ def start(
         tags: The snapshot's tags.
         encryption: Whether it is encrypted, and with which key.
         client_token: By which EBS recognises the same call.
+        find: Looks for the snapshot, when it is not certain whether there is one.
 
     Returns:
         The snapshot's id; it is pending, and takes blocks.
     """
     key = {"KmsKeyArn": encryption.kms_key_arn} if encryption.encrypted and encryption.kms_key_arn else {}
-    answer = client.start_snapshot(
-        VolumeSize=size_gib,
-        Description=description,
-        Tags=[{"Key": name, "Value": value} for name, value in tags.items()],
-        ClientToken=client_token,
-        Timeout=_MINUTES_WITHOUT_A_BLOCK,
-        **({"Encrypted": True, **key} if encryption.encrypted else {}),  # type: ignore[arg-type]
+    encrypted: Any = {"Encrypted": True, **key} if encryption.encrypted else {}
+    return make_once(
+        "the snapshot",
+        lambda: client.start_snapshot(
+            VolumeSize=size_gib,
+            Description=description,
+            Tags=[{"Key": name, "Value": value} for name, value in tags.items()],
+            ClientToken=client_token,
+            Timeout=_MINUTES_WITHOUT_A_BLOCK,
+            **encrypted,
+        )["SnapshotId"],
+        find,
     )
-    return answer["SnapshotId"]
 
 
-def put(client: "EBSClient", snapshot_id: str, index: int, block: bytes) -> bytes:
+class Stopped(Exception):
+    """The upload ends: no block is written any more."""
+
+
+def put(
+    client: "EBSClient", snapshot_id: str, index: int, block: bytes, is_stopped: "Callable[[], bool]"
+) -> bytes:
     """PutSnapshotBlock, repeated while EBS throttles or is at fault: the same block twice is one block.
 
     Args:
@@ -66,13 +79,21 @@ def put(client: "EBSClient", snapshot_id: str, index: int, block: bytes) -> byte
         snapshot_id: The snapshot.
         index: Which block it is, from 0 on.
         block: Exactly `BLOCK_SIZE` bytes.
+        is_stopped: Whether another block failed for good, so that this one is in vain.
 
     Returns:
         The SHA-256 of the block.
+
+    Raises:
+        Stopped: The upload ends.
+        CloudError: It takes too long.
+        ClientError: EBS refuses the block.
     """
     digest = sha256(block).digest()
 
     def attempt() -> None:
+        if is_stopped():
+            raise Stopped
         try:
             client.put_snapshot_block(
                 SnapshotId=snapshot_id,

@@ -43,13 +43,22 @@ def find_first(client: "EC2Client", ami_ids: Sequence[str]) -> str | None:
     return next((ami_id for ami_id in ami_ids if ami_id in found), None)
 
 
-def copy(client: "EC2Client", arguments: Json) -> str:
+def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
     """CopyImage.
+
+    Args:
+        client: The EC2 client.
+        arguments: All of CopyImage's arguments.
+        marks: Those of the tags by which the copy is found, should its answer be lost.
 
     Returns:
         The new AMI's id; it is pending.
     """
-    return client.copy_image(**arguments)["ImageId"]
+    return make_once(
+        f"a copy of AMI '{arguments['SourceImageId']}'",
+        lambda: client.copy_image(**arguments)["ImageId"],
+        lambda: find_copy(client, marks),
+    )
 
 
 def register(client: "EC2Client", arguments: Json) -> str:
@@ -100,11 +109,16 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
     Raises:
         CloudError: EC2 reports that making it failed, with its reason, or it takes too long.
     """
+    sight = timing.Sight()
 
     def probe() -> Image:
         entry = _describe(client, ami_id)
-        if entry is None:  # eventual consistency: EC2 has answered with this id
+        if entry is None and sight.is_lost:
+            message = f"AMI '{ami_id}' is gone"
+            raise CloudError(message)
+        if entry is None:
             raise timing.NotYet("not to be seen yet")
+        sight.was_seen = True
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")

@@ -12,9 +12,14 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 NOT_AGAIN_YET: Final = frozenset(
-    {"IncorrectModificationState", "VolumeModificationRateExceeded", "VolumeModificationSizeLimitExceeded"}
+    {
+        "IncorrectModificationState",
+        "UnsupportedOperation",
+        "VolumeModificationRateExceeded",
+        "VolumeModificationSizeLimitExceeded",
+    }
 )
-"""What ModifyVolume answers while a volume may not be changed again, or the account may change no more."""
+"""What ModifyVolume answers for a volume that can't be changed, or not again yet, or not by this account."""
 _UNKNOWN: Final = frozenset({"InvalidVolumeModification.NotFound"})
 _USABLE: Final = frozenset({"optimizing", "completed"})
 _RUNNING: Final = frozenset({"modifying", "optimizing"})
@@ -41,27 +46,33 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
         raise NotSupported(message)
     if state in _RUNNING:
         logger.info("Volume '%s' is being changed to that already", disk_cid)
+        began = running.get("StartTime")
     else:
-        _start(client, disk_cid, changes)
-    _wait_until_usable(client, disk_cid)
+        began = _start(client, disk_cid, changes)
+    _wait_until_usable(client, disk_cid, began)
 
 
-def _start(client: "EC2Client", disk_cid: str, changes: Json) -> None:
+def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: ANN401 - EC2's time, if it tells one
+    """ModifyVolume; answers when the change began."""
     with naming_disk(disk_cid):
         try:
-            client.modify_volume(VolumeId=disk_cid, **changes)
+            answer = client.modify_volume(VolumeId=disk_cid, **changes)
+            return answer.get("VolumeModification", {}).get("StartTime")
         except client.exceptions.ClientError as error:
             if not has_code(error, NOT_AGAIN_YET):
                 raise
-            if _is_for(_latest(client, disk_cid), changes):  # by this very call, whose answer was lost
-                return
+            latest = _latest(client, disk_cid)
+            if _is_for(latest, changes):  # by this very call, whose answer was lost
+                return latest.get("StartTime")
             message = f"Volume '{disk_cid}' can't be changed now: {described(error)}"
             raise NotSupported(message) from error
 
 
-def _wait_until_usable(client: "EC2Client", disk_cid: str) -> None:
+def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None:  # noqa: ANN401
     def probe() -> None:
         latest = _latest(client, disk_cid)
+        if began is not None and latest.get("StartTime", began) < began:
+            raise timing.NotYet("an earlier change is shown")
         state = latest.get("ModificationState")
         if state == "failed":
             reason = latest.get("StatusMessage") or "no reason given"

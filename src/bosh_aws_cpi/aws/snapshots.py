@@ -18,6 +18,14 @@ _FAILED: Final = frozenset({"error"})
 _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 
 
+def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
+    """DescribeSnapshots: the one that has this tag, by key and value; None when none is seen."""
+    answer = client.describe_snapshots(
+        OwnerIds=["self"], Filters=[{"Name": f"tag:{mark[0]}", "Values": [mark[1]]}]
+    )
+    return next((entry["SnapshotId"] for entry in answer["Snapshots"]), None)
+
+
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
     """CreateSnapshot; it is pending.
 
@@ -34,18 +42,11 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
     Raises:
         DiskNotFound: EC2 does not know the volume.
     """
-
-    def find() -> str | None:
-        answer = client.describe_snapshots(
-            OwnerIds=["self"], Filters=[{"Name": f"tag:{mark[0]}", "Values": [mark[1]]}]
-        )
-        return next((entry["SnapshotId"] for entry in answer["Snapshots"]), None)
-
     with naming_disk(disk_cid):
         return make_once(
             f"a snapshot of '{disk_cid}'",
             lambda: client.create_snapshot(VolumeId=disk_cid, **arguments)["SnapshotId"],
-            find,
+            lambda: find_marked(client, mark),
             WITHOUT_TOKEN,
         )
 
@@ -56,14 +57,19 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     Raises:
         CloudError: EBS could not make it, with its reason, or it takes too long.
     """
+    sight = timing.Sight()
 
     def probe() -> None:
         try:
             answer = client.describe_snapshots(SnapshotIds=[snapshot_id])
         except client.exceptions.ClientError as error:
-            if has_code(error, SNAPSHOT_MISSING):  # eventual consistency
-                raise timing.NotYet("not to be seen yet") from None
-            raise
+            if not has_code(error, SNAPSHOT_MISSING):
+                raise
+            if sight.is_lost:
+                message = f"Snapshot '{snapshot_id}' is gone"
+                raise CloudError(message) from error
+            raise timing.NotYet("not to be seen yet") from None
+        sight.was_seen = True
         entry = answer["Snapshots"][0]
         if entry["State"] in _FAILED:
             reason = entry.get("StateMessage") or "no reason given"
@@ -89,7 +95,7 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
     try:
         _delete(client, snapshot_id, of_ami)
     except client.exceptions.ClientError as error:
-        if has_code(error, SNAPSHOT_MISSING):
+        if has_code(error, SNAPSHOT_MISSING) or "Expected: 'snap-" in str(error):
             logger.info("Snapshot '%s' is gone already", snapshot_id)
         elif of_ami is None or not _is_used_by_another(error, of_ami):
             raise
@@ -104,7 +110,12 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
     timing.remove(
         f"snapshot '{snapshot_id}'",
         lambda error: has_code(error, SNAPSHOT_MISSING),
-        lambda: client.delete_snapshot(SnapshotId=snapshot_id),
+        lambda: timing.patiently(  # for a moment EC2 counts it as an AMI's that was just deregistered
+            timing.SNAPSHOT_RELEASED,
+            f"snapshot '{snapshot_id}' to be released",
+            _IN_USE,
+            lambda: client.delete_snapshot(SnapshotId=snapshot_id),
+        ),
     )
 
 

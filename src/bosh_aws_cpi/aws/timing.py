@@ -63,8 +63,10 @@ SNAPSHOT_RELEASED: Final = Policy(300)
 SNAPSHOT_COMPLETED: Final = Policy(14_400, longest_pause=15)
 """The first snapshot of a large, full volume takes hours."""
 VOLUME_MODIFIED: Final = Policy(600)
-BLOCK_WRITTEN: Final = Policy(300)
+BLOCK_WRITTEN: Final = Policy(300, longest_pause=2)
 DEVICE_SEEN: Final = Policy(60, longest_pause=1)
+NEW_SEEN: Final = Policy(60)
+"""How long something that AWS has answered with may stay unseen."""
 LOST_SEEN: Final = Policy(10)
 """How long something may stay unseen whose making was not answered; then it was not made."""
 TAGGABLE: Final = Policy(30)
@@ -74,6 +76,19 @@ UNTHROTTLED: Final = Policy(120)
 """How long a removal goes on against throttling, the likeliest reason why a call failed before it."""
 AT_ONCE: Final = Policy(0)
 """One attempt."""
+
+
+class Sight:
+    """Tells what AWS does not show yet, because it was made a moment ago, from what is gone."""
+
+    def __init__(self) -> None:
+        self.was_seen = False
+        self._deadline = time.monotonic() + NEW_SEEN.seconds
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is no use to look again: it was seen before, or should have been by now."""
+        return self.was_seen or time.monotonic() > self._deadline
 
 
 class NotYet(Exception):

@@ -66,22 +66,29 @@ def wait_until_available(client: "EC2Client", disk_cid: str) -> None:
         CloudError: EBS reports an error for it (a key that can't be used, mostly), or it
             takes too long.
     """
+    sight = timing.Sight()
 
     def probe() -> None:
         try:
             volume = find(client, disk_cid)
-        except DiskNotFound:  # eventual consistency: CreateVolume has answered with this id
+        except DiskNotFound as error:
+            if sight.is_lost:  # EBS drops a volume whose key it can't use
+                raise _not_made(disk_cid, "gone") from error
             raise timing.NotYet("not to be seen yet") from None
+        sight.was_seen = True
         if volume.state in _FAILED:
-            message = (
-                f"EBS could not make volume '{disk_cid}': it is in state {volume.state}. "
-                "For an encrypted disk, check that its KMS key exists, is enabled and may be used"
-            )
-            raise CloudError(message)
+            raise _not_made(disk_cid, f"in state {volume.state}")
         if volume.state != "available":
             raise timing.NotYet(volume.state)
 
     timing.until(timing.VOLUME_AVAILABLE, f"volume '{disk_cid}' to be available", probe)
+
+
+def _not_made(disk_cid: str, how: str) -> CloudError:
+    return CloudError(
+        f"EBS could not make volume '{disk_cid}': it is {how}. "
+        "For an encrypted disk, check that its KMS key exists, is enabled and may be used"
+    )
 
 
 def delete(client: "EC2Client", disk_cid: str) -> None:

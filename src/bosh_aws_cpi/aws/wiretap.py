@@ -60,15 +60,23 @@ def masked(params: dict[str, Any]) -> dict[str, Any]:
     shown = dict(params)
     if "UserData" in shown:
         shown["UserData"] = MASK
+    if "BlockData" in shown:
+        shown["BlockData"] = f"{len(shown['BlockData'])} bytes"
+    if "Tags" in shown:
+        shown["Tags"] = _masked_tags(shown["Tags"])
     if "TagSpecifications" in shown:
         shown["TagSpecifications"] = [
             {
                 "ResourceType": specification.get("ResourceType"),
-                "Tags": [{"Key": tag.get("Key"), "Value": MASK} for tag in specification.get("Tags", [])],
+                "Tags": _masked_tags(specification.get("Tags", [])),
             }
             for specification in shown["TagSpecifications"]
         ]
     return shown
+
+
+def _masked_tags(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"Key": tag.get("Key"), "Value": MASK} for tag in tags]
 
 
 def _name(model: Any) -> str:  # noqa: ANN401 - botocore's operation model

@@ -28,6 +28,7 @@ def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
         logger.info("Disk '%s' has %d GiB already", disk_cid, size)
         return
     volume_changes.check_not_smaller(volume, size)
+    volume_changes.check_modifiable(volume, volume.type)
     if volume.attachments:
         message = f"Cannot resize volume '{disk_cid}' it still has {len(volume.attachments)} attachment(s)"
         raise CloudError(message)

@@ -2,6 +2,9 @@
 
 import uuid
 from collections.abc import Mapping
+from typing import Final
+
+from botocore.exceptions import ConnectionError as NotConnected
 
 from bosh_aws_cpi.aws import ebs_direct, images, tags
 from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
@@ -16,6 +19,8 @@ from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import register_image
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties import HeavyStemcellProperties
+
+_DIRECT: Final = frozenset({"StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"})
 
 
 def create(
@@ -36,11 +41,12 @@ def create(
         CloudError: The image is no good, and nothing was made; or AWS did not make the AMI, and
             nothing is left.
     """
-    survey = stemcell_image.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
-    kernel_id = _kernel(cloud, properties)
     call_id = str(uuid.uuid4())
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call_id}
+    tag_plan.check_for_ec2({**tags_of_all, "Name": "", images.AMI_TAG: ""})  # what comes to them later
+    survey = stemcell_image.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
+    kernel_id = _kernel(cloud, properties)
     source = ImageSource(
         path=image_path,
         survey=survey,
@@ -65,7 +71,7 @@ def create(
             lambda made: images.deregister(cloud.ec2, made),
         )
         images.wait_until_available(cloud.ec2, ami_id)
-        tags.create(cloud.ec2, [snapshot_id], {images.AMI_TAG: ami_id})
+        tags.try_to_create(cloud.ec2, snapshot_id, {images.AMI_TAG: ami_id})
         return ami_id
 
     return undoing(make)
@@ -86,26 +92,33 @@ def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
         return volume_upload.upload(cloud, source, current_vm_id(cloud), undo)
     try:
         return snapshot_upload.upload(cloud, source, undo)
+    except NotConnected as error:
+        message = (
+            f"The EBS direct APIs can't be reached: {error}. Correct aws.ebs_endpoint, give the VPC an "
+            "endpoint for them, or set aws.stemcell_upload to volume"
+        )
+        raise CloudError(message) from error
     except cloud.ec2.exceptions.ClientError as error:
-        if not has_code(error, UNAUTHORIZED):
+        if error.operation_name not in _DIRECT or not has_code(error, UNAUTHORIZED):
             raise
-        vm_cid = _own_vm(cloud, error)
-        logger.warning("The EBS direct APIs may not be used, so a volume is: %s", described(error))
-        undo.run("a snapshot that takes no blocks")  # StartSnapshot may be permitted alone
-        return volume_upload.upload(cloud, source, vm_cid, undo)
+        return _by_volume_instead(cloud, source, undo, error)
 
 
-def _own_vm(cloud: Cloud, refused: Exception) -> str:
-    """The VM that this process runs on.
+def _by_volume_instead(cloud: Cloud, source: ImageSource, undo: Undo, refused: Exception) -> str:
+    """Write the image by way of a volume, as far as this process runs on EC2.
 
     Raises:
-        CloudError: It runs on none of EC2's: then there is no other way.
+        CloudError: That can't be done either; the message says why not the first way.
     """
     try:
-        return current_vm_id(cloud)
-    except CloudError:
+        vm_cid = current_vm_id(cloud)
+        logger.warning("The EBS direct APIs may not be used, so a volume is: %s", described(refused))
+        undo.run("a snapshot that takes no blocks")  # StartSnapshot may be permitted alone
+        return volume_upload.upload(cloud, source, vm_cid, undo)
+    except (CloudError, cloud.ec2.exceptions.ClientError) as error:
         message = (
             f"{described(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
-            "ebs:CompleteSnapshot; allow them, or use the light stemcell of the same version"
+            "ebs:CompleteSnapshot: allow them, or use the light stemcell of the same version. "
+            f"By way of a volume it did not go either: {error}"
         )
-        raise CloudError(message) from refused
+        raise CloudError(message) from error

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
+from threading import Event
 from typing import Final
 
 from bosh_aws_cpi.aws import ebs_direct, snapshots
@@ -13,6 +14,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcell_image import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.plan.tags import STEMCELL_TAG
 
 _IN_FLIGHT: Final = 2 * MAX_CONNECTIONS
 """Blocks that are in memory at once: so many times half a MiB."""
@@ -45,11 +47,14 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
             tags=source.tags,
             encryption=source.encryption,
             client_token=source.call_id,
+            find=lambda: snapshots.find_marked(cloud.ec2, (STEMCELL_TAG, source.call_id)),
         ),
         lambda made: snapshots.discard(cloud.ec2, made),
     )
+    stop = Event()
     digests = _put_all(
-        partial(_put, cloud, snapshot_id),
+        partial(_put, cloud, snapshot_id, stop),
+        stop,
         stemcell_image.full_blocks(source.path, ebs_direct.BLOCK_SIZE),
         _Progress(source.survey.full_blocks * ebs_direct.BLOCK_SIZE),
     )
@@ -61,34 +66,38 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
 _Digest = tuple[int, bytes]
 
 
-def _put(cloud: Cloud, snapshot_id: str, index: int, block: bytes) -> _Digest:
-    return index, ebs_direct.put(cloud.clients.ebs, snapshot_id, index, block)
+def _put(cloud: Cloud, snapshot_id: str, stop: Event, index: int, block: bytes) -> _Digest:
+    return index, ebs_direct.put(cloud.clients.ebs, snapshot_id, index, block, stop.is_set)
 
 
 def _put_all(
-    put: Callable[[int, bytes], _Digest], blocks: Iterable[tuple[int, bytes]], progress: "_Progress"
+    put: Callable[[int, bytes], _Digest],
+    stop: Event,
+    blocks: Iterable[tuple[int, bytes]],
+    progress: "_Progress",
 ) -> dict[int, bytes]:
     """Put all blocks from several threads; the first error ends it, and no more than a few wait in memory."""
     digests: dict[int, bytes] = {}
     pending: set[Future[_Digest]] = set()
 
-    def collect(done: Iterable[Future[_Digest]]) -> None:
+    def collect() -> None:
+        nonlocal pending
+        done, pending = wait(pending, _REPORT_EVERY, FIRST_COMPLETED)
         for future in done:
             index, digest = future.result()
             digests[index] = digest
-            progress.count(ebs_direct.BLOCK_SIZE)
+        progress.count(len(done) * ebs_direct.BLOCK_SIZE)
 
     pool = ThreadPoolExecutor(MAX_CONNECTIONS)
     try:
         for index, block in blocks:
-            if len(pending) >= _IN_FLIGHT:
-                done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                collect(done)
+            while len(pending) >= _IN_FLIGHT:
+                collect()
             pending.add(pool.submit(put, index, block))
         while pending:
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            collect(done)
+            collect()
     finally:
+        stop.set()  # else the threads would go on for as long as they are patient
         pool.shutdown(cancel_futures=True)
     return digests
 
@@ -109,7 +118,7 @@ class _Progress:
         """Count bytes that were written."""
         self._done += size
         now = time.monotonic()
-        is_last = self._done >= self._total
+        is_last = bool(size) and self._done >= self._total
         if now - self._reported < _REPORT_EVERY and not is_last:
             return
         self._reported = now
@@ -119,5 +128,5 @@ class _Progress:
             self._done // _MIB,
             self._total // _MIB,
             rate / _MIB,
-            (self._total - self._done) / rate,
+            (self._total - self._done) / max(rate, 1),
         )

@@ -83,7 +83,9 @@ def _copy(
     }
 
     def make(undo: Undo) -> str:
-        copy = undo.make(lambda: images.copy(ec2, arguments), lambda made: images.discard_copy(ec2, made))
+        copy = undo.make(
+            lambda: images.copy(ec2, arguments, marks), lambda made: images.discard_copy(ec2, made)
+        )
         images.wait_until_available(ec2, copy)
         return copy
 

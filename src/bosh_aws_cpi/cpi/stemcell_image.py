@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import IO, Final
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
 
 _NAME: Final = "root.img"
@@ -64,9 +65,13 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
                 f"set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
             )
             raise CloudError(message)
+        logger.info("Checking '%s', %d MiB unpacked", path, size // _MIB)
         full = sum(1 for _ in _full_blocks(image, size, block_size))
         while archive.read(_CHUNK):  # to the checksum at its end
             pass
+    if not full:
+        message = f"{_NAME} in '{path}' is empty{_REMEDY}"
+        raise CloudError(message)
     return Survey(size, full)
 
 
@@ -78,6 +83,17 @@ def full_blocks(path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
     """
     with _open(path) as (image, size, _):
         yield from _full_blocks(image, size, block_size)
+
+
+def chunks(path: str) -> Iterator[bytes]:
+    """The whole image, zeros and all, a piece at a time.
+
+    Raises:
+        CloudError: The image can't be read.
+    """
+    with _open(path) as (image, _, _):
+        while chunk := image.read(_CHUNK):
+            yield chunk
 
 
 def _full_blocks(image: IO[bytes], size: int, block_size: int) -> Iterator[tuple[int, bytes]]:

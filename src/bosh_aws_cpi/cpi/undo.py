@@ -48,7 +48,8 @@ class Undo:
         if self._removals:
             logger.warning("Removing what was made, after %s", reason)
         while self._removals:
-            self._removals.pop()()
+            self._removals[-1]()
+            self._removals.pop()  # only now: a removal that a signal cut off is made again
 
 
 def undoing(body: Callable[[Undo], Result]) -> Result:

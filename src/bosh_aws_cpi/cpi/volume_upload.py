@@ -8,11 +8,14 @@ import os
 import shutil
 import stat
 import subprocess
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import instances, snapshots, timing, volumes
+from bosh_aws_cpi.cpi import stemcell_image
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcell_image import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
@@ -26,7 +29,7 @@ PROGRAM: Final = "stemcell-copy"
 _PACKAGED: Final = Path(__file__).parents[3] / "bin" / PROGRAM
 """Beside the folder of the libraries, as the BOSH package has it."""
 _OUTPUT_SHOWN: Final = 2000
-"""Characters of what the program said, for an error."""
+"""Bytes of what the program said, for an error."""
 
 
 def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
@@ -49,6 +52,7 @@ def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
     mark = (tag_plan.STEMCELL_TAG, source.call_id)
     arguments = {"Description": source.description, **tag_plan.specifications(source.tags, "snapshot")}
     scratch = Undo()
+    undo.arm("the upload's volume", lambda: scratch.run("the upload of the image"))
     try:
         disk_cid, name = _attached_volume(cloud, instance, source, scratch)
         _copy(command, source.path, _block_device(disk_cid, name))
@@ -59,7 +63,7 @@ def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
         snapshots.wait_until_completed(cloud.ec2, snapshot_id)
     finally:
         with interrupts.shielded():
-            scratch.run("the image's upload")
+            scratch.run("the upload of the image")
     return snapshot_id
 
 
@@ -120,21 +124,27 @@ def _block_device(disk_cid: str, name: str) -> str:
 
 
 def _copy(command: list[str], path: str, device: str) -> None:
+    """Give the image to the program; whatever ends this call closes its input, and so ends it."""
     logger.info("Writing '%s' to %s", path, device)
-    try:
-        done = subprocess.run(  # noqa: S603 - no shell; sudo allows this one program
-            [*command, path, device],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as error:
-        raise CloudError(f"Unable to copy stemcell root image: {command[0]}: {error.strerror}") from error
-    if done.returncode != 0:
-        said = done.stdout.strip()[-_OUTPUT_SHOWN:]
-        raise CloudError(
-            f"Unable to copy stemcell root image: {PROGRAM} ended with {done.returncode}: {said}"
-        )
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - no shell; sudo allows this one program
+                [*command, device], stdin=subprocess.PIPE, stdout=said, stderr=subprocess.STDOUT
+            )
+        except OSError as error:
+            raise CloudError(f"Unable to copy stemcell root image: {command[0]}: {error.strerror}") from error
+        with process:
+            _feed(process, path)
+        if process.returncode != 0:
+            said.seek(0)
+            text = said.read()[-_OUTPUT_SHOWN:].decode(errors="replace").strip()
+            message = f"Unable to copy stemcell root image: {PROGRAM} ended with {process.returncode}: {text}"
+            raise CloudError(message)
+
+
+def _feed(process: "subprocess.Popen[bytes]", path: str) -> None:
+    if process.stdin is None:
+        return
+    with suppress(BrokenPipeError), process.stdin as taker:  # its exit status tells why it takes no more
+        for chunk in stemcell_image.chunks(path):
+            taker.write(chunk)

@@ -9,6 +9,8 @@ from bosh_aws_cpi.model import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties import HeavyStemcellProperties
 
+MAX_DESCRIPTION: Final = 255
+"""Characters that EC2 takes."""
 ROOT_DEVICE: Final = "/dev/xvda"
 PARAVIRTUAL_DEVICE: Final = "/dev/sda"
 _PARTITION_BOOT: Final = re.compile(r"-hd00[-_](\d+)\.(\d+)")
@@ -19,7 +21,7 @@ _DISK_BOOT: Final = re.compile(r"-hd0[-_](\d+)\.(\d+)")
 def description(properties: HeavyStemcellProperties) -> str | None:
     """``NAME VERSION``; None unless both are there."""
     if properties.name and properties.version:
-        return f"{properties.name} {properties.version}"
+        return f"{properties.name} {properties.version}"[:MAX_DESCRIPTION]
     return None
 
 

@@ -3,6 +3,8 @@
 from bosh_aws_cpi.model import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
+MAX_DESCRIPTION = 255
+"""Characters that EC2 takes."""
 _RENAMED = frozenset({"director_name", "index", "job"})
 
 
@@ -15,7 +17,8 @@ def description(metadata: Json, device: str | None) -> str:
     """
     parts = [metadata.get(key) for key in ("deployment", "job", "index")]
     named = [str(part) for part in parts if part is not None and part != ""]
-    return "/".join([*named, device.rpartition("/")[2]] if device else named)
+    whole = "/".join([*named, device.rpartition("/")[2]] if device else named)
+    return whole[:MAX_DESCRIPTION]
 
 
 def tags(metadata: Json, device: str | None) -> dict[str, str]:

@@ -31,7 +31,8 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
         CloudError: EBS would refuse the combination of type, iops and throughput.
     """
     check_not_smaller(volume, size_gib)
-    _check_encryption(volume, properties.encryption(default))
+    check_modifiable(volume, properties.type)
+    _check_encryption(volume, properties, properties.encryption(default))
     if reason := ebs.refusal(properties.type, properties.iops, properties.throughput):
         message = f"EBS would refuse the disk: cloud_properties.{reason}"
         raise CloudError(message)
@@ -43,14 +44,42 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
         "Iops": volume.iops,
         "Throughput": volume.throughput,
     }
-    return {name: value for name, value in wanted.items() if value != current[name]}
+    differing = {name: value for name, value in wanted.items() if value != current[name]}
+    # With another type EBS forgets figures that are not sent anew.
+    kept = {"Iops", "Throughput"} & wanted.keys() if "VolumeType" in differing else set()
+    return {**differing, **{name: wanted[name] for name in sorted(kept)}}
 
 
-def _check_encryption(volume: Volume, wanted: Encryption) -> None:
-    if wanted.encrypted != volume.encrypted:
+def check_modifiable(volume: Volume, target_type: str) -> None:
+    """Check that EBS changes volumes of these types at all.
+
+    Raises:
+        NotSupported: It doesn't: the old magnetic volumes stay what they are.
+    """
+    if "standard" in {volume.type, target_type}:
+        message = f"Volume '{volume.disk_cid}' can't be changed in place, as none of type standard can"
+        raise NotSupported(message)
+
+
+def _check_encryption(volume: Volume, properties: DiskProperties, wanted: Encryption) -> None:
+    """Check that the encryption stays.
+
+    A volume that is encrypted though nothing asks for it is so by the account's own default,
+    and a copy would be too.
+    """
+    is_by_account = volume.encrypted and "encrypted" not in properties.model_fields_set
+    if wanted.encrypted != volume.encrypted and not (is_by_account and not wanted.encrypted):
         change = "be encrypted" if wanted.encrypted else "lose its encryption"
         message = f"Volume '{volume.disk_cid}' can't {change} in place"
         raise NotSupported(message)
-    if wanted.encrypted and wanted.kms_key_arn and wanted.kms_key_arn != volume.kms_key_arn:
-        message = f"Volume '{volume.disk_cid}' can't change its KMS key in place"
+    if wanted.encrypted and wanted.kms_key_arn and not _is_same_key(wanted.kms_key_arn, volume.kms_key_arn):
+        message = (
+            f"Volume '{volume.disk_cid}' can't change its KMS key in place; whether '{wanted.kms_key_arn}' is "
+            "the one that it has can only be told of a key's id or ARN"
+        )
         raise NotSupported(message)
+
+
+def _is_same_key(wanted: str, current: str | None) -> bool:
+    """Whether a key's ARN or bare id names the key that a volume has; EBS shows its ARN."""
+    return current is not None and wanted in {current, current.rpartition("key/")[2]}
