@@ -75,6 +75,13 @@ class Stub:
             operation, code, message, expected_params=expected, response_meta=repeated
         )
 
+    def fails_again(self, operation: str, code: str, /, **expected: Any) -> None:
+        """Lay out a call that the SDK has sent before, and at which AWS is at fault to the end."""
+        repeated = {"RetryAttempts": 1}
+        self._stubber.add_client_error(
+            operation, code, "sorry", 500, expected_params=expected, response_meta=repeated
+        )
+
     def fails(self, operation: str, code: str = "InternalError", /, **expected: Any) -> None:
         """Lay out a call at which AWS is at fault: whether it did its work is not certain."""
         self._stubber.add_client_error(operation, code, "sorry", 500, expected_params=expected)
@@ -194,6 +201,14 @@ def signals(no_signal_yet: None) -> Iterator[None]:
     yield
     for number, handler in kept.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def undone(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Let no removal fail: an `Undo` logs what it could not do, and goes on."""
+    yield
+    said = [record.getMessage() for record in caplog.get_records("call")]
+    assert [each for each in said if each.startswith("Perhaps left behind")] == []
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ BLOCK_SIZE: Final = 524_288
 """Bytes; EBS takes no other."""
 _NOT_THERE_YET: Final = frozenset({"ResourceNotFoundException"})
 """For a while EBS may not know the snapshot that it has just started."""
+_NOT_PENDING: Final = frozenset({"ValidationException", "ConflictException"})
+"""What EBS answers to a completion of what is completed."""
 _MINUTES_WITHOUT_A_BLOCK: Final = 60
 """After these EBS gives an unfinished snapshot up by itself."""
 
@@ -132,6 +134,6 @@ def complete(client: "EBSClient", snapshot_id: str, digests: "Mapping[int, bytes
             ChecksumAggregationMethod="LINEAR",
         )
     except ClientError as error:
-        if not was_repeated(error) or is_uncertain(error):
+        if not (was_repeated(error) and has_code(error, _NOT_PENDING)):
             raise
         logger.info("Snapshot '%s' was completed by the call whose answer was lost", snapshot_id)

@@ -108,7 +108,8 @@ def is_volume_missing(error: BaseException) -> bool:
 
 def is_passing(error: BaseException) -> bool:
     """Whether the same question may be answered in a moment: throttled, AWS at fault, no connection."""
-    return has_code(error, THROTTLED) or is_uncertain(error) or isinstance(error, NotConnected)
+    is_unconnected = isinstance(error, NotConnected) and not isinstance(error, SSLError)
+    return has_code(error, THROTTLED) or is_uncertain(error) or is_unconnected
 
 
 def was_repeated(error: BaseException) -> bool:

@@ -33,6 +33,10 @@ class NoCapacity(VMCreationFailed):
     """This instance type is not to be had here and now; retriable, unless a quota is reached."""
 
 
+class Unanswered(VMCreationFailed):
+    """EC2 did not answer a launch, nor show an instance of it since; it may still have made one."""
+
+
 class Ended(VMCreationFailed):
     """EC2 ended the instance before it ran; ``instance`` says why."""
 
@@ -95,7 +99,7 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
     try:
         return make_once("the instance", launch, find)
     except (HTTPClientError, ResponseParserError) as error:
-        raise VMCreationFailed(f"EC2 did not answer: {described(error)}", ok_to_retry=True) from error
+        raise Unanswered(f"EC2 did not answer: {described(error)}", ok_to_retry=True) from error
     except client.exceptions.ClientError as error:
         if has_code(error, TOKEN_SPENT):
             raise TokenSpent(described(error)) from error

@@ -7,7 +7,7 @@ from typing import Final
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import described
-from bosh_aws_cpi.aws.instances import Ended, NeverSeen, NoCapacity, TokenSpent
+from bosh_aws_cpi.aws.instances import Ended, NeverSeen, NoCapacity, TokenSpent, Unanswered
 from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.generations import MAX_GENERATIONS, Generations, following
@@ -136,7 +136,7 @@ class Launching:
                 raise NoCapacity(described(error)) from error
             raise
         except VMCreationFailed as error:
-            is_at_fault = not isinstance(error, NoCapacity)  # AWS is, or it throttles
+            is_at_fault = not isinstance(error, NoCapacity | Unanswered)  # AWS is, or it throttles
             if offer.is_spot and has_more and is_at_fault:
                 raise NoCapacity(error.message, ok_to_retry=True) from error
             raise

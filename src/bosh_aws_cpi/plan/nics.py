@@ -79,15 +79,20 @@ def are_made_first(networks: Mapping[str, Network]) -> bool:
 def _check_addresses(plans: Sequence[NicPlan]) -> None:
     """No two of a VM's addresses and prefixes may overlap within a subnet: EC2 would refuse the second."""
     asked = [
-        (plan.subnet_id, plan.group, ip_network(text))
+        (plan.subnet_id, plan.group, text)
         for plan in plans
         for text in (*plan.addresses, *filter(None, (plan.ipv4_prefix, plan.ipv6_prefix)))
     ]
     for (subnet, group, first), (other_subnet, other_group, second) in combinations(asked, 2):
-        if subnet == other_subnet and first.version == second.version and first.overlaps(second):
-            both = f"'{group}' and '{other_group}'"
-            message = f"Nic groups {both} ask for addresses that overlap: {first} and {second}"
+        if subnet == other_subnet and _overlap(first, second):
+            groups = f"'{group}'" if group == other_group else f"'{group}' and '{other_group}'"
+            message = f"Addresses of nic group {groups} overlap: {first} and {second}"
             raise CloudError(message)
+
+
+def _overlap(first: str, second: str) -> bool:
+    one, other = ip_network(first), ip_network(second)
+    return one.version == other.version and one.overlaps(other)
 
 
 def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> NicPlan:

@@ -74,8 +74,8 @@ def _check_encryption(volume: Volume, properties: DiskProperties, wanted: Encryp
         raise NotSupported(message)
     if wanted.encrypted and wanted.kms_key_arn and not _is_same_key(wanted.kms_key_arn, volume.kms_key_arn):
         message = (
-            f"Volume '{volume.disk_cid}' can't change its KMS key in place; whether '{wanted.kms_key_arn}' is "
-            "the one that it has can only be told of a key's id or ARN"
+            f"Volume '{volume.disk_cid}' can't change its KMS key in place; whether "
+            f"'{wanted.kms_key_arn}' is the one that it has can only be told of a key's id or ARN"
         )
         raise NotSupported(message)
 

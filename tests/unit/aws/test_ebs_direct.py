@@ -129,11 +129,13 @@ def test_complete_whose_answer_was_lost(ebs: Stub, program_log: pytest.LogCaptur
     assert [record.getMessage() for record in program_log.records] == [said]
 
 
-@pytest.mark.parametrize("how", ["refused", "fault"])
+@pytest.mark.parametrize("how", ["refused", "fault", "fault again"])
 def test_complete_refused(ebs: Stub, how: str) -> None:
     """A refusal of the first attempt, or a fault to the last, goes on as it is."""
     if how == "refused":
         ebs.refuses("complete_snapshot", "ValidationException", **COMPLETE)
+    elif how == "fault again":
+        ebs.fails_again("complete_snapshot", "InternalServerException", **COMPLETE)
     else:
         ebs.fails("complete_snapshot", "InternalServerException", **COMPLETE)
     with pytest.raises(ClientError, match="Exception"):

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2, Stub
 
+pytestmark = pytest.mark.usefixtures("undone")
+
 VM = Instance(
     "i-1", "running", "t", "z", {}, nics=[AttachedNic(f"eni-{n}", n, f"eni-attach-{n}") for n in (0, 1)]
 )

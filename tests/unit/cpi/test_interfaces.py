@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2
 
+pytestmark = pytest.mark.usefixtures("undone")
+
 
 def test_several(cloud: Cloud, ec2: Ec2) -> None:
     """Each interface is made under a token of its own, and waited for; its MAC is known then."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2
 
+pytestmark = pytest.mark.usefixtures("undone")
+
 UNCERTAIN = pytest.mark.parametrize("how", ["lost", "fault"])
 BOOM = "an error"
 

@@ -60,7 +60,8 @@ def test_many_spent_tokens(cloud: Cloud, ec2: Ec2, code: str) -> None:
 def test_later_generation_alive(cloud: Cloud, ec2: Ec2) -> None:
     """An earlier call's instance that is alive behind a later token is found by that, not made anew."""
     lay_run(ec2, ON_DEMAND, 0, "IdempotentInstanceTerminated")
-    known = [("i-0", "terminated"), ("i-1", "terminated"), ("i-2", "running"), ("i-3", "shutting-down")]
+    states = ("terminated", "terminated", "running", "shutting-down", "pending")
+    known = [(f"i-{n}", state) for n, state in enumerate(states)]
     lay_agents(ec2, *((vm_cid, state, token(ON_DEMAND, n)) for n, (vm_cid, state) in enumerate(known)))
     lay_run(ec2, ON_DEMAND, 2, "i-2")
     lay_running(ec2, "i-2")

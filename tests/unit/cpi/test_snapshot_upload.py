@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Ec2
 
+pytestmark = pytest.mark.usefixtures("undone")
+
 SNAPSHOT = "snap-1"
 IN_FLIGHT = 2 * MAX_CONNECTIONS
 WAIT = 20

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Ec2
 
+pytestmark = pytest.mark.usefixtures("undone")
+
 DISK, SNAPSHOT = "vol-1", "snap-1"
 CALL = "11111111-2222-3333-4444-555555555555"
 METADATA = {"deployment": "d", "job": "j", "index": 0, "director_uuid": "said"}

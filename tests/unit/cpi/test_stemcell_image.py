@@ -137,6 +137,14 @@ def test_damaged(tmp_path: Path, place: int) -> None:
     assert caught.value.message.endswith(AGAIN)
 
 
+def test_damaged_behind_the_image(tmp_path: Path) -> None:
+    """That checksum is of all that was packed, also of what comes behind the image."""
+    whole = bytearray(gzip.compress(packed(("root.img", ONES), ("more", bytes(5 << 20)))))
+    whole[-5] ^= 1
+    with pytest.raises(CloudError, match="Download the stemcell again"):
+        survey(written(tmp_path, bytes(whole)), BLOCK, DISK_MIB)
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"nonsense", packed(("root.img", ONES))], ids=["empty", "text", "tar"]
 )

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2
 
+pytestmark = pytest.mark.usefixtures("undone")
+
 VM, DISK, SNAPSHOT = "i-1", "vol-1", "snap-1"
 NAMED = [{"Key": "bosh_stemcell", "Value": "call-1"}]
 ENCRYPTED = Encryption(encrypted=True, kms_key_arn="arn:k")
