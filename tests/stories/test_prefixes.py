@@ -21,7 +21,7 @@ WRONG = (
     "networks.odd.prefix: EC2 delegates /28 of IPv4 and /80 of IPv6 addresses, not '{}'. "
     "For a single address leave the prefix out, or give /{}"
 )
-OVERLAP = "Nic groups 'one' and '{}' ask for addresses that overlap: {} and {}"
+OVERLAP = "Addresses of nic group {} overlap: {} and {}"
 
 
 @pytest.mark.usefixtures("ipv6")
@@ -68,11 +68,11 @@ def test_prefixes(
             "networks.odd: ip and prefix make no prefix: 10.0.1.17/28 has host bits set",
         ),
         ({"ip": "10.0.1.16", "prefix": "28"}, NO_ADDRESS.format("odd")),
-        ({"ip": "10.0.1.10"}, OVERLAP.format("odd", "10.0.1.10/32", "10.0.1.10/32")),
-        ({"ip": "2001:db8:0::10"}, OVERLAP.format("odd", "2001:db8::10/128", "2001:db8::10/128")),
+        ({"ip": "10.0.1.10"}, OVERLAP.format("'one' and 'odd'", "10.0.1.10", "10.0.1.10")),
+        ({"ip": "2001:db8:0::10"}, OVERLAP.format("'one' and 'odd'", "2001:db8::10", "2001:db8::10")),
         (
             {"ip": "10.0.1.0", "prefix": 28, "nic_group": "one"},
-            OVERLAP.format("one", "10.0.1.10/32", "10.0.1.0/28"),
+            OVERLAP.format("'one'", "10.0.1.10", "10.0.1.0/28"),
         ),
     ],
     ids=["ipv4", "ipv6", "within", "alone", "twice", "twice-ipv6", "overlap"],
