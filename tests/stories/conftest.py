@@ -11,15 +11,23 @@ import pytest
 
 from testbed.executable import DIRECTOR_UUID, Cpi, config
 from testbed.exposure import Exposure
+from testbed.imds import Imds
 from testbed.rules import REQUEST_ID
+from tests.stories.own_vm import OwnVm, works_apart
+from tests.stories.stemcell_images import Heavy
+from tests.stories.volumes import Volumes
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from testbed.cloud import FakeAws
     from testbed.executable import Answer
     from testbed.world import World
+
+collect_ignore = [] if works_apart() else ["test_volume_upload.py", "test_volume_upload_undo.py"]
+"""What needs a /dev of its own can't be shown on every computer."""
 
 
 @pytest.fixture
@@ -321,3 +329,38 @@ def disk(world: World, fake_aws: FakeAws) -> Callable[..., str]:
         return str(answer["VolumeId"])
 
     return make
+
+
+@pytest.fixture
+def volumes(fake_aws: FakeAws, world: World) -> Volumes:
+    """Return the volumes of this story."""
+    return Volumes(fake_aws, world)
+
+
+@pytest.fixture
+def heavy(cpi: Cpi, world: World, server: FakeAws, tmp_path: Path) -> Heavy:
+    """Return the executable with a heavy stemcell of a small image."""
+    del world
+    return Heavy(cpi, server.endpoint, tmp_path)
+
+
+@pytest.fixture
+def own_vm(vm: Callable[..., str], heavy: Heavy, tmp_path: Path) -> Iterator[OwnVm]:
+    """Return a VM on which the executable runs to make that stemcell."""
+    vm_cid = vm()
+    with Imds(vm_cid) as imds:
+        yield OwnVm(vm_cid, heavy, imds, tmp_path)
+
+
+@pytest.fixture
+def made(world: World, own_vm: OwnVm, fake_aws: FakeAws) -> Callable[[], dict[str, list[str]]]:
+    """Return a function that lists what there is beyond what was laid, that VM and what is its own."""
+    before = world.state()
+    assert before["instances"] == [own_vm.vm_cid]
+    fake_aws.forget_calls()
+
+    def read() -> dict[str, list[str]]:
+        now = {kind: sorted(set(ids) - set(before[kind])) for kind, ids in world.state().items()}
+        return {kind: ids for kind, ids in now.items() if ids}
+
+    return read

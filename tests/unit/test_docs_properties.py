@@ -13,7 +13,7 @@ import yaml
 
 from bosh_aws_cpi import network_properties, properties
 from bosh_aws_cpi.aws.errors import NO_CAPACITY
-from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
+from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG
 from bosh_aws_cpi.property_types import Properties
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_answers_without_room() -> None:
 
 def test_tags() -> None:
     """The page names the tags by which a stray resource can be traced."""
-    assert set(re.findall(r"`(bosh_\w+)`", section("Tags"))) == {DIRECTOR_TAG, AGENT_TAG}
+    assert set(re.findall(r"`(bosh_\w+)`", section("Tags"))) == {DIRECTOR_TAG, AGENT_TAG, CALL_TAG}
 
 
 def test_configuration() -> None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import code_of, has_code, is_volume_missing, naming_disk, naming_vm, was_repeated
+from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Volume
@@ -21,13 +22,24 @@ _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
 
-def create(client: "EC2Client", arguments: Json) -> str:
+def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     """CreateVolume.
+
+    Args:
+        client: The EC2 client.
+        arguments: All of CreateVolume's arguments but the client token, which the SDK makes.
+        mark: The key and value of one of the tags, which no other volume has: by it the volume is
+            found, should its answer be lost.
 
     Returns:
         The volume's id; it is not available yet.
     """
-    return client.create_volume(**arguments)["VolumeId"]
+
+    def find_marked() -> str | None:
+        answer = client.describe_volumes(Filters=[{"Name": f"tag:{mark[0]}", "Values": [mark[1]]}])
+        return next((entry["VolumeId"] for entry in answer["Volumes"]), None)
+
+    return make_once("the volume", lambda: client.create_volume(**arguments)["VolumeId"], find_marked)
 
 
 def find(client: "EC2Client", disk_cid: str) -> Volume:

@@ -1,6 +1,7 @@
 """create_disk."""
 
 import random
+import uuid
 
 from bosh_aws_cpi.aws import instances, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -31,7 +32,8 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         message = f"disk size must be more than 0 MiB, got {size}"
         raise CloudError(message)
     properties = DiskProperties.parse(cloud_properties)
-    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    mark = (tag_plan.CALL_TAG, str(uuid.uuid4()))
+    origin = {**tag_plan.of_origin(cloud.config.director_uuid), mark[0]: mark[1]}
     tags = {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin}
     arguments = {
         "Size": gib(size),
@@ -45,7 +47,9 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     ec2 = cloud.ec2
 
     def make(undo: Undo) -> str:
-        disk_cid = undo.make(lambda: volumes.create(ec2, arguments), lambda made: volumes.discard(ec2, made))
+        disk_cid = undo.make(
+            lambda: volumes.create(ec2, arguments, mark), lambda made: volumes.discard(ec2, made)
+        )
         volumes.wait_until_available(ec2, disk_cid)
         return disk_cid
 

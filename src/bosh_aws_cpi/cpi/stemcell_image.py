@@ -136,9 +136,9 @@ def _open(path: str) -> Iterator[tuple[IO[bytes], int, gzip.GzipFile]]:
                 if image is not None:
                     yield image, member.size, archive
                     return
-    except gzip.BadGzipFile:
-        raise CloudError(f"Stemcell image '{path}' is no gzipped tar{_REMEDY}") from None
-    except (EOFError, zlib.error, tarfile.TarError) as error:
+    except (EOFError, zlib.error, tarfile.TarError, gzip.BadGzipFile) as error:
+        if "Not a gzipped file" in str(error):  # else it is one, whose checksum is wrong
+            raise CloudError(f"Stemcell image '{path}' is no gzipped tar{_REMEDY}") from None
         raise CloudError(f"Stemcell image '{path}' is cut off or damaged: {error}{_REMEDY}") from None
     except OSError as error:
         raise CloudError(f"Stemcell image '{path}' can't be read: {error.strerror or error}") from None

@@ -78,7 +78,10 @@ def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scra
         **tag_plan.specifications(source.tags, "volume"),
     }
     name = device_names.first_free(instance.devices)
-    disk_cid = scratch.make(lambda: volumes.create(ec2, arguments), lambda made: volumes.discard(ec2, made))
+    disk_cid = scratch.make(
+        lambda: volumes.create(ec2, arguments, (tag_plan.STEMCELL_TAG, source.call_id)),
+        lambda made: volumes.discard(ec2, made),
+    )
     volumes.wait_until_available(ec2, disk_cid)
     scratch.arm(
         f"attachment of '{disk_cid}'",

@@ -76,7 +76,7 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
 
 
 CALL_TAG = "bosh_call"
-"""Tells a disk's snapshot from all others, also from one whose answer was lost."""
+"""On a disk or a disk's snapshot: the id of the call that made it, should its answer be lost."""
 STEMCELL_TAG = "bosh_stemcell"
 """On all that one create_stemcell made of an image: that call's own id."""
 SOURCE_TAG = "bosh_source_ami"

@@ -7,13 +7,15 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError, SSLError
 
 from bosh_aws_cpi.aws import ebs_direct
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.unit.conftest import Clock, Stub
 
 SNAPSHOT = "snap-1"
@@ -27,6 +29,36 @@ PUT: dict[str, Any] = {
     "Checksum": b64encode(DIGEST).decode(),
     "ChecksumAlgorithm": "SHA256",
 }
+START: dict[str, Any] = {
+    "VolumeSize": 2,
+    "Description": "d",
+    "Tags": [{"Key": "a", "Value": "1"}],
+    "ClientToken": "token",
+    "Timeout": 60,
+}
+
+
+def start(ebs: Stub, find: Callable[[], str | None], encryption: Encryption) -> str:
+    """Begin a snapshot."""
+    return ebs_direct.start(
+        ebs.client,
+        size_gib=2,
+        description="d",
+        tags={"a": "1"},
+        encryption=encryption,
+        client_token="token",
+        find=find,
+    )
+
+
+def never() -> None:
+    """Be asked for a snapshot that is certain."""
+    pytest.fail("it was looked for")
+
+
+def put(ebs: Stub, is_stopped: Callable[[], bool] = lambda: False) -> bytes:
+    """Put the block."""
+    return ebs_direct.put(ebs.client, SNAPSHOT, 5, BLOCK, is_stopped)
 
 
 @pytest.mark.parametrize(
@@ -40,31 +72,48 @@ PUT: dict[str, Any] = {
 )
 def test_start(ebs: Stub, encryption: Encryption, expected: dict[str, Any]) -> None:
     """A snapshot is begun under a client token, tagged, and encrypted when that is asked for."""
-    ebs.answers(
-        "start_snapshot",
-        {"SnapshotId": SNAPSHOT},
-        VolumeSize=2,
-        Description="d",
-        Tags=[{"Key": "a", "Value": "1"}],
-        ClientToken="token",
-        Timeout=60,
-        **expected,
-    )
-    made = ebs_direct.start(
-        ebs.client,
-        size_gib=2,
-        description="d",
-        tags={"a": "1"},
-        encryption=encryption,
-        client_token="token",
-    )
-    assert made == SNAPSHOT
+    ebs.answers("start_snapshot", {"SnapshotId": SNAPSHOT}, **START, **expected)
+    assert start(ebs, never, encryption) == SNAPSHOT
+
+
+@pytest.mark.parametrize("how", ["lost", "fault"])
+@pytest.mark.parametrize("unseen", [0, 2])
+def test_start_without_an_answer(ebs: Stub, clock: Clock, how: str, unseen: int) -> None:
+    """A snapshot whose beginning was not answered is looked for until it is seen."""
+    looks = [None] * unseen + [SNAPSHOT]
+    lay_uncertain(ebs, how)
+    assert start(ebs, lambda: looks.pop(0), Encryption()) == SNAPSHOT
+    assert (looks, len(clock.pauses)) == ([], unseen)
+
+
+@pytest.mark.parametrize(("how", "error"), [("lost", ReadTimeoutError), ("fault", ClientError)])
+def test_start_in_vain(ebs: Stub, clock: Clock, how: str, error: type[Exception]) -> None:
+    """One that is not seen for ten seconds was not begun: the error goes on."""
+    lay_uncertain(ebs, how)
+    with pytest.raises(error):
+        start(ebs, lambda: None, Encryption())
+    assert 10 <= clock.now <= 13
+
+
+def lay_uncertain(ebs: Stub, how: str) -> None:
+    """Lay out a beginning of which nobody knows whether it was made."""
+    if how == "lost":
+        ebs.loses("start_snapshot", **START)
+    else:
+        ebs.fails("start_snapshot", "InternalServerException", **START)
+
+
+def test_start_refused(ebs: Stub) -> None:
+    """A refusal goes on as it is, without a search."""
+    ebs.refuses("start_snapshot", "AccessDeniedException", **START)
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        start(ebs, never, Encryption())
 
 
 def test_put(ebs: Stub) -> None:
     """A block is put with its checksum, by which EBS knows that it arrived as it was sent."""
     ebs.answers("put_snapshot_block", **PUT)
-    assert ebs_direct.put(ebs.client, SNAPSHOT, 5, BLOCK) == DIGEST
+    assert put(ebs) == DIGEST
 
 
 @pytest.mark.parametrize("how", ["throttled", "fault", "lost", "not there yet"])
@@ -80,8 +129,27 @@ def test_put_again(ebs: Stub, clock: Clock, how: str) -> None:
         else:
             ebs.loses("put_snapshot_block", **PUT)
     ebs.answers("put_snapshot_block", **PUT)
-    assert ebs_direct.put(ebs.client, SNAPSHOT, 5, BLOCK) == DIGEST
+    assert put(ebs) == DIGEST
     assert len(clock.pauses) == 3
+
+
+@pytest.mark.parametrize("attempts", [0, 1, 3])
+def test_put_stopped(ebs: Stub, clock: Clock, attempts: int) -> None:
+    """Once the upload ends no attempt is made any more, however long EBS has throttled."""
+    for _ in range(attempts):
+        ebs.refuses("put_snapshot_block", "RequestThrottledException", **PUT)
+    with pytest.raises(ebs_direct.Stopped):
+        put(ebs, lambda: len(clock.pauses) == attempts)
+    assert len(clock.pauses) == attempts
+
+
+def test_put_pauses(ebs: Stub, clock: Clock) -> None:
+    """The pauses are short, so that all threads end soon after the upload was stopped."""
+    for _ in range(20):
+        ebs.refuses("put_snapshot_block", "RequestThrottledException", **PUT)
+    ebs.answers("put_snapshot_block", **PUT)
+    put(ebs)
+    assert 2 <= max(clock.pauses) <= 2.25
 
 
 @pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException"])
@@ -89,7 +157,19 @@ def test_put_refused(ebs: Stub, clock: Clock, code: str) -> None:
     """A refusal goes on at once."""
     ebs.refuses("put_snapshot_block", code, **PUT)
     with pytest.raises(ClientError, match=code):
-        ebs_direct.put(ebs.client, SNAPSHOT, 5, BLOCK)
+        put(ebs)
+    assert clock.pauses == []
+
+
+def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So does a certificate that is not trusted."""
+
+    def fail(**_: Any) -> None:
+        raise SSLError(endpoint_url="https://h/", error=OSError("unknown authority"))
+
+    monkeypatch.setattr(ebs.client, "put_snapshot_block", fail)
+    with pytest.raises(SSLError):
+        put(ebs)
     assert clock.pauses == []
 
 
@@ -101,8 +181,8 @@ def test_put_in_vain(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(ebs.client, "put_snapshot_block", fail)
     with pytest.raises(CloudError, match=f"block 5 of snapshot '{SNAPSHOT}' to be written; last seen: "):
-        ebs_direct.put(ebs.client, SNAPSHOT, 5, BLOCK)
-    assert 300 <= clock.now <= 306
+        put(ebs)
+    assert 300 <= clock.now <= 303
 
 
 DIGESTS = {7: b"c" * 32, 0: b"a" * 32, 3: b"b" * 32}
@@ -121,19 +201,32 @@ def test_complete(ebs: Stub) -> None:
     ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
 
 
-def test_complete_whose_answer_was_lost(ebs: Stub, program_log: pytest.LogCaptureFixture) -> None:
-    """A snapshot that the SDK's first attempt has completed takes no second one."""
-    ebs.refuses_repetition("complete_snapshot", "ValidationException", **COMPLETE)
+@pytest.mark.parametrize("code", ["ValidationException", "ConflictException"])
+def test_complete_whose_answer_was_lost(ebs: Stub, program_log: pytest.LogCaptureFixture, code: str) -> None:
+    """A snapshot that the SDK's first attempt has completed is pending no more, and says so to the second."""
+    ebs.refuses_repetition("complete_snapshot", code, **COMPLETE)
     ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
     said = f"Snapshot '{SNAPSHOT}' was completed by the call whose answer was lost"
     assert [record.getMessage() for record in program_log.records] == [said]
 
 
-@pytest.mark.parametrize("how", ["refused", "fault", "fault again"])
+@pytest.mark.parametrize(
+    "code", ["AccessDeniedException", "ResourceNotFoundException", "RequestThrottledException"]
+)
+def test_complete_refused_again(ebs: Stub, code: str) -> None:
+    """Any other refusal of a repetition does not say that the snapshot is completed."""
+    ebs.refuses_repetition("complete_snapshot", code, **COMPLETE)
+    with pytest.raises(ClientError, match=code):
+        ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
+
+
+@pytest.mark.parametrize("how", ["refused", "in conflict", "fault", "fault again"])
 def test_complete_refused(ebs: Stub, how: str) -> None:
     """A refusal of the first attempt, or a fault to the last, goes on as it is."""
     if how == "refused":
         ebs.refuses("complete_snapshot", "ValidationException", **COMPLETE)
+    elif how == "in conflict":
+        ebs.refuses("complete_snapshot", "ConflictException", **COMPLETE)
     elif how == "fault again":
         ebs.fails_again("complete_snapshot", "InternalServerException", **COMPLETE)
     else:

@@ -36,6 +36,7 @@ MALFORMED_VOLUME = refusal(
     "InvalidParameterValue", "Value (x) for parameter volumes is invalid. Expected: 'vol-...'."
 )
 BLANK: Any = {"Error": {}}
+UNTRUSTED = SSLError(endpoint_url="https://h/", error=OSError("unknown authority"))
 
 
 @pytest.mark.parametrize(
@@ -92,6 +93,7 @@ def fault(code: str, status: int = 500) -> ClientError:
         (ResponseParserError("x"), True, True),
         (ConnectTimeoutError(endpoint_url="http://h/"), False, True),
         (NO_ANSWER, False, True),
+        (UNTRUSTED, False, False),
         (NoCredentialsError(), False, False),
         (CloudError("x"), False, False),
         (ValueError("x"), False, False),
@@ -100,7 +102,8 @@ def fault(code: str, status: int = 500) -> ClientError:
 def test_kinds(error: Exception, *, uncertain: bool, passing: bool) -> None:
     """After a fault or a lost answer the work may be done; what never arrived, or is throttled, is not.
 
-    All of these pass: the same question may be answered in a moment.
+    All of these pass: the same question may be answered in a moment. A certificate that is not trusted
+    stays so.
     """
     assert errors.is_uncertain(error) is uncertain
     assert errors.is_passing(error) is passing
@@ -214,7 +217,7 @@ def test_translate_unreadable_answer() -> None:
 def test_translate_untrusted(monkeypatch: pytest.MonkeyPatch, bundle: str, where: str) -> None:
     """A certificate that is not trusted names the bundle that was used, if there was one."""
     monkeypatch.setenv("BOSH_CA_CERT_FILE", bundle)
-    translated = errors.translate(SSLError(endpoint_url="https://h/", error=OSError("unknown authority")))
+    translated = errors.translate(UNTRUSTED)
     assert type(translated) is CloudError
     assert translated.message.startswith(f"AWS could not be called{where}: SSLError: ")
 

@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import images
+from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.test_images import AMI, DEREGISTER, GONE, entry, lay, snapshots_left
 
 if TYPE_CHECKING:
@@ -80,6 +81,64 @@ def test_find_copy(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | 
     entries = [{"ImageId": each, "State": state, "CreationDate": made} for each, state, made in found]
     ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=filters)
     assert images.find_copy(ec2.client, {"b": "2", "a": "1"}) == expected
+
+
+COPY = {"Name": "copy", "SourceImageId": "ami-source", "SourceRegion": "us-west-2"}
+MARKED: list[dict[str, Any]] = [
+    {"Name": "tag:a", "Values": ["1"]},
+    {"Name": "state", "Values": ["available", "pending"]},
+]
+
+
+@pytest.mark.parametrize("unseen", [None, 0, 2])
+@pytest.mark.parametrize("how", ["lost", "fault"])
+def test_copy(ec2: Ec2, clock: Clock, how: str, unseen: int | None) -> None:
+    """A copy is made with what is given; when the answer is lost, it is looked for by its tags."""
+    if unseen is None:
+        ec2.answers("copy_image", {"ImageId": AMI}, **COPY)
+    elif how == "lost":
+        ec2.loses("copy_image", **COPY)
+    else:
+        ec2.fails("copy_image", **COPY)
+    looks = [] if unseen is None else [*[[]] * unseen, [{"ImageId": AMI, "State": "pending"}]]
+    for look in looks:
+        ec2.answers("describe_images", {"Images": look}, Owners=["self"], Filters=MARKED)
+    assert images.copy(ec2.client, COPY, {"a": "1"}) == AMI
+    assert len(clock.pauses) == (unseen or 0)
+
+
+def test_copy_that_is_not_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is not to be seen for ten seconds was not made: the error goes on, and nothing is repeated."""
+    monkeypatch.setattr(ec2.client, "describe_images", lambda **_: {"Images": []})
+    ec2.fails("copy_image", **COPY)
+    with pytest.raises(ClientError, match="InternalError"):
+        images.copy(ec2.client, COPY, {"a": "1"})
+    assert 10 <= clock.now <= 13
+
+
+def test_copy_refused(ec2: Ec2) -> None:
+    """A refusal goes on as it is, without a search."""
+    ec2.refuses("copy_image", "InvalidRequest", **COPY)
+    with pytest.raises(ClientError, match="InvalidRequest"):
+        images.copy(ec2.client, COPY, {"a": "1"})
+
+
+@pytest.mark.parametrize("last", [{}, GONE, "InvalidAMIID.Unavailable"])
+def test_image_that_vanishes(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
+    """An AMI that was seen and is gone, deregistered by somebody else, is not waited for."""
+    lay(ec2, GONE, entry("pending"), last)
+    with pytest.raises(CloudError) as caught:
+        images.wait_until_available(ec2.client, AMI)
+    assert caught.value.message == f"AMI '{AMI}' is gone"
+    assert len(clock.pauses) == 2
+
+
+def test_image_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So is one that EC2 does not show for a minute."""
+    monkeypatch.setattr(ec2.client, "describe_images", lambda **_: {"Images": []})
+    with pytest.raises(CloudError, match=f"AMI '{AMI}' is gone"):
+        images.wait_until_available(ec2.client, AMI)
+    assert 60 <= clock.now <= 66
 
 
 def results(*codes: tuple[str, str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ DISK = "vol-1"
 CHANGES = {"Size": 20, "VolumeType": "gp3"}
 TARGETS = {"TargetSize": 20, "TargetVolumeType": "gp3", "TargetIops": 3000}
 FILTERS = [{"Name": "volume-id", "Values": [DISK]}]
+EARLIER, BEGAN = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2))
 RUNNING = pytest.mark.parametrize("state", ["modifying", "optimizing"])
 
 
@@ -116,6 +118,25 @@ def test_answer_that_was_lost(ec2: Ec2, code: str, state: str) -> None:
     lay_modify(ec2, code)
     lay(ec2, state, "optimizing")
     modify(ec2)
+
+
+@pytest.mark.parametrize("how", ["answered", "refused", "under way"])
+@pytest.mark.parametrize("state", ["completed", "failed"])
+def test_earlier_change(ec2: Ec2, clock: Clock, how: str, state: str) -> None:
+    """For a while EC2 may show the change before ours: its end is not the end of ours, nor its failure."""
+    ours = {"ModificationState": "modifying", "StartTime": BEGAN, **TARGETS}
+    earlier = {"ModificationState": state, "StartTime": EARLIER, "StatusMessage": "no room"}
+    if how == "answered":
+        lay(ec2, earlier)
+        ec2.answers("modify_volume", {"VolumeModification": {"StartTime": BEGAN}}, VolumeId=DISK, **CHANGES)
+    elif how == "refused":
+        lay(ec2, earlier)
+        lay_modify(ec2, "IncorrectModificationState")
+    if how != "answered":
+        lay(ec2, ours)
+    lay(ec2, earlier, ours, earlier, {**ours, "ModificationState": "optimizing"})
+    modify(ec2)
+    assert len(clock.pauses) == 3
 
 
 @pytest.mark.parametrize("code", ["InvalidVolume.NotFound", "InvalidVolumeID.Malformed"])

@@ -101,6 +101,28 @@ def test_never_completed(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch
     assert 4 * 3600 <= clock.now <= 4 * 3600 + 16
 
 
+@pytest.mark.parametrize("before", [[], [None, None]], ids=["at first", "unseen before"])
+def test_snapshot_that_vanishes(ec2: Ec2, clock: Clock, before: list[None]) -> None:
+    """One that was seen and is gone, deleted by somebody else, is not waited for."""
+    lay(ec2, *before, HALF, None)
+    with pytest.raises(CloudError) as caught:
+        snapshots.wait_until_completed(ec2.client, SNAPSHOT)
+    assert caught.value.message == f"Snapshot '{SNAPSHOT}' is gone"
+    assert len(clock.pauses) == len(before) + 1
+
+
+def test_snapshot_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So is one that EC2 does not know for a minute."""
+
+    def refuse(**_: Any) -> None:
+        raise ClientError({"Error": {"Code": NOT_FOUND}}, "DescribeSnapshots")
+
+    monkeypatch.setattr(ec2.client, "describe_snapshots", refuse)
+    with pytest.raises(CloudError, match=f"Snapshot '{SNAPSHOT}' is gone"):
+        snapshots.wait_until_completed(ec2.client, SNAPSHOT)
+    assert 60 <= clock.now <= 66
+
+
 def test_wait_refused(ec2: Ec2) -> None:
     """Any other refusal ends the wait."""
     ec2.refuses("describe_snapshots", "UnauthorizedOperation", **IDS)
@@ -126,6 +148,16 @@ def test_delete(ec2: Ec2, answer: str | None, of_ami: str | None) -> None:
     """A snapshot is deleted; one that is gone is fine."""
     lay_delete(ec2, answer)
     assert snapshots.delete(ec2.client, SNAPSHOT, of_ami) is True
+
+
+def test_delete_by_an_id_that_is_none(ec2: Ec2) -> None:
+    """EC2 calls what is no snapshot's id at all an invalid value; any other invalid value is an error."""
+    code, said = "InvalidParameterValue", "Value (x) for parameter snapshotId is invalid. Expected: '{}-...'."
+    for kind in ("snap", "vol"):
+        ec2.refuses("delete_snapshot", code, said.format(kind), SnapshotId="x")
+    assert snapshots.delete(ec2.client, "x") is True
+    with pytest.raises(ClientError, match=code):
+        snapshots.delete(ec2.client, "x")
 
 
 @pytest.mark.parametrize("code", [IN_USE, AMI])
@@ -177,3 +209,17 @@ def test_discard(ec2: Ec2, clock: Clock) -> None:
     lay_delete(ec2, NOT_FOUND, NOT_FOUND, None)
     snapshots.discard(ec2.client, SNAPSHOT)
     assert len(clock.pauses) == 2
+
+
+def test_discard_what_is_not_released_yet(ec2: Ec2, clock: Clock) -> None:
+    """For a moment EC2 counts it as that of an AMI which was deregistered just before."""
+    lay_delete(ec2, IN_USE, NOT_FOUND, IN_USE, None)
+    snapshots.discard(ec2.client, SNAPSHOT)
+    assert len(clock.pauses) == 3
+
+
+@pytest.mark.parametrize("found", [[], [SNAPSHOT], [SNAPSHOT, "snap-2"]], ids=len)
+def test_find_marked(ec2: Ec2, found: list[str]) -> None:
+    """A snapshot is found by the tag that tells it from all others."""
+    ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": each} for each in found]}, **SEARCH)
+    assert snapshots.find_marked(ec2.client, MARK) == (SNAPSHOT if found else None)

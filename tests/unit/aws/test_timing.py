@@ -11,6 +11,7 @@ from botocore.exceptions import (
     ConnectionClosedError,
     EndpointConnectionError,
     ReadTimeoutError,
+    SSLError,
 )
 from botocore.parsers import ResponseParserError
 
@@ -159,14 +160,17 @@ def test_not_yet_while_changing(clock: Clock) -> None:
     assert len(clock.pauses) == 1
 
 
+UNTRUSTED = SSLError(endpoint_url="https://h/", error=OSError("unknown authority"))
+
+
 @BOTH_WAYS
 @pytest.mark.parametrize(
     "error",
-    [refusal("UnauthorizedOperation"), CloudError("failed"), ValueError()],
+    [refusal("UnauthorizedOperation"), CloudError("failed"), ValueError(), UNTRUSTED],
     ids=lambda e: type(e).__name__,
 )
 def test_other_errors(clock: Clock, way: Callable[..., Any], error: Exception) -> None:
-    """Any other error ends it at once."""
+    """Any other error ends it at once, a certificate that is not trusted too."""
     script = Script(error)
     with pytest.raises(type(error)) as caught:
         way(POLICY, script)

@@ -30,7 +30,7 @@ def test_policies() -> None:
         "TARGETS_DRAINED": 330,
         "UNTHROTTLED": 120,
         "BLOCK_WRITTEN": 300,
-        **dict.fromkeys(("DEVICE_SEEN", "TARGET_KNOWN"), 60),
+        **dict.fromkeys(("DEVICE_SEEN", "NEW_SEEN", "TARGET_KNOWN"), 60),
         "INSTANCE_TERMINATED": 900,
         "NIC_RELEASED": 180,
         "IMAGE_AVAILABLE": 3600,
@@ -40,6 +40,8 @@ def test_policies() -> None:
     slow = {name for name, policy in found.items() if policy.longest_pause > 5}
     assert slow == {"VOLUME_RELEASED", "IMAGE_AVAILABLE", "SNAPSHOT_COMPLETED"}
     assert {found[name].longest_pause for name in slow} == {15}
+    quick = {name: policy.longest_pause for name, policy in found.items() if policy.longest_pause < 5}
+    assert quick == {"BLOCK_WRITTEN": 2, "DEVICE_SEEN": 1}
 
 
 def test_tries_until_ready(clock: Clock) -> None:
@@ -66,3 +68,21 @@ def test_promptness(clock: Clock, monkeypatch: pytest.MonkeyPatch, part: float, 
 
     seen = timing.until(timing.INSTANCE_RUNNING, "instance 'i-1' to run", probe)
     assert ready <= seen <= ready + 1.5
+
+
+def test_sight_of_what_is_new(clock: Clock) -> None:
+    """What was made a moment ago may stay unseen for a minute; then it is lost."""
+    clock.now = 1000
+    sight = timing.Sight()
+    for seconds, is_lost in ((0, False), (59, False), (60, False), (60.5, True), (600, True)):
+        clock.now = 1000 + seconds
+        assert sight.is_lost is is_lost
+
+
+def test_sight_of_what_was_seen(clock: Clock) -> None:
+    """What was seen before and is seen no more is lost at once."""
+    sight = timing.Sight()
+    for was_seen in (False, True):
+        sight.was_seen = was_seen
+        assert sight.is_lost is was_seen
+    assert clock.now == 0

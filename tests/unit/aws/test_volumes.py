@@ -78,6 +78,25 @@ def test_volume_in_error(ec2: Ec2, clock: Clock, state: str) -> None:
     assert len(clock.pauses) == 1
 
 
+@pytest.mark.parametrize("before", [[], [None, None]], ids=["at first", "unseen before"])
+def test_volume_that_vanishes(ec2: Ec2, clock: Clock, before: list[None]) -> None:
+    """EBS drops a volume whose key it can't use: one that was seen and is gone ends the wait at once."""
+    lay(ec2, *before, entry("creating"), None)
+    with pytest.raises(CloudError) as caught:
+        volumes.wait_until_available(ec2.client, DISK)
+    assert caught.value.message.startswith(f"EBS could not make volume '{DISK}': it is gone. ")
+    assert "KMS key" in caught.value.message
+    assert len(clock.pauses) == len(before) + 1
+
+
+def test_volume_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that EC2 does not show for a minute is gone, too."""
+    monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": []})
+    with pytest.raises(CloudError, match=f"EBS could not make volume '{DISK}': it is gone"):
+        volumes.wait_until_available(ec2.client, DISK)
+    assert 60 <= clock.now <= 66
+
+
 @pytest.mark.parametrize("in_use", [0, 1, 5])
 def test_delete(ec2: Ec2, clock: Clock, in_use: int) -> None:
     """A volume that EBS still holds for a deleted VM is tried again until it goes."""

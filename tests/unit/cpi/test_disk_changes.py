@@ -105,6 +105,16 @@ def test_resize_what_is_attached(cloud: Cloud, ec2: Ec2, vms: list[str]) -> None
     assert caught.value.message == f"Cannot resize volume '{DISK}' it still has {len(vms)} attachment(s)"
 
 
+@BOTH
+@pytest.mark.parametrize("vms", [[], ["i-1"]], ids=len)
+def test_magnetic(cloud: Cloud, ec2: Ec2, verb: Callable[[Cloud, int], None], vms: list[str]) -> None:
+    """EBS changes no volume of type standard, attached or not: the Director copies."""
+    lay_volume(ec2, *vms, VolumeType="standard")
+    with pytest.raises(NotSupported) as caught:
+        verb(cloud, 20480)
+    assert caught.value.message == f"Volume '{DISK}' can't be changed in place, as none of type standard can"
+
+
 def test_update_what_is_attached(cloud: Cloud, ec2: Ec2) -> None:
     """An attached disk is updated; all that differs is changed at once."""
     lay_volume(ec2, "i-1")

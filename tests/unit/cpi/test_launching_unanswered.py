@@ -69,10 +69,19 @@ def test_not_found(cloud: Cloud, ec2: Ec2, clock: Clock, how: str) -> None:
 
 
 @pytest.mark.usefixtures("unseen")
-@UNCERTAIN
-def test_spot_not_found(cloud: Cloud, ec2: Ec2, how: str) -> None:
-    """Whatever a spot launch fails with: on demand it may go."""
-    lay_run(ec2, SPOT, 0, how)
+def test_spot_not_found(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
+    """A spot launch that was not answered may have made a VM: no second one is launched on demand."""
+    lay_run(ec2, SPOT, 0, "lost")
+    with pytest.raises(VMCreationFailed, match="EC2 did not answer: ReadTimeoutError") as caught:
+        launch(cloud, SPOT, ON_DEMAND)
+    assert caught.value.ok_to_retry is True
+    assert 10 <= clock.now <= 13
+
+
+@pytest.mark.usefixtures("unseen")
+def test_spot_at_fault(cloud: Cloud, ec2: Ec2) -> None:
+    """Whatever EC2 answers to a spot launch: on demand it may go."""
+    lay_run(ec2, SPOT, 0, "fault")
     lay_run(ec2, ON_DEMAND, 0, "i-1")
     lay_running(ec2, "i-1")
     assert launch(cloud, SPOT, ON_DEMAND).offer is ON_DEMAND

@@ -10,60 +10,20 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ReadTimeoutError
 
 from bosh_aws_cpi.aws.clients import MAX_CONNECTIONS
-from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.cpi.snapshot_upload import upload
-from bosh_aws_cpi.cpi.stemcell_image import ImageSource, Survey
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Encryption
+from tests.unit.cpi.block_uploads import IN_FLIGHT, SNAPSHOT, WAIT, Ebs, Image, lay_completed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection
 
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from tests.unit.conftest import Ec2
+    from tests.unit.conftest import Clock, Ec2
 
 pytestmark = pytest.mark.usefixtures("undone")
-
-SNAPSHOT = "snap-1"
-IN_FLIGHT = 2 * MAX_CONNECTIONS
-WAIT = 20
-"""Seconds after which a thread that waits for another one gives up: never, unless the test fails."""
-
-
-class Ebs:
-    """The EBS direct APIs, in memory.
-
-    Attributes:
-        started: StartSnapshot's arguments.
-        blocks: What was put, by index.
-        completed: CompleteSnapshot's arguments.
-    """
-
-    def __init__(self) -> None:
-        """Hold nothing."""
-        self.started: dict[str, Any] = {}
-        self.blocks: dict[int, bytes] = {}
-        self.completed: dict[str, Any] = {}
-        self.before_put: Callable[[int], None] = lambda _: None
-
-    def start_snapshot(self, **arguments: Any) -> dict[str, str]:
-        """Begin a snapshot."""
-        self.started = arguments
-        return {"SnapshotId": SNAPSHOT}
-
-    def put_snapshot_block(self, **arguments: Any) -> None:
-        """Take a block."""
-        self.before_put(arguments["BlockIndex"])
-        assert (arguments["SnapshotId"], arguments["DataLength"]) == (SNAPSHOT, len(arguments["BlockData"]))
-        self.blocks[arguments["BlockIndex"]] = arguments["BlockData"]
-
-    def complete_snapshot(self, **arguments: Any) -> None:
-        """End the snapshot."""
-        self.completed = arguments
 
 
 @pytest.fixture
@@ -72,38 +32,6 @@ def ebs(cloud: Cloud) -> Ebs:
     fake = Ebs()
     vars(cloud)["clients"].ebs = fake
     return fake
-
-
-class Image:
-    """An image of some blocks, without its file.
-
-    Attributes:
-        taken: How many blocks were read so far.
-    """
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-        """Have so many blocks that are not all zeros, at every second place."""
-        self.count = count
-        self.taken = 0
-        self.blocks = {2 * n: n.to_bytes(2, "big") * (BLOCK_SIZE // 2) for n in range(count)}
-        monkeypatch.setattr("bosh_aws_cpi.cpi.stemcell_image.full_blocks", self._read)
-
-    def _read(self, path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
-        assert (path, block_size) == ("/image", BLOCK_SIZE)
-        for entry in self.blocks.items():
-            self.taken += 1
-            yield entry
-
-    def source(self) -> ImageSource:
-        """Describe it."""
-        survey = Survey(2 * self.count * BLOCK_SIZE, self.count)
-        return ImageSource("/image", survey, 2, "d", {"a": "1"}, "call-1", Encryption())
-
-
-def lay_completed(ec2: Ec2) -> None:
-    """Lay out a look at the snapshot, which is completed."""
-    found = {"Snapshots": [{"SnapshotId": SNAPSHOT, "State": "completed"}]}
-    ec2.answers("describe_snapshots", found, SnapshotIds=[SNAPSHOT])
 
 
 @pytest.mark.parametrize("count", [0, 1, 100])
@@ -123,6 +51,27 @@ def test_upload(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatc
     checksums = b"".join(sha256(block).digest() for block in image.blocks.values())
     assert ebs.completed["ChangedBlocksCount"] == count
     assert ebs.completed["Checksum"] == b64encode(sha256(checksums).digest()).decode()
+
+
+def test_start_without_an_answer(
+    cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, clock: Clock
+) -> None:
+    """A snapshot whose beginning was not answered is found by the call's own tag, and written to."""
+
+    def lose(**_: Any) -> None:
+        raise ReadTimeoutError(endpoint_url="http://h/")
+
+    monkeypatch.setattr(ebs, "start_snapshot", lose)
+    image = Image(monkeypatch, 3)
+    filters = [{"Name": "tag:bosh_stemcell", "Values": ["call-1"]}]
+    for found in ([], [{"SnapshotId": SNAPSHOT}]):
+        ec2.answers("describe_snapshots", {"Snapshots": found}, OwnerIds=["self"], Filters=filters)
+    lay_completed(ec2)
+    undo = Undo()
+    assert upload(cloud, image.source(), undo) == SNAPSHOT
+    assert (ebs.blocks, len(clock.pauses)) == (image.blocks, 1)
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    undo.run("an error")
 
 
 def test_parallel(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,10 +95,10 @@ def test_memory(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatc
     image = Image(monkeypatch, 4 * IN_FLIGHT)
     go, waiting = threading.Event(), []
 
-    def spied(pending: Collection[Any], **how: Any) -> Any:
+    def spied(pending: Collection[Any], *how: Any) -> Any:
         waiting.append((image.taken - len(ebs.blocks) if not go.is_set() else 0, len(pending)))
         go.set()
-        return really_wait(pending, **how)
+        return really_wait(pending, *how)
 
     monkeypatch.setattr("bosh_aws_cpi.cpi.snapshot_upload.wait", spied)
     ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
@@ -158,46 +107,6 @@ def test_memory(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatc
     assert waiting[0] == (IN_FLIGHT + 1, IN_FLIGHT)
     assert max(pending for _, pending in waiting) == IN_FLIGHT
     assert len(ebs.blocks) == 4 * IN_FLIGHT
-
-
-def test_first_error(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first error ends it: no further block is read, no thread goes on, and undo removes the rest."""
-    image = Image(monkeypatch, 1000)
-    failed = threading.Event()
-    answer: Any = {"Error": {"Code": "AccessDeniedException", "Message": "no"}}
-
-    def before_put(index: int) -> None:
-        if index == 2:
-            failed.set()
-            raise ClientError(answer, "PutSnapshotBlock")
-        assert failed.wait(WAIT)
-
-    ebs.before_put = before_put
-    undo = Undo()
-    with pytest.raises(ClientError, match="AccessDeniedException"):
-        upload(cloud, image.source(), undo)
-    assert image.taken <= IN_FLIGHT + 1
-    assert len(ebs.blocks) <= IN_FLIGHT
-    assert (ebs.completed, [each for each in threading.enumerate() if "Pool" in each.name]) == ({}, [])
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    undo.run("an error")
-
-
-def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An image that can't be read further ends it as well."""
-    image = Image(monkeypatch, 10)
-
-    def read(*_: object) -> Iterator[tuple[int, bytes]]:
-        yield from list(image.blocks.items())[:5]
-        raise CloudError("cut off")
-
-    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcell_image.full_blocks", read)
-    undo = Undo()
-    with pytest.raises(CloudError, match="cut off"):
-        upload(cloud, image.source(), undo)
-    assert ebs.completed == {}
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    undo.run("an error")
 
 
 @pytest.fixture
@@ -236,3 +145,32 @@ def test_progress(
     upload(cloud, image.source(), Undo())
     infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
     assert infos == expected
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_standstill(
+    cloud: Cloud,
+    ebs: Ebs,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    program_log: pytest.LogCaptureFixture,
+) -> None:
+    """While no block gets through, that is logged every five seconds, too."""
+    image = Image(monkeypatch, 10)
+    go = threading.Event()
+    waits: list[float] = []
+
+    def nothing_done(pending: Collection[Any], seconds: float, how: str) -> Any:
+        if len(waits) == 3:
+            go.set()
+            return really_wait(pending, seconds, how)
+        waits.append(seconds)
+        clock.now += seconds
+        return set(), set(pending)
+
+    monkeypatch.setattr("bosh_aws_cpi.cpi.snapshot_upload.wait", nothing_done)
+    ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
+    upload(cloud, image.source(), Undo())
+    infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
+    assert [said.split(",")[0] for said in infos] == ["Uploaded 0 of 5 MiB"] * 3 + ["Uploaded 5 of 5 MiB"]
+    assert waits == [5, 5, 5]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.cpi.stemcell_image import Survey, full_blocks, survey
+from bosh_aws_cpi.cpi.stemcell_image import Survey, chunks, full_blocks, survey
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
@@ -51,22 +51,46 @@ def written(folder: Path, content: bytes) -> str:
 @pytest.mark.parametrize(
     ("content", "blocks"),
     [
-        (b"", {}),
         (ONES, {0: ONES}),
-        (ZEROS, {}),
         (ZEROS * 2 + ONES + ZEROS + ONES, {2: ONES, 4: ONES}),
         (ONES + b"end", {0: ONES, 1: b"end" + bytes(BLOCK - 3)}),
         (ONES + bytes(3), {0: ONES}),
         (b"1", {0: b"1" + bytes(BLOCK - 1)}),
         (bytes(BLOCK - 1) + b"1", {0: bytes(BLOCK - 1) + b"1"}),
     ],
-    ids=range(8),
+    ids=range(6),
 )
-def test_blocks(tmp_path: Path, content: bytes, blocks: dict[int, bytes]) -> None:
-    """Blocks of zeros need not be written; the last block is filled up."""
+def test_blocks(
+    tmp_path: Path, program_log: pytest.LogCaptureFixture, content: bytes, blocks: dict[int, bytes]
+) -> None:
+    """Blocks of zeros need not be written; the last block is filled up.
+
+    To read all of it beforehand takes a while: that is logged.
+    """
     path = image(tmp_path, content)
     assert dict(full_blocks(path, BLOCK)) == blocks
+    assert b"".join(chunks(path)) == content
+    assert program_log.records == []
     assert survey(path, BLOCK, DISK_MIB) == Survey(len(content), len(blocks))
+    assert [record.getMessage() for record in program_log.records] == [f"Checking '{path}', 0 MiB unpacked"]
+
+
+@pytest.mark.parametrize("content", [b"", ZEROS, bytes(BLOCK + 1)], ids=len)
+def test_empty(tmp_path: Path, content: bytes) -> None:
+    """An image of nothing but zeros boots no VM: it is refused before anything is made."""
+    path = image(tmp_path, content)
+    assert list(full_blocks(path, BLOCK)) == []
+    with pytest.raises(CloudError) as caught:
+        survey(path, BLOCK, DISK_MIB)
+    assert caught.value.message == f"root.img in '{path}' is empty{AGAIN}"
+
+
+def test_chunks(tmp_path: Path) -> None:
+    """The whole image can be read as a stream, zeros and all, at most a MiB at a time."""
+    content = bytes(1 << 20) + random_bytes((1 << 20) + 5) + bytes(7)
+    found = list(chunks(image(tmp_path, content)))
+    assert b"".join(found) == content
+    assert max(map(len, found)) <= 1 << 20
 
 
 @pytest.mark.parametrize("name", ["root.img", "./root.img"])
@@ -87,7 +111,7 @@ def test_among_others(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("more", [0, 1, (1 << 20) + 1])
 def test_size(tmp_path: Path, more: int) -> None:
     """An image must fit onto the disk; else the message says what to set, in whole GiB."""
-    path = image(tmp_path, bytes((DISK_MIB << 20) + more))
+    path = image(tmp_path, b"1" + bytes((DISK_MIB << 20) - 1 + more))
     if not more:
         assert survey(path, BLOCK, DISK_MIB).size == DISK_MIB << 20
         return
@@ -121,8 +145,9 @@ def test_tar_cut_off(tmp_path: Path) -> None:
     path = written(tmp_path, gzip.compress(packed(("root.img", random_bytes(100_000)))[:50_000]))
     with pytest.raises(CloudError, match="is cut off or damaged"):
         survey(path, BLOCK, DISK_MIB)
-    with pytest.raises(CloudError, match="is cut off or damaged"):
-        list(full_blocks(path, BLOCK))
+    for read in (lambda: full_blocks(path, BLOCK), lambda: chunks(path)):
+        with pytest.raises(CloudError, match="is cut off or damaged"):
+            list(read())
 
 
 @pytest.mark.parametrize("place", [-5, 1000])

@@ -198,6 +198,25 @@ def test_signal_during_the_undo() -> None:
     assert removed == ["b", "a"]
 
 
+def test_removal_that_is_cut_off() -> None:
+    """A removal that a signal cut off is made again by the next run, and the others after it."""
+    removed: list[str] = []
+    undo = Undo()
+
+    def remove(name: str) -> None:
+        removed.append(name)
+        signal.raise_signal(signal.SIGTERM)
+
+    undo.arm("a", lambda: remove("a"))
+    undo.arm("b", lambda: remove("b"))
+    with pytest.raises(Interrupted):
+        undo.run("a signal")
+    assert removed == ["b"]
+    for _ in range(2):  # the second time there is nothing left to do
+        undo.run("the same signal")
+        assert removed == ["b", "b", "a"]
+
+
 def test_signal_after_success() -> None:
     """Once everything is made a signal ends the call no more: the result stands."""
     removed: list[str] = []

@@ -83,27 +83,39 @@ def test_same_address_twice(one: str, other: str) -> None:
     """Two interfaces can't have one address, however it is written."""
     with pytest.raises(CloudError) as caught:
         nics.nic_plans(parse_networks({"a": manual(one), "b": manual(other)}))
-    said = "Nic groups 'a' and 'b' ask for addresses that overlap: "
-    assert caught.value.message.startswith(f"{said}{one}")
-    assert caught.value.message.count(one) == 2
+    assert caught.value.message == f"Addresses of nic group 'a' and 'b' overlap: {one} and {one}"
 
 
 @pytest.mark.parametrize(
-    ("networks", "groups"),
+    ("networks", "said"),
     [
-        ({"a": manual("10.0.0.17"), "b": {**NARROW, "nic_group": "a"}}, ("a", "a")),
-        ({"a": manual("10.0.0.31"), "b": IPV4, "c": NARROW}, ("a", "g")),
-        ({"a": manual("10.0.0.6"), "b": {**NARROW, "nic_group": "a"}, "c": IPV4, "d": NARROW}, ("a", "g")),
-        ({"a": manual("2600::1:0:0:5"), "b": IPV6, "c": WIDE}, ("a", "g")),
+        (
+            {"a": manual("10.0.0.17"), "b": {**NARROW, "nic_group": "a"}},
+            "'a' overlap: 10.0.0.17 and 10.0.0.16/28",
+        ),
+        (
+            {"a": manual("10.0.0.31"), "b": IPV4, "c": NARROW},
+            "'a' and 'g' overlap: 10.0.0.31 and 10.0.0.16/28",
+        ),
+        (
+            {"a": manual("10.0.0.6"), "b": {**NARROW, "nic_group": "a"}, "c": IPV4, "d": NARROW},
+            "'a' and 'g' overlap: 10.0.0.16/28 and 10.0.0.16/28",
+        ),
+        (
+            {"a": manual("2600::1:0:0:5"), "b": IPV6, "c": WIDE},
+            "'a' and 'g' overlap: 2600::1:0:0:5 and 2600::1:0:0:0/80",
+        ),
     ],
     ids=["in its own prefix", "in another's prefix", "the same prefix twice", "IPv6"],
 )
-def test_addresses_that_overlap(networks: dict[str, Any], groups: tuple[str, str]) -> None:
-    """An address in a prefix of the VM's, or a prefix twice, is refused: EC2 would take the first alone."""
+def test_addresses_that_overlap(networks: dict[str, Any], said: str) -> None:
+    """An address in a prefix of the VM's, or a prefix twice, is refused: EC2 would take the first alone.
+
+    Both are told as they were given.
+    """
     with pytest.raises(CloudError) as caught:
         nics.nic_plans(parse_networks(networks))
-    said = f"Nic groups '{groups[0]}' and '{groups[1]}' ask for addresses that overlap: "
-    assert caught.value.message.startswith(said)
+    assert caught.value.message == f"Addresses of nic group {said}"
 
 
 @pytest.mark.parametrize(

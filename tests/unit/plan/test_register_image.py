@@ -83,6 +83,28 @@ def test_names(given: dict[str, Any], text: str | None) -> None:
     assert made["TagSpecifications"] == [{"ResourceType": "image", "Tags": listed}]
 
 
+def test_long_name() -> None:
+    """EC2 takes 255 characters: a longer description is cut, and the name tag with it."""
+    given: dict[str, Any] = {"name": "n" * 250, "version": "1.23456"}
+    made = arguments(**given)
+    assert made["Description"] == f"{'n' * 250} 1.23"
+    assert register_image.description(parsed(**given)) == made["Description"]
+    assert made["TagSpecifications"][0]["Tags"] == [{"Key": "Name", "Value": made["Description"]}]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"boot_mode": "bios"}, "boot_mode: .*'legacy-bios', 'uefi' or 'uefi-preferred', got String"),
+        ({"virtualization_type": "xen"}, "virtualization_type: .*'hvm' or 'paravirtual', got String"),
+    ],
+)
+def test_unknown_words(given: dict[str, Any], said: str) -> None:
+    """A word that EC2 would refuse after the upload is refused before it, with those that it takes."""
+    with pytest.raises(CloudError, match=rf"cloud_properties\.{said}"):
+        parsed(**given)
+
+
 KERNELS = [
     ("aki-1", "ec2-public-images/pv-grub-hd0-V1.01-x86_64.gz.manifest.xml"),
     ("aki-2", "ec2-public-images/pv-grub-hd0_1.04-x86_64.gz.manifest.xml"),

@@ -35,6 +35,15 @@ def test_description(metadata: dict[str, Any], device: str | None, expected: str
     assert snapshots.description(metadata, device) == expected
 
 
+@pytest.mark.parametrize("device", ["/dev/sdf", None])
+def test_long_description(device: str | None) -> None:
+    """EC2 takes 255 characters: a longer description is cut, and the name with it."""
+    metadata = {"deployment": "d" * 200, "job": "j" * 200, "index": 0}
+    cut = f"{'d' * 200}/{'j' * 54}"
+    assert snapshots.description(metadata, device) == cut
+    assert snapshots.tags(metadata, device)["Name"] == cut
+
+
 def test_tags() -> None:
     """Metadata are tags, some under names that operators know; the name is the description."""
     assert snapshots.tags({**METADATA, "note": 1, "nothing": None}, "/dev/sdf") == {

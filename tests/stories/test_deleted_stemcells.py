@@ -1,0 +1,181 @@
+"""delete_stemcell: the AMI and all of its snapshots, in as few calls as EC2 lets it be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Cpi
+    from testbed.world import World
+
+AT_ONCE = ["DescribeImages", "DeregisterImage", "DescribeImages"]
+UNKNOWN = {"code": "UnknownParameter", "message": "The parameter DeleteAssociatedSnapshots is not recognized"}
+DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized to do this.", "status": 403}
+INVALID = {"code": "InvalidRequest", "message": "No.", "status": 400}
+
+
+class Stemcells:
+    """AMIs with snapshots of their own, as heavy stemcells are."""
+
+    def __init__(self, world: World, fake_aws: FakeAws) -> None:
+        """Make a volume to take snapshots of."""
+        self._ec2 = world.ec2
+        self._fake_aws = fake_aws
+        self._volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+        self._empty = world.state()
+        self._world = world
+
+    def snapshots(self, count: int = 2) -> list[str]:
+        """Take some snapshots."""
+        return [self._ec2.create_snapshot(VolumeId=self._volume_id)["SnapshotId"] for _ in range(count)]
+
+    def register(self, snapshot_ids: list[str], name: str = "BOSH-heavy") -> str:
+        """Make an AMI of snapshots, and have them marked; the list of calls begins anew."""
+        devices = [
+            {"DeviceName": f"/dev/xvd{letter}", "Ebs": {"SnapshotId": snapshot_id}}
+            for letter, snapshot_id in zip("ab", snapshot_ids, strict=False)
+        ]
+        ami_id: str = self._ec2.register_image(
+            Name=name, RootDeviceName="/dev/xvda", BlockDeviceMappings=devices
+        )["ImageId"]
+        self._ec2.create_tags(Resources=snapshot_ids, Tags=[{"Key": "bosh_ami", "Value": ami_id}])
+        self._fake_aws.forget_calls()
+        return ami_id
+
+    def left(self) -> tuple[list[str], list[str]]:
+        """List the AMIs and the snapshots that are there; nothing else may be."""
+        self._fake_aws.clear_rules()
+        now = self._world.state()
+        assert {**now, "images": [], "snapshots": []} == self._empty
+        return now["images"], now["snapshots"]
+
+
+@pytest.fixture
+def stemcells(world: World, fake_aws: FakeAws) -> Stemcells:
+    """Return the stemcells of this story."""
+    return Stemcells(world, fake_aws)
+
+
+def test_at_once(
+    cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, sent: Callable[[str], list[dict[str, str]]]
+) -> None:
+    """EC2 deletes the snapshots with the AMI: three calls, of which two are questions."""
+    ami_id = stemcells.register(stemcells.snapshots())
+    assert cpi.call("delete_stemcell", ami_id).ok() is None
+    assert fake_aws.actions() == AT_ONCE
+    assert sent("DeregisterImage")[0]["DeleteAssociatedSnapshots"] == "true"
+    assert stemcells.left() == ([], [])
+
+
+@pytest.mark.parametrize("code", ["missing-permissions", "internal-error", "client-error"])
+def test_snapshots_that_ec2_did_not_delete(
+    cpi: Cpi,
+    stemcells: Stemcells,
+    fake_aws: FakeAws,
+    sent: Callable[[str], list[dict[str, str]]],
+    code: str,
+) -> None:
+    """A snapshot that EC2 says it did not delete with the AMI is deleted by a call of its own."""
+    first, second = stemcells.snapshots()
+    ami_id = stemcells.register([first, second])
+    fake_aws.rule(action="DeregisterImage", states=["success", code])
+    assert cpi.call("delete_stemcell", ami_id).ok() is None
+    assert [call["SnapshotId"] for call in sent("DeleteSnapshot")] == [second]
+    assert stemcells.left() == ([], [])
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["at-once", "the-long-way"])
+def test_snapshot_of_another_ami(
+    cpi: Cpi,
+    stemcells: Stemcells,
+    fake_aws: FakeAws,
+    warnings: Callable[[Answer], list[str]],
+    *,
+    knows: bool,
+) -> None:
+    """A snapshot that another AMI is made of as well stays, and that is no error."""
+    own, shared = stemcells.snapshots()
+    ami_id = stemcells.register([own, shared])
+    other = stemcells.register([shared], "BOSH-other")
+    if not knows:
+        fake_aws.rule(action="DeregisterImage", nth=1, error=UNKNOWN)
+    answer = cpi.call("delete_stemcell", ami_id)
+    assert answer.ok() is None
+    assert stemcells.left() == ([other], [shared])
+    stays = [] if knows else [f"Snapshot '{shared}' of AMI '{ami_id}' stays: another AMI uses it"]
+    assert warnings(answer) == stays
+
+
+def test_ami_that_is_gone(cpi: Cpi, stemcells: Stemcells, world: World) -> None:
+    """What an AMI that is gone left behind is found by its mark; others' snapshots stay."""
+    snapshot_ids, others = stemcells.snapshots(), stemcells.snapshots()
+    ami_id, other = stemcells.register(snapshot_ids), stemcells.register(others, "BOSH-other")
+    world.ec2.deregister_image(ImageId=ami_id)
+    assert stemcells.left() == ([other], sorted([*snapshot_ids, *others]))
+    assert cpi.call("delete_stemcell", ami_id).ok() is None
+    assert stemcells.left() == ([other], sorted(others))
+
+
+def test_ami_that_is_gone_left_what_another_uses(cpi: Cpi, stemcells: Stemcells, world: World) -> None:
+    """A snapshot with the mark of an AMI that is gone stays while another AMI is made of it."""
+    own, shared = stemcells.snapshots()
+    other = stemcells.register([shared], "BOSH-other")
+    ami_id = stemcells.register([own, shared])
+    world.ec2.deregister_image(ImageId=ami_id)
+    assert cpi.call("delete_stemcell", ami_id).ok() is None
+    assert stemcells.left() == ([other], [shared])
+
+
+def test_question_that_is_not_permitted(
+    cpi: Cpi,
+    stemcells: Stemcells,
+    world: World,
+    fake_aws: FakeAws,
+    warnings: Callable[[Answer], list[str]],
+) -> None:
+    """Whether an AMI that is gone left anything may be asked in vain: the AMI is gone, and that counts."""
+    snapshot_ids = stemcells.snapshots()
+    ami_id = stemcells.register(snapshot_ids)
+    world.ec2.deregister_image(ImageId=ami_id)
+    fake_aws.rule(action="DescribeSnapshots", error=DENIED)
+    answer = cpi.call("delete_stemcell", ami_id)
+    assert answer.ok() is None
+    (warning,) = warnings(answer)
+    assert warning.startswith(f"What AMI '{ami_id}' may have left can't be asked for: DescribeSnapshots")
+    assert stemcells.left() == ([], sorted(snapshot_ids))
+
+
+@pytest.mark.parametrize(
+    ("action", "nth"), [("DescribeImages", 1), ("DeregisterImage", 1), ("DescribeImages", 2)]
+)
+def test_refused_calls(
+    cpi: Cpi,
+    stemcells: Stemcells,
+    fake_aws: FakeAws,
+    failure: Callable[..., dict[str, Any]],
+    deny: Callable[..., str],
+    action: str,
+    nth: int,
+) -> None:
+    """A deletion that is not certain is an error; the same call again completes it."""
+    ami_id = stemcells.register(stemcells.snapshots())
+    message = deny(action, nth)
+    assert cpi.call("delete_stemcell", ami_id).error == failure("CloudError", message)
+    fake_aws.clear_rules()
+    assert cpi.call("delete_stemcell", ami_id).ok() is None
+    assert stemcells.left() == ([], [])
+
+
+@pytest.mark.parametrize("action", ["DeregisterImage", "DeleteSnapshot"])
+def test_lost_answer(cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, action: str) -> None:
+    """What was deleted by a call whose answer was lost is gone, and so is the rest."""
+    ami_id = stemcells.register(stemcells.snapshots())
+    fake_aws.rule(action="DeregisterImage", states=["missing-permissions", "missing-permissions"])
+    fake_aws.rule(action=action, nth=1, drop="after")
+    assert cpi.call("delete_stemcell", ami_id).ok() is None
+    assert stemcells.left() == ([], [])

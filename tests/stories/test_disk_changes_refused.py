@@ -1,0 +1,173 @@
+"""resize_disk and update_disk: why a volume is not changed, or not now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.rules import REQUEST_ID
+from tests.stories.volumes import LOOK, METHODS, TWO_GIB, Volumes, asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
+WHICH_KEY = (
+    f"Volume '{{}}' can't change its KMS key in place; whether '{KEY}' is the one that it has can only be "
+    "told of a key's id or ARN"
+)
+OLD = "Volume '{}' can't be changed in place, as none of type standard can"
+
+
+@pytest.mark.parametrize(
+    ("before", "properties", "message"),
+    [
+        ({"Size": 3}, {}, "Cannot resize volume to a smaller size from 3 GiB to 2 GiB"),
+        ({}, {"kms_key_arn": KEY}, "Volume '{}' can't be encrypted in place"),
+        ({"Encrypted": True}, {"encrypted": False}, "Volume '{}' can't lose its encryption in place"),
+        (
+            {"Encrypted": True, "KmsKeyId": OTHER_KEY},
+            {"kms_key_arn": KEY},
+            WHICH_KEY,
+        ),
+        ({"VolumeType": "standard"}, {}, OLD),
+        ({}, {"type": "standard"}, OLD),
+    ],
+    ids=["smaller", "encrypted", "not-encrypted", "other-key", "of-the-old-type", "to-the-old-type"],
+)
+def test_not_in_place(
+    cpi_with: Callable[..., Cpi],
+    volumes: Volumes,
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+    before: dict[str, Any],
+    properties: dict[str, Any],
+    message: str,
+) -> None:
+    """What EBS can't do in place is NotSupported, also for a default's sake: the Director copies."""
+    disk_cid = volumes.make(**before)
+    answer = cpi_with(encrypted=True).call("update_disk", disk_cid, TWO_GIB, properties)
+    assert answer.error == failure("NotSupported", message.format(disk_cid))
+    assert fake_aws.actions() == ["DescribeVolumes"]
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"type": "io2"}, "iops is needed for type io2"),
+        ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
+        ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, there are 3000"),
+    ],
+)
+def test_rules_of_the_type(
+    cpi: Cpi,
+    volumes: Volumes,
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+    properties: dict[str, Any],
+    message: str,
+) -> None:
+    """Figures that the type does not take, whatever the disk has now, are an error and no reason to copy."""
+    answer = cpi.call("update_disk", volumes.make(Iops=4000), TWO_GIB, properties)
+    assert answer.error == failure("CloudError", f"EBS would refuse the disk: cloud_properties.{message}")
+    assert "ModifyVolume" not in fake_aws.actions()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_failed(
+    cpi: Cpi, volumes: Volumes, failure: Callable[..., dict[str, Any]], fake_aws: FakeAws, method: str
+) -> None:
+    """A change that EBS could not make is an error with its reason."""
+    disk_cid = volumes.make()
+    fake_aws.rule(action="ModifyVolume", states=["modifying", "failed: there is no room"])
+    message = f"EBS could not change volume '{disk_cid}': there is no room"
+    assert cpi.call(*asked(method, disk_cid)).error == failure("CloudError", message)
+
+
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [("resize_disk", "VolumeModificationRateExceeded"), ("update_disk", "IncorrectModificationState")],
+)
+def test_not_again_yet(
+    cpi: Cpi,
+    volumes: Volumes,
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+    method: str,
+    code: str,
+) -> None:
+    """A volume that may not be changed again yet is NotSupported, with EC2's words: the Director copies."""
+    disk_cid = volumes.make()
+    fake_aws.rule(action="ModifyVolume", error={"code": code, "message": "Wait a while."})
+    why = f"ModifyVolume failed with {code}: Wait a while. (request id {REQUEST_ID})"
+    expected = failure("NotSupported", f"Volume '{disk_cid}' can't be changed now: {why}")
+    assert cpi.call(*asked(method, disk_cid)).error == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "state"),
+    [("resize_disk", "modifying"), ("update_disk", "optimizing")],
+)
+def test_earlier_change(
+    cpi: Cpi,
+    volumes: Volumes,
+    failure: Callable[..., dict[str, Any]],
+    world: World,
+    fake_aws: FakeAws,
+    method: str,
+    state: str,
+) -> None:
+    """While EBS changes a volume to something else, it takes no other change: the Director copies."""
+    disk_cid = volumes.make()
+    fake_aws.rule(action="ModifyVolume", states=[state])
+    world.ec2.modify_volume(VolumeId=disk_cid, Size=3)
+    fake_aws.forget_calls()
+    answer = cpi.call(*asked(method, disk_cid, 4096))
+    message = f"Volume '{disk_cid}' can't be changed now: an earlier change of it is {state}"
+    assert answer.error == failure("NotSupported", message)
+    assert fake_aws.actions() == ["DescribeVolumes", LOOK]
+
+
+@pytest.mark.parametrize(
+    ("action", "number"), [("DescribeVolumes", 1), (LOOK, 1), ("ModifyVolume", 1), (LOOK, 2)]
+)
+def test_refused_calls(
+    cpi: Cpi,
+    volumes: Volumes,
+    failure: Callable[..., dict[str, Any]],
+    deny: Callable[..., str],
+    fake_aws: FakeAws,
+    action: str,
+    number: int,
+) -> None:
+    """Each call that AWS refuses ends it with AWS's words; nothing was changed before ModifyVolume."""
+    disk_cid = volumes.make()
+    message = deny(action, number)
+    assert cpi.call("update_disk", disk_cid, TWO_GIB, {}).error == failure("CloudError", message)
+    fake_aws.clear_rules()
+    assert volumes.figures(disk_cid) == ("gp3", number, 3000, 125)
+
+
+@pytest.mark.parametrize(
+    ("method", "disk_cid"), [("resize_disk", "vol-x"), ("update_disk", "vol-0123456789abcdef0")]
+)
+def test_unknown_disk(
+    cpi: Cpi, world: World, failure: Callable[..., dict[str, Any]], method: str, disk_cid: str
+) -> None:
+    """A disk that EC2 does not know, or calls malformed, is DiskNotFound."""
+    expected = failure("DiskNotFound", f"Disk '{disk_cid}' not found")
+    assert cpi.call(*asked(method, disk_cid)).error == expected
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_size(cpi: Cpi, volumes: Volumes, failure: Callable[..., dict[str, Any]], method: str) -> None:
+    """A size of nothing is told as create_disk tells it."""
+    expected = failure("CloudError", "disk size must be more than 0 MiB, got 0")
+    assert cpi.call(*asked(method, volumes.make(), 0)).error == expected

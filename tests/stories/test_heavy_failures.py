@@ -1,0 +1,228 @@
+"""Heavy stemcells when AWS is busy, refuses or is lost, or the call is ended: nothing is left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.killing import interrupt_at
+from testbed.rules import REQUEST_ID
+from tests.stories.stemcell_images import FULL_BLOCKS, read_back
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Cpi
+    from testbed.world import World
+    from tests.stories.stemcell_images import Heavy
+
+CALLS = {
+    "StartSnapshot": 1,
+    "PutSnapshotBlock": len(FULL_BLOCKS),
+    "CompleteSnapshot": 1,
+    "DescribeSnapshots": 1,
+    "RegisterImage": 1,
+    "DescribeImages": 1,
+    "CreateTags": 1,
+}
+THROTTLED = {
+    "code": "RequestThrottledException",
+    "message": "Slow down.",
+    "reason": "ACCOUNT_THROTTLED",
+    "status": 400,
+}
+FAULT = {"code": "InternalServerException", "message": "It is us.", "status": 500}
+OFF_EC2 = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
+INVALID = {"code": "ValidationException", "message": "No.", "status": 400}
+
+
+@pytest.fixture
+def only(world: World, fake_aws: FakeAws) -> Callable[[Answer], None]:
+    """Return a function that checks that a whole stemcell is all there is."""
+
+    def check(answer: Answer) -> None:
+        ami_id = answer.ok()
+        fake_aws.clear_rules()
+        (snapshot_id,) = world.state()["snapshots"]
+        assert world.state() == {**world.empty, "images": [ami_id], "snapshots": [snapshot_id]}
+        assert read_back(fake_aws, snapshot_id) == FULL_BLOCKS
+
+    return check
+
+
+def test_all_calls_are_known(heavy: Heavy, fake_aws: FakeAws) -> None:
+    """The table of this module holds all calls that are made, so none is forgotten below."""
+    heavy.create().ok()
+    assert Counter(fake_aws.actions()) == Counter(CALLS)
+
+
+@pytest.mark.parametrize("error", [THROTTLED, FAULT], ids=["throttled", "at-fault"])
+def test_blocks_are_repeated(
+    heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None], error: dict[str, Any]
+) -> None:
+    """A block that EBS does not take now is sent again, more often than the SDK would, until it is taken."""
+    times = 10
+    fake_aws.rule(action="PutSnapshotBlock", nth=1, times=times, error=error)
+    only(heavy.create())
+    assert fake_aws.actions().count("PutSnapshotBlock") == len(FULL_BLOCKS) + times
+
+
+def test_snapshot_that_is_not_known_yet(
+    heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]
+) -> None:
+    """For a while EBS may not know the snapshot that it has just started."""
+    unknown = {"code": "ResourceNotFoundException", "message": "No such snapshot.", "status": 404}
+    fake_aws.rule(action="PutSnapshotBlock", nth=1, times=4, error=unknown)
+    only(heavy.create())
+
+
+@pytest.mark.parametrize(
+    ("action", "times"),
+    [
+        ("StartSnapshot", 2),
+        ("PutSnapshotBlock", len(FULL_BLOCKS) + 1),
+        ("CompleteSnapshot", 2),
+        ("RegisterImage", 1),
+    ],
+)
+def test_lost_answers(
+    heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None], action: str, times: int
+) -> None:
+    """A call whose answer was lost is repeated by its token, or what it made is looked for: one is made."""
+    fake_aws.rule(action=action, nth=1, drop="after")
+    only(heavy.create())
+    assert fake_aws.actions().count(action) == times
+
+
+@pytest.mark.parametrize("action", ["StartSnapshot", "CompleteSnapshot"])
+def test_answers_that_never_come(
+    heavy: Heavy, fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]], action: str
+) -> None:
+    """When no answer of a call comes, what it has done is found out, or nothing of it stays."""
+    fake_aws.rule(action=action, drop="after")
+    answer = heavy.create()
+    found = left()
+    used = [] if answer.error else [answer.result]
+    assert (found.get("images", []), len(found.get("snapshots", []))) == (used, len(used))
+
+
+@pytest.mark.parametrize(
+    ("action", "nth"),
+    [
+        (action, nth)
+        for action, times in CALLS.items()
+        for nth in sorted({1, times})
+        if action != "CreateTags"
+    ],
+)
+def test_refused_calls(
+    heavy: Heavy,
+    fake_aws: FakeAws,
+    failure: Callable[..., dict[str, Any]],
+    left: Callable[[], dict[str, list[str]]],
+    action: str,
+    nth: int,
+) -> None:
+    """Each call that AWS refuses ends it with AWS's words, and leaves nothing."""
+    fake_aws.rule(action=action, nth=nth, times=None, error=INVALID)
+    message = f"{action} failed with ValidationException: No. (request id {REQUEST_ID})"
+    assert heavy.create().error == failure("CloudError", message)
+    assert left() == {}
+
+
+@pytest.mark.parametrize(
+    ("action", "states", "message"),
+    [
+        (
+            "CompleteSnapshot",
+            ["pending", "error: the key is disabled"],
+            r"EBS could not make snapshot 'snap-{id}': the key is disabled",
+        ),
+        (
+            "RegisterImage",
+            ["pending", "failed: no such snapshot"],
+            "EC2 could not make AMI 'ami-{id}', it is failed: no such snapshot",
+        ),
+    ],
+)
+def test_failed(
+    heavy: Heavy,
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    action: str,
+    states: list[str],
+    message: str,
+) -> None:
+    """A snapshot or an AMI that AWS could not make is an error with its reason, and nothing is left."""
+    fake_aws.rule(action=action, states=states)
+    error = heavy.create().error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    head, _, tail = message.partition("{id}")
+    assert error["message"].startswith(head)
+    assert error["message"].endswith(tail)
+    assert left() == {}
+
+
+@pytest.mark.parametrize(
+    ("action", "nth"),
+    [("StartSnapshot", 1), ("PutSnapshotBlock", 2), ("CompleteSnapshot", 1), ("RegisterImage", 1)],
+)
+def test_interrupted(
+    heavy: Heavy,
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    action: str,
+    nth: int,
+) -> None:
+    """A signal in the middle ends the call with its one answer, and nothing is left."""
+    answer = interrupt_at(fake_aws, heavy.start, nth, action=action, when="after")
+    assert answer.error["message"].startswith("The call was ended by SIGTERM")
+    assert left() == {}
+
+
+def test_mark_that_can_not_be_set(heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]) -> None:
+    """A stemcell is good though its snapshot does not take the AMI's id, which is logged."""
+    fake_aws.rule(action="CreateTags", error=INVALID)
+    answer = heavy.create()
+    only(answer)
+    assert "Could not tag snap-" in answer.stderr
+
+
+def test_waits(heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]) -> None:
+    """A snapshot that is not completed at once, and an AMI that is not available, are waited for."""
+    fake_aws.rule(action="CompleteSnapshot", states=["pending", "pending", "completed"])
+    fake_aws.rule(action="RegisterImage", states=["pending", "available"])
+    only(heavy.create())
+    assert fake_aws.actions().count("DescribeSnapshots") >= 3
+
+
+@pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock"])
+def test_not_permitted(
+    heavy: Heavy,
+    fake_aws: FakeAws,
+    failure: Callable[..., dict[str, Any]],
+    left: Callable[[], dict[str, list[str]]],
+    action: str,
+) -> None:
+    """Off EC2 there is no other way: the permissions are named, and the stemcell that needs none."""
+    denied = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
+    fake_aws.rule(action=action, error=denied)
+    message = (
+        f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}). A heavy "
+        "stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and ebs:CompleteSnapshot: allow them, or use "
+        f"the light stemcell of the same version. By way of a volume it did not go either: {OFF_EC2}"
+    )
+    assert heavy.create().error == failure("CloudError", message)
+    assert left() == {}
+
+
+def test_by_volume_off_ec2(
+    heavy: Heavy, cpi_with: Callable[..., Cpi], fake_aws: FakeAws, failure: Callable[..., dict[str, Any]]
+) -> None:
+    """Off EC2 there is no VM of its own to attach a volume to, which is known before anything is made."""
+    answer = heavy.create(cpi=cpi_with(stemcell_upload="volume"))
+    assert answer.error == failure("CloudError", OFF_EC2)
+    assert fake_aws.actions() == []

@@ -1,0 +1,190 @@
+"""Images of heavy stemcells: bad ones are told before anything is made, large ones need little memory."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import tarfile
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import Cpi, config
+from tests.stories.stemcell_images import BLOCK, MIB, PROPERTIES, SMALL, blocks, packed, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+    from tests.stories.stemcell_images import Heavy
+
+AGAIN = ". Download the stemcell again"
+NO_TAR = f"is no gzipped tar{AGAIN}"
+NO_IMAGE = "holds no root.img: is it a stemcell for AWS?"
+WHOLE = packed()
+LARGE = 2048 * MIB // BLOCK
+"""How many blocks the large image has."""
+FULL = {number * (LARGE - 1) // 599 for number in range(600)}
+"""Those of them that are not zeros, from the first to the last: 300 MiB."""
+MEMORY = 200 * MIB
+MEASURED = """
+import resource, subprocess, sys
+path, *command = sys.argv[1:]
+status = subprocess.call(command)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+open(path, "w").write(str(peak * (1 if sys.platform == "darwin" else 1024)))
+sys.exit(status)
+"""
+"""Runs the executable and writes down its peak memory in bytes.
+
+A process of its own, and a small one: a new process's peak begins with that of who starts it.
+"""
+
+
+@pytest.mark.parametrize(
+    ("archive", "message"),
+    [
+        (b"this is no image", NO_TAR),
+        (SMALL[:MIB], NO_TAR),
+        (gzip.compress(b"this is no tar" * 100), f"is cut off or damaged: invalid header{AGAIN}"),
+        (b"", f"is cut off or damaged: empty file{AGAIN}"),
+        (packed(name="disk.img"), NO_IMAGE),
+        (packed(kind=tarfile.DIRTYPE), NO_IMAGE),
+        (packed(kind=tarfile.SYMTYPE), NO_IMAGE),
+        (
+            WHOLE[: len(WHOLE) // 2],
+            "is cut off or damaged: Compressed file ended before the end-of-stream marker was reached"
+            + AGAIN,
+        ),
+        (
+            gzip.compress(gzip.decompress(WHOLE)[: len(SMALL) // 2], 1),
+            f"is cut off or damaged: unexpected end of data{AGAIN}",
+        ),
+    ],
+    ids=[
+        "text",
+        "bare-image",
+        "no-tar",
+        "empty",
+        "other-name",
+        "folder",
+        "link",
+        "cut-off",
+        "tar-cut-off",
+    ],
+)
+def test_no_image(
+    heavy: Heavy,
+    tmp_path: Path,
+    fake_aws: FakeAws,
+    failure: Callable[..., dict[str, Any]],
+    archive: bytes,
+    message: str,
+) -> None:
+    """What is not a gzipped tar with a whole root.img is told by what is wrong with it; AWS is not asked."""
+    path = heavy.arguments[0] = written(tmp_path, archive)
+    assert heavy.create().error == failure("CloudError", f"Stemcell image '{path}' {message}")
+    assert fake_aws.actions() == []
+
+
+def test_damaged(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws) -> None:
+    """An archive whose checksum at the end does not match is damaged, though all of it can be read."""
+    path = heavy.arguments[0] = written(tmp_path, WHOLE[:-8] + bytes(4) + WHOLE[-4:])
+    message = heavy.create().error["message"]
+    assert message.startswith(f"Stemcell image '{path}' is cut off or damaged: CRC check failed")
+    assert message.endswith(AGAIN)
+    assert fake_aws.actions() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("missing", "No such file or directory"), ("", "Is a directory")]
+)
+def test_no_file(
+    heavy: Heavy,
+    tmp_path: Path,
+    fake_aws: FakeAws,
+    failure: Callable[..., dict[str, Any]],
+    name: str,
+    reason: str,
+) -> None:
+    """A path at which there is no file is told with the system's words."""
+    path = heavy.arguments[0] = str(tmp_path / name)
+    expected = failure("CloudError", f"Stemcell image '{path}' can't be read: {reason}")
+    assert heavy.create().error == expected
+    assert fake_aws.actions() == []
+
+
+@pytest.mark.parametrize(("size", "disk", "needed"), [(3 * MIB, 2, 1024), (MIB + 1, 1, 1024)])
+def test_larger_than_its_disk(
+    heavy: Heavy,
+    tmp_path: Path,
+    fake_aws: FakeAws,
+    failure: Callable[..., dict[str, Any]],
+    size: int,
+    disk: int,
+    needed: int,
+) -> None:
+    """An image that its disk can't hold is told with the size that would do."""
+    path = heavy.arguments[0] = written(tmp_path, packed(bytes(size)))
+    message = (
+        f"root.img in '{path}' has {-(-size // MIB)} MiB, more than the stemcell's disk of {disk} MiB: "
+        f"set the cloud property disk to {needed}"
+    )
+    assert heavy.create(disk=disk).error == failure("CloudError", message)
+    assert fake_aws.actions() == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 2 * BLOCK])
+def test_empty(
+    heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]], size: int
+) -> None:
+    """An image of zeros alone is none that a VM boots from."""
+    path = heavy.arguments[0] = written(tmp_path, packed(bytes(size)))
+    assert heavy.create().error == failure("CloudError", f"root.img in '{path}' is empty{AGAIN}")
+    assert fake_aws.actions() == []
+
+
+def test_as_large_as_its_disk(heavy: Heavy, tmp_path: Path, world: World) -> None:
+    """An image that fills its disk to the last byte is good."""
+    heavy.arguments[0] = written(tmp_path, packed(bytes(MIB - 1) + b"x"))
+    assert world.state()["images"] == []
+    assert heavy.create(disk=1).ok() in world.state()["images"]
+
+
+def block_of(index: int) -> bytes:
+    """Return a block of the large image; of those that are not zeros no two are alike."""
+    return sha256(b"%d" % index).digest() * (BLOCK // 32) if index in FULL else bytes(BLOCK)
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> str:
+    """Write the archive of the large image, which is nowhere as a whole."""
+    path = tmp_path / "image"
+    member = tarfile.TarInfo("root.img")
+    member.size = LARGE * BLOCK
+    with gzip.open(path, "wb", compresslevel=1) as archive:
+        archive.write(member.tobuf())
+        for index in range(LARGE):
+            archive.write(block_of(index))
+        archive.write(bytes(2 * tarfile.BLOCKSIZE))
+    return str(path)
+
+
+@pytest.mark.faults
+def test_large(world: World, fake_aws: FakeAws, large: str, tmp_path: Path) -> None:
+    """2 GiB become an AMI byte for byte, by one PUT for each block of data, within 200 MiB of memory."""
+    peak = tmp_path / "peak"
+    executable = str(Path(sys.executable).parent / "cpi")
+    command = [sys.executable, "-I", "-c", MEASURED, str(peak), executable]
+    cpi = Cpi(config(fake_aws.endpoint), command=command)
+    ami_id = cpi.call("create_stemcell", large, {**PROPERTIES, "disk": 2048}).ok()
+    assert int(peak.read_text()) < MEMORY
+    assert fake_aws.actions().count("PutSnapshotBlock") == len(FULL) == 300 * MIB // BLOCK
+    (snapshot_id,) = world.state()["snapshots"]
+    assert world.state() == {**world.empty, "images": [ami_id], "snapshots": [snapshot_id]}
+    same = {index: data == block_of(index) for index, data in blocks(fake_aws, snapshot_id)}
+    assert same == dict.fromkeys(sorted(FULL), True)
+    fake_aws.reset()  # it holds all blocks

@@ -1,0 +1,225 @@
+"""Heavy stemcells: an image becomes a snapshot by the EBS direct APIs, and the snapshot an AMI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID
+from tests.stories.stemcell_images import BLOCK, FULL_BLOCKS, PROPERTIES, SMALL, packed, read_back, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.stories.stemcell_images import Heavy
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
+TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
+NEWEST = {"x86_64": "aki-919dcaf8", "x86_64 partition": "aki-499ccb20", "i386": "aki-8f9dcae6"}
+"""Of the kernel images that the stand-in for AWS has: for a disk, and for a partition."""
+PARAVIRTUAL: dict[str, Any] = {"virtualization_type": "paravirtual"}
+ADDED = {"bosh_stemcell", "bosh_director_uuid", "bosh_ami", "Name"}
+
+
+@pytest.fixture
+def registered(
+    sent: Callable[[str], list[dict[str, str]]],
+) -> Callable[[], dict[str, str]]:
+    """Return a function that reads the one RegisterImage, without tags and what always differs."""
+
+    def read() -> dict[str, str]:
+        (parameters,) = sent("RegisterImage")
+        beside = ("Action", "Version", "Name", "BlockDeviceMapping.1.Ebs.SnapshotId", "TagSpecification.")
+        return {name: value for name, value in parameters.items() if not name.startswith(beside)}
+
+    return read
+
+
+def devices(root: str) -> dict[str, str]:
+    """Write the block devices of RegisterImage."""
+    return {
+        "BlockDeviceMapping.1.DeviceName": root,
+        "BlockDeviceMapping.1.Ebs.DeleteOnTermination": "true",
+        "BlockDeviceMapping.2.DeviceName": "/dev/sdb",
+        "BlockDeviceMapping.2.VirtualName": "ephemeral0",
+    }
+
+
+HVM = {
+    "Architecture": "x86_64",
+    "VirtualizationType": "hvm",
+    "RootDeviceName": "/dev/xvda",
+    "SriovNetSupport": "simple",
+    "EnaSupport": "true",
+    "BootMode": "legacy-bios",
+    **devices("/dev/xvda"),
+}
+
+
+def test_made(
+    heavy: Heavy,
+    world: World,
+    fake_aws: FakeAws,
+    tags_of: Callable[[str], dict[str, str]],
+    sent: Callable[[str], list[dict[str, str]]],
+    registered: Callable[[], dict[str, str]],
+) -> None:
+    """The image's blocks, but for those of zeros, become a snapshot, and that an AMI; both are tagged."""
+    answer = heavy.create()
+    ami_id = answer.ok()
+    puts = ["PutSnapshotBlock"] * len(FULL_BLOCKS)
+    after = ["CompleteSnapshot", "DescribeSnapshots", "RegisterImage", "DescribeImages", "CreateTags"]
+    assert fake_aws.actions() == ["StartSnapshot", *puts, *after]
+    (snapshot_id,) = world.state()["snapshots"]
+    assert world.state() == {**world.empty, "images": [ami_id], "snapshots": [snapshot_id]}
+    assert read_back(fake_aws, snapshot_id) == FULL_BLOCKS
+    assert registered() == {**HVM, "Description": TITLE}
+    (registering,) = sent("RegisterImage")
+    assert registering["BlockDeviceMapping.1.Ebs.SnapshotId"] == snapshot_id
+    mark = registering["Name"].removeprefix("BOSH-")
+    assert UUID(mark).version == 4
+    tags = {"distro": "noble", "n": "1", "bosh_director_uuid": DIRECTOR_UUID, "bosh_stemcell": mark}
+    assert tags_of(snapshot_id) == {**tags, "bosh_ami": ami_id}
+    assert tags_of(ami_id) == {**tags, "Name": TITLE}
+    (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=[snapshot_id])["Snapshots"]
+    assert (snapshot["VolumeSize"], snapshot["Description"], snapshot["Encrypted"]) == (3, TITLE, False)
+    assert "Uploaded 1 of 1 MiB" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "blocks"),
+    [
+        ("./root.img", SMALL, FULL_BLOCKS),
+        ("root.img", b"x", {0: b"x" + bytes(BLOCK - 1)}),
+    ],
+    ids=["other-name", "one-byte"],
+)
+def test_images(
+    heavy: Heavy,
+    fake_aws: FakeAws,
+    world: World,
+    tmp_path: Path,
+    name: str,
+    image: bytes,
+    blocks: dict[int, bytes],
+) -> None:
+    """An image is found under both of its names, and need not end with a block."""
+    heavy.arguments[0] = written(tmp_path, packed(image, name))
+    heavy.create().ok()
+    assert fake_aws.actions().count("PutSnapshotBlock") == len(blocks)
+    (snapshot_id,) = world.state()["snapshots"]
+    assert read_back(fake_aws, snapshot_id) == blocks
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "expected"),
+    [
+        (1, [], {"distro": "noble", "n": "1"}),
+        (3, [{"tags": {"a": True, "none": None}}], {"a": "true"}),
+        (3, [], {}),
+        (3, [{}], {}),
+    ],
+)
+def test_tags(
+    heavy: Heavy,
+    world: World,
+    tags_of: Callable[[str], dict[str, str]],
+    version: int,
+    more: list[Any],
+    expected: dict[str, str],
+) -> None:
+    """Since version 3 the Director gives the tags; before that the stemcell has them."""
+    ami_id = heavy.create(*more, api_version=version).ok()
+    for made in (ami_id, *world.state()["snapshots"]):
+        tags = tags_of(made)
+        assert {name: value for name, value in tags.items() if name not in ADDED} == expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"boot_mode": "uefi-preferred"}, {**HVM, "BootMode": "uefi-preferred", "Description": TITLE}),
+        ({"architecture": "arm64", "version": None}, {**HVM, "Architecture": "arm64"}),
+        (
+            {**PARAVIRTUAL, "kernel_id": "aki-given", "name": ""},
+            {"Architecture": "x86_64", "RootDeviceName": "/dev/sda1", "KernelId": "aki-given"},
+        ),
+        (
+            {**PARAVIRTUAL, "name": None},
+            {
+                "Architecture": "x86_64",
+                "RootDeviceName": "/dev/sda1",
+                "KernelId": NEWEST["x86_64 partition"],
+            },
+        ),
+        (
+            {**PARAVIRTUAL, "name": None, "root_device_name": "/dev/sda"},
+            {"Architecture": "x86_64", "RootDeviceName": "/dev/sda", "KernelId": NEWEST["x86_64"]},
+        ),
+        (
+            {**PARAVIRTUAL, "name": None, "root_device_name": "/dev/sda", "architecture": "i386"},
+            {"Architecture": "i386", "RootDeviceName": "/dev/sda", "KernelId": NEWEST["i386"]},
+        ),
+    ],
+    ids=["boot-mode", "no-version", "given-kernel", "partition", "disk", "i386"],
+)
+def test_registration(
+    heavy: Heavy,
+    registered: Callable[[], dict[str, str]],
+    properties: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """An AMI is registered by what the stemcell says; a paravirtual one boots by a kernel image."""
+    heavy.create(**properties).ok()
+    if properties.get("virtualization_type"):
+        expected = {"VirtualizationType": "paravirtual", **devices("/dev/sda"), **expected}
+    assert registered() == expected
+
+
+def test_no_kernel(heavy: Heavy, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]]) -> None:
+    """A paravirtual stemcell for which Amazon has no kernel image is an error before anything is made."""
+    answer = heavy.create(**PARAVIRTUAL, architecture="i386")
+    assert answer.error == failure("CloudError", "unable to find AKI")
+    assert fake_aws.actions() == ["DescribeImages"]
+
+
+@pytest.mark.parametrize(
+    ("defaults", "own", "expected"),
+    [
+        ({"encrypted": True}, {}, {"Encrypted": "true"}),
+        (
+            {"encrypted": True, "kms_key_arn": OTHER_KEY},
+            {"kms_key_arn": KEY},
+            {"Encrypted": "true", "KmsKeyArn": KEY},
+        ),
+        ({"encrypted": True, "kms_key_arn": KEY}, {"encrypted": False}, {}),
+        (
+            {"stemcell": {"encrypted": True, "kms_key_arn": KEY}},
+            {"encrypted": False},
+            {"Encrypted": "true", "KmsKeyArn": KEY},
+        ),
+    ],
+    ids=["default-key", "own-key", "not-encrypted", "configured"],
+)
+def test_encrypted(
+    heavy: Heavy,
+    cpi_with: Callable[..., Cpi],
+    sent: Callable[[str], list[dict[str, str]]],
+    registered: Callable[[], dict[str, str]],
+    defaults: dict[str, Any],
+    own: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """The snapshot is encrypted from its start; EC2 would refuse to hear of it again with the AMI."""
+    heavy.create(cpi=cpi_with(**defaults), **own).ok()
+    (starting,) = sent("StartSnapshot")
+    named = {name: value for name, value in starting.items() if name in {"Encrypted", "KmsKeyArn"}}
+    assert named == expected
+    assert registered() == {**HVM, "Description": TITLE}

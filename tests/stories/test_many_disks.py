@@ -1,0 +1,122 @@
+"""attach_disk on VMs that have used up the usual eleven names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+
+NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
+USUAL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
+FURTHER = [f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in "abcdefghijklmnopqrstuvwx"]
+NITRO, XEN = "m5.large", "m4.large"
+TOO_MANY = "Instance has too many disks attached"
+
+
+@pytest.fixture
+def crowded(vm: Callable[..., str], disk: Callable[..., str], world: World) -> Callable[..., str]:
+    """Return a function that has a VM with disks under names, which are all the usual ones by default."""
+
+    def make(instance_type: str, more: list[str]) -> str:
+        vm_cid = vm(instance_type)
+        for name in [*USUAL, *more]:
+            world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk(), Device=name)
+        return vm_cid
+
+    return make
+
+
+@pytest.fixture
+def limit(fake_aws: FakeAws) -> Callable[[int], None]:
+    """Return a function that gives all types another limit of volumes."""
+
+    def say(count: int) -> None:
+        name = "maximumEbsAttachments"
+        new = f"<{name}>{count}</{name}>"
+        replacements = [[f"<{name}>[0-9]+</{name}>", ""], ["</ebsInfo>", f"{new}</ebsInfo>"]]
+        fake_aws.rule(action="DescribeInstanceTypes", replace=replacements)
+
+    return say
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [([], "/dev/xvdba"), (["/dev/xvdba", "/dev/xvdbc"], "/dev/xvdbb"), (FURTHER[:24], "/dev/xvdca")],
+)
+def test_further_names(
+    cpi: Cpi,
+    crowded: Callable[..., str],
+    disk: Callable[..., str],
+    limit: Callable[[int], None],
+    sent: Callable[[str], list[dict[str, str]]],
+    more: list[str],
+    expected: str,
+) -> None:
+    """A Nitro type takes more disks, under names that are given out in order; the guest finds them by id."""
+    vm_cid, disk_cid = crowded(NITRO, more), disk()
+    limit(128)
+    path = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    assert path == NVME + disk_cid.replace("-", "")
+    (attaching,) = sent("AttachVolume")
+    assert attaching["Device"] == expected
+    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == path
+    assert len(sent("AttachVolume")) == 1
+
+
+@pytest.mark.parametrize(("count", "is_taken"), [(12, False), (13, True)])
+def test_limit_of_the_type(
+    cpi: Cpi,
+    crowded: Callable[..., str],
+    disk: Callable[..., str],
+    limit: Callable[[int], None],
+    failure: Callable[..., dict[str, Any]],
+    count: int,
+    *,
+    is_taken: bool,
+) -> None:
+    """A type takes as many volumes as EC2 says, of which one is the root disk."""
+    vm_cid, disk_cid = crowded(NITRO, []), disk()
+    limit(count)
+    answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
+    assert answer.error == (None if is_taken else failure("CloudError", TOO_MANY))
+
+
+def test_last_name(
+    cpi: Cpi,
+    crowded: Callable[..., str],
+    disk: Callable[..., str],
+    limit: Callable[[int], None],
+    failure: Callable[..., dict[str, Any]],
+) -> None:
+    """When all names are taken, the type's limit does not help."""
+    vm_cid = crowded(NITRO, FURTHER)
+    limit(128)
+    answer = cpi.call("attach_disk", vm_cid, disk(), stemcell=2)
+    assert answer.error == failure("CloudError", TOO_MANY)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "asks", "is_taken"), [(NITRO, False, True), (XEN, True, False), (XEN, False, False)]
+)
+def test_kinds_of_types(
+    cpi_with: Callable[..., Cpi],
+    crowded: Callable[..., str],
+    disk: Callable[..., str],
+    failure: Callable[..., dict[str, Any]],
+    instance_type: str,
+    *,
+    asks: bool,
+    is_taken: bool,
+) -> None:
+    """Whether a type is a Nitro one, and how much that takes, is known with and without asking EC2."""
+    vm_cid, disk_cid = crowded(instance_type, []), disk()
+    cpi = cpi_with(enable_describe_instance_types=asks)
+    answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
+    assert answer.error == (None if is_taken else failure("CloudError", TOO_MANY))

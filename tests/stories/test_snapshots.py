@@ -1,0 +1,183 @@
+"""snapshot_disk and delete_snapshot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID
+from testbed.killing import interrupt_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+
+CALLS = ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"]
+METADATA = {
+    "deployment": "cf",
+    "job": "redis",
+    "index": 0,
+    "instance_id": "1b2c",
+    "director_name": "my-bosh",
+    "director_uuid": "uuid",
+    "agent_id": "agent-1",
+    "note": None,
+    "is_ours": True,
+}
+KEPT = {"deployment": "cf", "instance_id": "1b2c", "director_uuid": "uuid", "agent_id": "agent-1"}
+NAMED = {"director": "my-bosh", "instance_index": "0", "instance_name": "redis/1b2c", "is_ours": "true"}
+
+
+@pytest.mark.parametrize(
+    ("device", "metadata", "expected"),
+    [
+        ("/dev/sdf", METADATA, {**KEPT, **NAMED, "device": "/dev/sdf", "Name": "cf/redis/0/sdf"}),
+        (None, METADATA, {**KEPT, **NAMED, "Name": "cf/redis/0"}),
+        ("/dev/xvdba", {}, {"device": "/dev/xvdba", "Name": "xvdba"}),
+        (
+            None,
+            {"job": "redis", "index": 3},
+            {"instance_index": "3", "instance_name": "redis", "Name": "redis/3"},
+        ),
+        (None, {"deployment": "cf", "job": None}, {"deployment": "cf", "Name": "cf"}),
+    ],
+    ids=["attached", "detached", "only-a-device", "no-deployment", "no-job"],
+)
+def test_description_and_tags(
+    cpi: Cpi,
+    vm: Callable[..., str],
+    disk: Callable[..., str],
+    world: World,
+    device: str | None,
+    metadata: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """A snapshot says what it is of, from the beginning, as far as that is known."""
+    disk_cid = disk()
+    if device:
+        world.ec2.attach_volume(InstanceId=vm("t3.micro"), VolumeId=disk_cid, Device=device)
+    snapshot_cid = cpi.call("snapshot_disk", disk_cid, metadata).ok()
+    (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=[snapshot_cid])["Snapshots"]
+    assert (snapshot["VolumeId"], snapshot["Description"]) == (disk_cid, expected["Name"])
+    found = {tag["Key"]: tag["Value"] for tag in snapshot["Tags"]}
+    assert UUID(found.pop("bosh_call")).version == 4
+    assert found == {**expected, "bosh_director_uuid": DIRECTOR_UUID}
+
+
+def test_nothing_known(cpi: Cpi, disk: Callable[..., str], fake_aws: FakeAws, world: World) -> None:
+    """Without any metadata there is a snapshot all the same; it is tagged at creation and waited for."""
+    fake_aws.rule(action="CreateSnapshot", states=["pending", "pending", "completed"])
+    disk_cid = disk()
+    snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
+    assert fake_aws.actions() == [*CALLS, "DescribeSnapshots", "DescribeSnapshots"]
+    assert world.state() == {**world.empty, "volumes": [disk_cid], "snapshots": [snapshot_cid]}
+
+
+def test_failed(
+    cpi: Cpi,
+    disk: Callable[..., str],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+) -> None:
+    """A snapshot that EBS could not make is an error with its reason, and is deleted."""
+    fake_aws.rule(action="CreateSnapshot", states=["pending", "error: the key is disabled"])
+    disk_cid = disk()
+    error = cpi.call("snapshot_disk", disk_cid, METADATA).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    said, _, reason = error["message"].partition("': ")
+    assert said.startswith("EBS could not make snapshot 'snap-")
+    assert reason == "the key is disabled"
+    assert left() == {"volumes": [disk_cid]}
+
+
+@pytest.mark.parametrize(("when", "attempts"), [("after", 1), ("before", 2)])
+def test_lost_answer(
+    cpi: Cpi,
+    disk: Callable[..., str],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    when: str,
+    attempts: int,
+) -> None:
+    """When the answer of CreateSnapshot is lost the snapshot is looked for; there is one in the end."""
+    fake_aws.rule(action="CreateSnapshot", nth=1, drop=when)
+    disk_cid = disk()
+    snapshot_cid = cpi.call("snapshot_disk", disk_cid, METADATA).ok()
+    assert fake_aws.actions().count("CreateSnapshot") == attempts
+    assert left() == {"volumes": [disk_cid], "snapshots": [snapshot_cid]}
+
+
+@pytest.mark.parametrize("action", CALLS)
+def test_refused_calls(
+    cpi: Cpi,
+    disk: Callable[..., str],
+    failure: Callable[..., dict[str, Any]],
+    deny: Callable[..., str],
+    left: Callable[[], dict[str, list[str]]],
+    action: str,
+) -> None:
+    """Each call that AWS refuses ends it with AWS's words, and leaves no snapshot."""
+    disk_cid, message = disk(), deny(action)
+    assert cpi.call("snapshot_disk", disk_cid, METADATA).error == failure("CloudError", message)
+    assert left() == {"volumes": [disk_cid]}
+
+
+@pytest.mark.parametrize("action", CALLS[1:])
+def test_interrupted(
+    cpi: Cpi,
+    disk: Callable[..., str],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    action: str,
+) -> None:
+    """A signal while the snapshot is being made, or waited for, leaves none."""
+    disk_cid = disk()
+    fake_aws.rule(action="CreateSnapshot", states=["pending"])
+    answer = interrupt_at(
+        fake_aws, lambda: cpi.start("snapshot_disk", disk_cid, METADATA), action=action, when="after"
+    )
+    assert "SIGTERM" in answer.error["message"]
+    assert left() == {"volumes": [disk_cid]}
+
+
+@pytest.mark.parametrize("disk_cid", ["vol-0123456789abcdef0", "vol-x"])
+def test_unknown_disk(cpi: Cpi, world: World, failure: Callable[..., dict[str, Any]], disk_cid: str) -> None:
+    """A disk that EC2 does not know, or calls malformed, is DiskNotFound."""
+    expected = failure("DiskNotFound", f"Disk '{disk_cid}' not found")
+    assert cpi.call("snapshot_disk", disk_cid, METADATA).error == expected
+    assert world.state() == world.empty
+
+
+def test_delete(cpi: Cpi, disk: Callable[..., str], fake_aws: FakeAws, world: World) -> None:
+    """A snapshot is deleted by one call, and its disk stays."""
+    disk_cid = disk()
+    snapshot_cid = world.ec2.create_snapshot(VolumeId=disk_cid)["SnapshotId"]
+    fake_aws.forget_calls()
+    assert cpi.call("delete_snapshot", snapshot_cid).ok() is None
+    assert fake_aws.actions() == ["DeleteSnapshot"]
+    assert world.state() == {**world.empty, "volumes": [disk_cid]}
+
+
+@pytest.mark.parametrize("snapshot_cid", ["snap-0123456789abcdef0", "snap-x"])
+def test_delete_of_an_unknown_one(cpi: Cpi, world: World, snapshot_cid: str) -> None:
+    """A snapshot that EC2 does not know, or calls malformed, is gone: that is logged and no error."""
+    answer = cpi.call("delete_snapshot", snapshot_cid)
+    assert answer.ok() is None
+    assert snapshot_cid in answer.stderr
+    assert world.state() == world.empty
+
+
+def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
+    """The snapshot of an AMI stays, and that is told with EC2's words."""
+    (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
+    snapshot_cid = image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
+    error = cpi.call("delete_snapshot", snapshot_cid).error
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert "DeleteSnapshot failed with InvalidSnapshot.InUse" in error["message"]
+    assert world.image_id in error["message"]
+    assert len(world.ec2.describe_snapshots(SnapshotIds=[snapshot_cid])["Snapshots"]) == 1

@@ -1,0 +1,143 @@
+"""Heavy stemcells by way of a volume that the VM on which the executable runs has attached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID, finish
+from testbed.rules import REQUEST_ID
+from tests.stories.own_vm import DISK_SIZE, loop_device, makes_loop_devices
+from tests.stories.stemcell_images import PROPERTIES, SMALL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+    from tests.stories.own_vm import OwnVm
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
+DENIED = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
+BY_VOLUME = [
+    "DescribeInstances",
+    "CreateVolume",
+    "DescribeVolumes",
+    "AttachVolume",
+    "DescribeVolumes",
+    "CreateSnapshot",
+    "DescribeSnapshots",
+    "DetachVolume",
+    "DescribeVolumes",
+    "DeleteVolume",
+    "DescribeVolumes",
+]
+REGISTERED = ["RegisterImage", "DescribeImages", "CreateTags"]
+
+
+def beside(parameters: dict[str, str], *prefixes: str) -> dict[str, str]:
+    """Return the parameters of a call but for some, and for those that say nothing of it."""
+    left_out = ("Action", "Version", "ClientToken", *prefixes)
+    return {name: value for name, value in parameters.items() if not name.startswith(left_out)}
+
+
+@pytest.mark.parametrize("name", ["xvdf", "sdf"])
+def test_by_volume(
+    own_vm: OwnVm,
+    fake_aws: FakeAws,
+    sent: Callable[[str], list[dict[str, str]]],
+    tags_of: Callable[[str], dict[str, str]],
+    made: Callable[[], dict[str, list[str]]],
+    name: str,
+) -> None:
+    """A volume is made, attached, written, taken a snapshot of, and gone; the snapshot becomes the AMI."""
+    own_vm.shows_disk_as(name)
+    ami_id = own_vm.create().ok()
+    assert fake_aws.actions() == [*BY_VOLUME, *REGISTERED]
+    assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
+    (snapshot_id,) = made()["snapshots"]
+    assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
+    (creating,), (attaching,), (detaching,) = map(sent, ("CreateVolume", "AttachVolume", "DetachVolume"))
+    assert beside(creating, "TagSpecification") == {
+        "Size": "3",
+        "VolumeType": "gp3",
+        "AvailabilityZone": "us-east-1a",
+        "Encrypted": "false",
+    }
+    volume_id = attaching["VolumeId"]
+    assert beside(attaching) == {"VolumeId": volume_id, "InstanceId": own_vm.vm_cid, "Device": "/dev/sdf"}
+    assert beside(detaching) == {"VolumeId": volume_id, "InstanceId": own_vm.vm_cid, "Force": "true"}
+    assert sent("CreateSnapshot")[0]["Description"] == TITLE
+    (registering,) = sent("RegisterImage")
+    assert registering["BlockDeviceMapping.1.Ebs.SnapshotId"] == snapshot_id
+    tags = {"distro": "noble", "n": "1", "bosh_director_uuid": DIRECTOR_UUID}
+    tags["bosh_stemcell"] = registering["Name"].removeprefix("BOSH-")
+    assert tags_of(snapshot_id) == {**tags, "bosh_ami": ami_id}
+    assert tags_of(ami_id) == {**tags, "Name": TITLE}
+    assert {creating[f"TagSpecification.1.Tag.{n}.Key"] for n in range(1, 5)} == set(tags)
+
+
+def test_by_id(own_vm: OwnVm, fake_aws: FakeAws, made: Callable[[], dict[str, list[str]]]) -> None:
+    """On Nitro the kernel shows the disk under its id."""
+    fake_aws.rule(action="AttachVolume", hold=True)
+    process = own_vm.start()
+    try:
+        assert fake_aws.wait_until_held() == ["AttachVolume"]
+        (volume_id,) = made()["volumes"]
+        plain = volume_id.replace("-", "")
+        own_vm.shows_disk_as(f"disk/by-id/nvme-Amazon_Elastic_Block_Store_{plain}")
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    assert answer.ok() in made()["images"]
+    assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
+
+
+if makes_loop_devices():
+
+    def test_in_earnest(own_vm: OwnVm, tmp_path: Path, made: Callable[[], dict[str, list[str]]]) -> None:
+        """The program writes the image to the device, as a block device of this computer shows."""
+        with loop_device(tmp_path) as device:
+            own_vm.has(device)
+            own_vm.writes_in_earnest()
+            own_vm.shows_disk_as("xvdf")
+            ami_id = own_vm.create().ok()
+        assert made()["images"] == [ami_id]
+        content = (tmp_path / "disk").read_bytes()
+        assert content[: len(SMALL)] == SMALL
+        assert content[len(SMALL) :] == b"\xff" * (DISK_SIZE - len(SMALL))
+
+
+@pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"])
+def test_by_itself(
+    own_vm: OwnVm,
+    fake_aws: FakeAws,
+    warnings: Callable[[Answer], list[str]],
+    made: Callable[[], dict[str, list[str]]],
+    action: str,
+) -> None:
+    """When EBS does not permit the direct way, which is told, a volume is taken; only its snapshot stays."""
+    own_vm.shows_disk_as("xvdf")
+    fake_aws.rule(action=action, error=DENIED)
+    answer = own_vm.create("ebs_direct")
+    ami_id = answer.ok()
+    assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
+    (snapshot_id,) = made()["snapshots"]
+    assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
+    why = f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID})"
+    assert f"The EBS direct APIs may not be used, so a volume is: {why}" in warnings(answer)
+
+
+def test_encrypted(own_vm: OwnVm, sent: Callable[[str], list[dict[str, str]]], world: World) -> None:
+    """The volume is encrypted, and with it the snapshot; EC2 would refuse to hear of it with the AMI."""
+    own_vm.shows_disk_as("xvdf")
+    ami_id = own_vm.create(encrypted=True, kms_key_arn=KEY).ok()
+    (creating,), (registering,) = sent("CreateVolume"), sent("RegisterImage")
+    assert (creating["Encrypted"], creating["KmsKeyId"]) == ("true", KEY)
+    assert [name for name in registering if "Encrypted" in name] == []
+    (image,) = world.ec2.describe_images(ImageIds=[ami_id])["Images"]
+    assert image["BlockDeviceMappings"][0]["Ebs"]["Encrypted"] is True

@@ -1,0 +1,132 @@
+"""Heavy stemcells by way of a volume, when something fails: volume and attachment are gone afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.killing import interrupt_at
+from testbed.rules import REQUEST_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+    from tests.stories.own_vm import OwnVm
+
+    Made = Callable[[], dict[str, list[str]]]
+
+INVALID = {"code": "InvalidRequest", "message": "No.", "status": 400}
+CALLS = [
+    ("DescribeInstances", 1),
+    ("CreateVolume", 1),
+    ("DescribeVolumes", 1),
+    ("AttachVolume", 1),
+    ("DescribeVolumes", 2),
+    ("CreateSnapshot", 1),
+    ("DescribeSnapshots", 1),
+    ("RegisterImage", 1),
+    ("DescribeImages", 1),
+]
+"""All but those by which the volume is removed, and the last one, which marks a snapshot that is good."""
+NO_COPY = "Unable to copy stemcell root image: "
+
+
+@pytest.fixture(autouse=True)
+def attached_disk(own_vm: OwnVm) -> None:
+    """Let the kernel show the disk."""
+    own_vm.shows_disk_as("xvdf")
+
+
+@pytest.mark.parametrize(("action", "nth"), CALLS)
+def test_refused_calls(
+    own_vm: OwnVm,
+    fake_aws: FakeAws,
+    failure: Callable[..., dict[str, Any]],
+    made: Made,
+    action: str,
+    nth: int,
+) -> None:
+    """Each call that AWS refuses ends it with AWS's words, and leaves nothing."""
+    fake_aws.rule(action=action, nth=nth, times=None, error=INVALID)
+    message = f"{action} failed with InvalidRequest: No. (request id {REQUEST_ID})"
+    assert own_vm.create().error == failure("CloudError", message)
+    fake_aws.clear_rules()
+    assert made() == {}
+
+
+def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None:
+    """A volume that AWS does not delete is told of, and the stemcell is good all the same."""
+    fake_aws.rule(action="DeleteVolume", error=INVALID)
+    answer = own_vm.create()
+    assert answer.ok() in made()["images"]
+    (volume_id,) = made()["volumes"]
+    (line,) = [line for line in answer.stderr.splitlines() if "Perhaps left behind" in line]
+    assert volume_id in line
+
+
+def test_answers_that_never_come(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None:
+    """When no answer of CreateVolume comes, the volume that it made is found, or at least does not stay."""
+    fake_aws.rule(action="CreateVolume", drop="after")
+    answer = own_vm.create()
+    fake_aws.clear_rules()
+    assert "volumes" not in made()
+    assert made().get("images", []) == ([] if answer.error else [answer.result])
+
+
+def test_program_that_fails(own_vm: OwnVm, failure: Callable[..., dict[str, Any]], made: Made) -> None:
+    """What the program said when it failed is told."""
+    own_vm.writes_by("echo no space; echo on it >&2; exit 3")
+    message = f"{NO_COPY}stemcell-copy ended with 3: no space\non it"
+    assert own_vm.create().error == failure("CloudError", message)
+    assert made() == {}
+
+
+def test_no_program(
+    own_vm: OwnVm, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]], made: Made
+) -> None:
+    """Without the program, which the release brings along, nothing is made, and the other ways are told."""
+    own_vm.has_no_program()
+    message = (
+        "There is no stemcell-copy here, which the release brings along: set aws.stemcell_upload to "
+        "ebs_direct, or use the light stemcell of the same version"
+    )
+    assert own_vm.create().error == failure("CloudError", message)
+    assert fake_aws.actions() == []
+    assert made() == {}
+
+
+def test_program_that_can_not_be_started(own_vm: OwnVm, made: Made) -> None:
+    """A program that the system does not start is told with the system's words."""
+    own_vm.is_written_for("/no/such/shell")
+    error = own_vm.create().error
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert error["message"].startswith(NO_COPY)
+    assert error["message"].endswith(": No such file or directory")
+    assert made() == {}
+
+
+@pytest.mark.parametrize("action", ["CreateVolume", "AttachVolume", "CreateSnapshot", "RegisterImage"])
+def test_interrupted(own_vm: OwnVm, fake_aws: FakeAws, made: Made, action: str) -> None:
+    """A signal at a call ends it with its one answer, and nothing is left."""
+    answer = interrupt_at(fake_aws, own_vm.start, action=action, when="after")
+    assert answer.error["message"].startswith("The call was ended by SIGTERM")
+    assert made() == {}
+
+
+def test_interrupted_while_writing(own_vm: OwnVm, made: Made) -> None:
+    """A signal while the program runs ends that too."""
+    own_vm.writes_by("kill -TERM $PPID; exec cat > /dev/null")
+    assert own_vm.create().error["message"].startswith("The call was ended by SIGTERM")
+    assert own_vm.called_with == [own_vm.disk]
+    assert made() == {}
+
+
+def test_gone_vm(own_vm: OwnVm, world: World, made: Made, failure: Callable[..., dict[str, Any]]) -> None:
+    """Metadata that name an instance which EC2 does not know, as behind a proxy, are an error."""
+    world.ec2.terminate_instances(InstanceIds=[own_vm.vm_cid])
+    expected = failure("VMNotFound", f"VM `{own_vm.vm_cid}' not found")
+    assert own_vm.create().error == expected
+    assert made() == {}
