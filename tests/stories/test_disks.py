@@ -82,7 +82,9 @@ def test_create_disk_for_no_vm(
     disk_cid = cpi.call("create_disk", 1024, {"tags": {"a": 1}}).ok()
     assert fake_aws.actions().count("DescribeVolumes") == 2
     assert "CreateTags" not in fake_aws.actions()
-    assert tags_of(disk_cid) == {"a": "1", "bosh_director_uuid": DIRECTOR_UUID}
+    tags = tags_of(disk_cid)
+    assert tags.pop("bosh_call") != ""
+    assert tags == {"a": "1", "bosh_director_uuid": DIRECTOR_UUID}
     (asked,) = sent("DescribeAvailabilityZones")
     filters = {asked[f"Filter.{n}.Name"]: asked[f"Filter.{n}.Value.1"] for n in (1, 2)}
     assert filters == {"state": "available", "zone-type": "availability-zone"}

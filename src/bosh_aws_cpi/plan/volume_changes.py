@@ -31,7 +31,6 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
         CloudError: EBS would refuse the combination of type, iops and throughput.
     """
     check_not_smaller(volume, size_gib)
-    check_modifiable(volume, properties.type)
     _check_encryption(volume, properties, properties.encryption(default))
     if reason := ebs.refusal(properties.type, properties.iops, properties.throughput):
         message = f"EBS would refuse the disk: cloud_properties.{reason}"
@@ -45,6 +44,8 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
         "Throughput": volume.throughput,
     }
     differing = {name: value for name, value in wanted.items() if value != current[name]}
+    if differing:
+        check_modifiable(volume, properties.type)
     # With another type EBS forgets figures that are not sent anew.
     kept = {"Iops", "Throughput"} & wanted.keys() if "VolumeType" in differing else set()
     return {**differing, **{name: wanted[name] for name in sorted(kept)}}
