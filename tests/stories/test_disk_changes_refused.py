@@ -36,8 +36,8 @@ OLD = "Volume '{}' can't be changed in place, as none of type standard can"
             {"kms_key_arn": KEY},
             WHICH_KEY,
         ),
-        ({"VolumeType": "standard"}, {}, OLD),
-        ({}, {"type": "standard"}, OLD),
+        ({"VolumeType": "standard"}, {"encrypted": False}, OLD),
+        ({}, {"type": "standard", "encrypted": False}, OLD),
     ],
     ids=["smaller", "encrypted", "not-encrypted", "other-key", "of-the-old-type", "to-the-old-type"],
 )
