@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from botocore.exceptions import BotoCoreError
+
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE, described, has_code
 from bosh_aws_cpi.log import logger
@@ -54,7 +56,7 @@ def try_to_create(client: "EC2Client", resource_id: str, tags: Mapping[str, str]
     """Tag a resource, tried once; failing to is logged, whatever the reason."""
     try:
         _create(client, [resource_id], tags, timing.AT_ONCE)
-    except client.exceptions.ClientError as error:
+    except (client.exceptions.ClientError, BotoCoreError) as error:
         _log_refusal(resource_id, error)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from botocore.exceptions import ConnectionError as NotConnected
+from botocore.exceptions import SSLError
 
 from bosh_aws_cpi.aws import ebs_direct, images, tags
 from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
@@ -92,6 +93,8 @@ def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
         return volume_upload.upload(cloud, source, current_vm_id(cloud), undo)
     try:
         return snapshot_upload.upload(cloud, source, undo)
+    except SSLError:  # connected, to a server whose certificate is not trusted
+        raise
     except NotConnected as error:
         message = (
             f"The EBS direct APIs can't be reached: {error}. Correct aws.ebs_endpoint, give the VPC an "

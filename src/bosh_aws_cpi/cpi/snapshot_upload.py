@@ -123,10 +123,11 @@ class _Progress:
             return
         self._reported = now
         rate = self._done / max(now - self._began, 0.001)
+        left = f"{(self._total - self._done) / rate:.0f} seconds left" if self._done else "waiting for EBS"
         logger.info(
-            "Uploaded %d of %d MiB, %.1f MiB/s, %d seconds left",
+            "Uploaded %d of %d MiB, %.1f MiB/s, %s",
             self._done // _MIB,
             self._total // _MIB,
             rate / _MIB,
-            (self._total - self._done) / max(rate, 1),
+            left,
         )

@@ -9,7 +9,6 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -137,17 +136,22 @@ def _copy(command: list[str], path: str, device: str) -> None:
         except OSError as error:
             raise CloudError(f"Unable to copy stemcell root image: {command[0]}: {error.strerror}") from error
         with process:
-            _feed(process, path)
-        if process.returncode != 0:
+            is_whole = _feed(process, path)
+        if process.returncode != 0 or not is_whole:
             said.seek(0)
             text = said.read()[-_OUTPUT_SHOWN:].decode(errors="replace").strip()
             message = f"Unable to copy stemcell root image: {PROGRAM} ended with {process.returncode}: {text}"
             raise CloudError(message)
 
 
-def _feed(process: "subprocess.Popen[bytes]", path: str) -> None:
+def _feed(process: "subprocess.Popen[bytes]", path: str) -> bool:
+    """Give the whole image to a program; False when it takes no more, as its exit status mostly explains."""
     if process.stdin is None:
-        return
-    with suppress(BrokenPipeError), process.stdin as taker:  # its exit status tells why it takes no more
-        for chunk in stemcell_image.chunks(path):
-            taker.write(chunk)
+        return False
+    try:
+        with process.stdin as taker:
+            for chunk in stemcell_image.chunks(path):
+                taker.write(chunk)
+    except BrokenPipeError:
+        return False
+    return True

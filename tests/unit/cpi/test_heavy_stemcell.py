@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.stub import ANY
 
-from bosh_aws_cpi.cpi import heavy_stemcell, snapshot_upload
+from bosh_aws_cpi.cpi import heavy_stemcell, snapshot_upload, volume_upload
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties import HeavyStemcellProperties
 from tests.unit.cpi.block_uploads import SNAPSHOT
@@ -139,3 +139,19 @@ def test_neither_way(
         create(cloud, path)
     refused = f"{operation} failed with AccessDeniedException: no (request id none)"
     assert caught.value.message.startswith(f"{refused}. {NEEDED}{why}")
+
+
+def test_by_volume_instead(cloud: Cloud, ec2: Ec2, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot that takes no blocks, as only its beginning is permitted, goes before a volume is made."""
+
+    def upload(cloud: Cloud, _: object, vm_cid: str, __: Undo) -> str:
+        cloud.ec2.delete_volume(VolumeId=vm_cid)  # any call: the first one is to be the snapshot's removal
+        raise CloudError("sorry")
+
+    end_with(monkeypatch, refusal("PutSnapshotBlock"))
+    monkeypatch.setattr(heavy_stemcell, "current_vm_id", lambda _: "i-1")
+    monkeypatch.setattr(volume_upload, "upload", upload)
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    ec2.answers("delete_volume", VolumeId="i-1")
+    with pytest.raises(CloudError, match="By way of a volume it did not go either: sorry"):
+        create(cloud, path)

@@ -89,6 +89,7 @@ class Throttled:
     Attributes:
         attempts: How often each block was tried, by its index.
         all_under_way: Whether each thread has tried a block.
+        stop: Tells the threads that the upload has ended.
     """
 
     def __init__(self, ebs: Ebs, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,10 +97,10 @@ class Throttled:
         self.attempts: Counter[int] = Counter()
         self.all_under_way = threading.Event()
         self._together = threading.Barrier(MAX_CONNECTIONS, self.all_under_way.set, WAIT)
-        self._stop = threading.Event()
+        self.stop = threading.Event()
         self._image, self._monkeypatch = image, monkeypatch
         self._is_signalled = False
-        monkeypatch.setattr("bosh_aws_cpi.cpi.snapshot_upload.Event", lambda: self._stop)
+        monkeypatch.setattr("bosh_aws_cpi.cpi.snapshot_upload.Event", lambda: self.stop)
         ebs.before_put = self._refuse
 
     def _refuse(self, index: int) -> None:
@@ -108,7 +109,7 @@ class Throttled:
             self._together.wait()
         if index == 0 and not self._is_signalled:
             raise refusal("AccessDeniedException")
-        assert self._stop.wait(WAIT)
+        assert self.stop.wait(WAIT)
         raise refusal("RequestThrottledException")
 
     def signal(self) -> None:
@@ -154,6 +155,6 @@ def test_all_threads_end(
         upload(cloud, image.source(), undo)
     assert set(throttled.attempts.values()) == {1}
     assert len(throttled.attempts) in {MAX_CONNECTIONS, MAX_CONNECTIONS + 1}
-    assert threads_left() == []
+    assert (throttled.stop.is_set(), threads_left()) == (True, [])
     ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
     undo.run("an error")

@@ -10,9 +10,11 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import ANY
 
+from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.volume_upload import upload
 from bosh_aws_cpi.errors import CloudError, VMNotFound
+from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.cpi.volume_uploads import (
     DISK,
     PAIR,
@@ -22,6 +24,8 @@ from tests.unit.cpi.volume_uploads import (
     image_source,
     install,
     lay_attached,
+    lay_deleted,
+    lay_detached,
     lay_removed,
     lay_snapshot,
     lay_volume,
@@ -99,6 +103,33 @@ def test_no_program(cloud: Cloud, source: ImageSource, folder: Path) -> None:
         "There is no stemcell-copy here, which the release brings along: set aws.stemcell_upload to "
         "ebs_direct, or use the light stemcell of the same version"
     )
+
+
+@pytest.mark.usefixtures("device")
+def test_removal_that_is_cut_off(
+    cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The volume's removal that a signal cut off is made again by undo."""
+    really_discard, tries = volumes.discard, []
+
+    def discard(client: Any, disk_cid: str) -> None:
+        tries.append(disk_cid)
+        if len(tries) == 1:
+            raise Interrupted("SIGTERM")
+        really_discard(client, disk_cid)
+
+    monkeypatch.setattr(volumes, "discard", discard)
+    install(folder, WRITE)
+    lay_attached(ec2)
+    lay_snapshot(ec2, "completed")
+    lay_detached(ec2)
+    undo = Undo()
+    with pytest.raises(Interrupted):
+        upload(cloud, source, VM, undo)
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    lay_deleted(ec2)
+    undo.run("a signal")
+    assert tries == [DISK, DISK]
 
 
 @pytest.mark.parametrize("is_packaged", [True, False])

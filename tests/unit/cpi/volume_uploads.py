@@ -81,7 +81,17 @@ def lay_snapshot(ec2: Ec2, *states: str) -> None:
 
 def lay_removed(ec2: Ec2) -> None:
     """Lay out the volume's removal."""
+    lay_detached(ec2)
+    lay_deleted(ec2)
+
+
+def lay_detached(ec2: Ec2) -> None:
+    """Lay out how the volume comes off."""
     ec2.answers("detach_volume", **PAIR, Force=True)
     lay_volume(ec2, "available")
+
+
+def lay_deleted(ec2: Ec2) -> None:
+    """Lay out how the volume goes."""
     ec2.answers("delete_volume", VolumeId=DISK)
     ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=[DISK])
