@@ -159,7 +159,14 @@ class Life:
                 "set_disk_metadata",
                 ["{disk}", {"deployment": "demo", "instance_index": 0}],
                 writes=("CreateTags",),
-                changes={"{disk} tags": {"deployment": "demo", "instance_index": "0", **ORIGIN}},
+                changes={
+                    "{disk} tags": {
+                        "deployment": "demo",
+                        "instance_index": "0",
+                        "bosh_call": "{disk_call}",
+                        **ORIGIN,
+                    }
+                },
             ),
             _created("grown", 2),
             self._attached(
@@ -228,7 +235,10 @@ def _created(disk: str, gib: int) -> Step:
         [gib * 1024, {"type": "gp3"}, "{vm}"],
         New(disk, VOLUME),
         writes=("CreateVolume",),
-        changes={f"{{{disk}}} is": f"available, {gib} GiB gp3 {PLACE}", f"{{{disk}}} tags": ORIGIN},
+        changes={
+            f"{{{disk}}} is": f"available, {gib} GiB gp3 {PLACE}",
+            f"{{{disk}}} tags": {**ORIGIN, "bosh_call": New(f"{disk}_call", r"[0-9a-f-]{36}")},
+        },
     )
 
 

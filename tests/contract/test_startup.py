@@ -85,7 +85,7 @@ def test_light_stemcell() -> None:
     ("method", "arguments", "allowed", "verbs", "nouns"),
     [
         ("has_vm", [VM], {"botocore"}, {"vms"}, {"instances", "once", "tags"}),
-        ("has_disk", [DISK], {"botocore"}, {"disks"}, {"volumes", "tags"}),
+        ("has_disk", [DISK], {"botocore"}, {"disks"}, {"once", "volumes", "tags"}),
         (
             "attach_disk",
             [VM, DISK],
