@@ -3,6 +3,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Twice the processors: a test mostly waits for the executable, or for what it waits for.
+WORKERS := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults test-release e2e lint lock vendor instance-types iam-policy iam-policy-check \
@@ -18,10 +20,10 @@ console: venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
 test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
-	$(BIN)/python -m pytest -n auto -m "not release and not e2e and not faults" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults" $(PYTEST_ARGS)
 
-faults: venv ## Fail, lose and kill at every call to AWS of the longest flows; some minutes
-	$(BIN)/python -m pytest -n auto -m "faults or sampled" $(PYTEST_ARGS)
+faults: venv ## Run the stories in which AWS misbehaves, at every call of the longest flows; some minutes
+	$(BIN)/python -m pytest -n $(WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
 
 test-release: venv ## Run the tests of the release's job over the real ERB; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)

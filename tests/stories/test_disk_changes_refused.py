@@ -9,6 +9,8 @@ import pytest
 from testbed.rules import REQUEST_ID
 from tests.stories.volumes import LOOK, METHODS, TWO_GIB, Volumes, asked
 
+pytestmark = pytest.mark.faults
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -9,6 +9,8 @@ import pytest
 from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 
+pytestmark = pytest.mark.faults
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -11,6 +11,8 @@ from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
 from tests.stories.stemcell_images import FULL_BLOCKS, read_back
 
+pytestmark = pytest.mark.faults
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -8,6 +8,8 @@ import pytest
 
 from testbed.executable import finish
 
+pytestmark = pytest.mark.faults
+
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable

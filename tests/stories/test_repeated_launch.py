@@ -9,6 +9,8 @@ import pytest
 
 from testbed.executable import Cpi, config
 
+pytestmark = pytest.mark.faults
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -9,6 +9,8 @@ import pytest
 from bosh_aws_cpi.cpi.addresses import MAX_UNATTACHED
 from testbed.executable import DIRECTOR_UUID, finish
 
+pytestmark = pytest.mark.faults
+
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable

@@ -9,6 +9,7 @@ import pytest
 
 from testbed.executable import Cpi, config
 from testbed.loopback import Reply, Request
+from testbed.matrix import sampled
 from testbed.registry import PASSWORD, USER, Registry
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def test_all_calls_are_known(
         assert Counter(fake_aws.actions()) == Counter(expected)
 
 
-@pytest.mark.parametrize(("action", "number"), each(ONE_NETWORK))
+@pytest.mark.parametrize(("action", "number"), sampled(each(ONE_NETWORK), 3))
 def test_create_vm(
     create_vm: Callable[..., Answer],
     disk: Callable[..., str],
@@ -108,7 +109,9 @@ def test_create_vm(
     assert left() == {"volumes": [disk_cid]}
 
 
-@pytest.mark.parametrize(("action", "number"), [call for call in each(TWO_NETWORKS) if call[0] not in COMMON])
+@pytest.mark.parametrize(
+    ("action", "number"), sampled([call for call in each(TWO_NETWORKS) if call[0] not in COMMON], 3)
+)
 def test_create_vm_with_two_networks(
     create_vm: Callable[..., Answer],
     two_networks: dict[str, Any],
@@ -168,7 +171,7 @@ def test_create_disk(
     assert left() == {}
 
 
-@pytest.mark.parametrize(("action", "number"), each(ENCRYPTED_STEMCELL))
+@pytest.mark.parametrize(("action", "number"), sampled(each(ENCRYPTED_STEMCELL), 2))
 def test_create_stemcell(
     create_stemcell: Callable[[], Answer],
     failure: Callable[..., dict[str, Any]],

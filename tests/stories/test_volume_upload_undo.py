@@ -9,6 +9,8 @@ import pytest
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
 
+pytestmark = pytest.mark.faults
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
