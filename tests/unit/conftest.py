@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import time
+from contextlib import contextmanager
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -139,31 +140,34 @@ def ec2(clock: Clock) -> Iterator[Ec2]:
         stubber.assert_no_pending_responses()
 
 
-@pytest.fixture
-def elb() -> Iterator[Stub]:
-    """Return a stubbed client for classic load balancers."""
-    client = _client("elb")
+@contextmanager
+def _stubbed(service: str) -> Iterator[Stub]:
+    """Stub a service's client; at the end all calls that were laid out must have been made."""
+    client = _client(service)
     with Stubber(client) as stubber:
         yield Stub(client, stubber)
         stubber.assert_no_pending_responses()
+
+
+@pytest.fixture
+def elb() -> Iterator[Stub]:
+    """Return a stubbed client for classic load balancers."""
+    with _stubbed("elb") as stub:
+        yield stub
 
 
 @pytest.fixture
 def elbv2() -> Iterator[Stub]:
     """Return a stubbed client for target groups."""
-    client = _client("elbv2")
-    with Stubber(client) as stubber:
-        yield Stub(client, stubber)
-        stubber.assert_no_pending_responses()
+    with _stubbed("elbv2") as stub:
+        yield stub
 
 
 @pytest.fixture
 def ebs() -> Iterator[Stub]:
     """Return a stubbed client for the EBS direct APIs."""
-    client = _client("ebs")
-    with Stubber(client) as stubber:
-        yield Stub(client, stubber)
-        stubber.assert_no_pending_responses()
+    with _stubbed("ebs") as stub:
+        yield stub
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from base64 import b64encode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import THROTTLED, has_code, is_uncertain, was_repeated
+from bosh_aws_cpi.aws.errors import has_code, was_repeated
 from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
@@ -105,8 +105,8 @@ def put(
                 Checksum=b64encode(digest).decode(),
                 ChecksumAlgorithm="SHA256",
             )
-        except (ClientError, BotoCoreError) as error:
-            if has_code(error, THROTTLED | _NOT_THERE_YET) or is_uncertain(error):
+        except ClientError as error:
+            if has_code(error, _NOT_THERE_YET):
                 raise timing.NotYet(str(error)) from error
             raise
 

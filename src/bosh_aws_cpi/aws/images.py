@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.aws import snapshots, tags, timing
 from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import IMAGE_MISSING, UNAUTHORIZED, code_of, described, has_code
-from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, make_once
+from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image, Json
@@ -95,10 +95,8 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
 
 def find_copy(client: "EC2Client", tags: Mapping[str, str]) -> str | None:
     """DescribeImages: an AMI of ours with all of these tags, that is there or in the making."""
-    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
-    answer = client.describe_images(
-        Owners=["self"], Filters=[*filters, {"Name": "state", "Values": ["available", "pending"]}]
-    )
+    states: FilterTypeDef = {"Name": "state", "Values": ["available", "pending"]}
+    answer = client.describe_images(Owners=["self"], Filters=[*by_tags(tags), states])
     found = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
     return next((entry["ImageId"] for entry in found), None)
 

@@ -19,14 +19,14 @@ from bosh_aws_cpi.aws.errors import (
     has_code,
     naming_vm,
 )
-from bosh_aws_cpi.aws.once import make_once
+from bosh_aws_cpi.aws.once import by_tags, make_once
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import AttachedNic, Instance, Json
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import FilterTypeDef, InstanceTypeDef
+    from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
 
 class NoCapacity(VMCreationFailed):
@@ -115,8 +115,7 @@ def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
         client: The EC2 client.
         tags: The tags by which they are found.
     """
-    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
-    pages = client.get_paginator("describe_instances").paginate(Filters=filters)
+    pages = client.get_paginator("describe_instances").paginate(Filters=by_tags(tags))
     return [
         _instance(entry)
         for page in pages
@@ -149,6 +148,14 @@ def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
     if instance.is_gone:
         raise VMNotFound(vm_cid)
     return instance
+
+
+def is_alive(client: "EC2Client", vm_cid: str) -> bool:
+    """Whether an instance is there, and EC2 is not ending it."""
+    try:
+        return not find(client, vm_cid).is_ending
+    except VMNotFound:
+        return False
 
 
 def wait_until_running(client: "EC2Client", vm_cid: str, nic_count: int = 0) -> Instance:

@@ -41,12 +41,12 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
     """
     running = _latest(client, disk_cid)
     state = running.get("ModificationState")
-    if state in _RUNNING and not _is_for(running, changes):
-        message = f"Volume '{disk_cid}' can't be changed now: an earlier change of it is {state}"
-        raise NotSupported(message)
-    if state in _RUNNING:
+    if _is_for(running, changes):
         logger.info("Volume '%s' is being changed to that already", disk_cid)
         began = running.get("StartTime")
+    elif state in _RUNNING:
+        message = f"Volume '{disk_cid}' can't be changed now: an earlier change of it is {state}"
+        raise NotSupported(message)
     else:
         began = _start(client, disk_cid, changes)
     _wait_until_usable(client, disk_cid, began)
@@ -97,6 +97,7 @@ def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SD
 
 
 def _is_for(modification: Any, changes: Json) -> bool:  # noqa: ANN401
+    """Whether a change that is under way is to just this."""
     return modification.get("ModificationState") in _RUNNING and all(
         modification.get(f"Target{name}") == value for name, value in changes.items()
     )

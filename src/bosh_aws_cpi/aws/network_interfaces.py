@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET, has_code
-from bosh_aws_cpi.aws.once import make_once
+from bosh_aws_cpi.aws.once import by_tags, make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Nic
@@ -43,8 +43,7 @@ def of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> li
         tags: The tags by which they are found.
         subnet_id: The subnet.
     """
-    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
-    return [_nic(entry) for entry in _in_subnet(client, subnet_id, *filters)]
+    return [_nic(entry) for entry in _in_subnet(client, subnet_id, *by_tags(tags))]
 
 
 def find(client: "EC2Client", nic_id: str) -> Nic | None:

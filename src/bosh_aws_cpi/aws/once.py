@@ -5,19 +5,27 @@ switches that off where the answer is uncertain. Either way, when the answer is 
 in the end, what was made is looked for here, and only then the call is repeated.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import described, is_uncertain
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
+if TYPE_CHECKING:
+    from mypy_boto3_ec2.type_defs import FilterTypeDef
+
 Made = TypeVar("Made")
 
 WITHOUT_TOKEN = 3
 """Attempts at a call that takes no client token."""
+
+
+def by_tags(tags: Mapping[str, str]) -> "list[FilterTypeDef]":
+    """The filters of a Describe call that find what carries all of these tags."""
+    return [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
 
 
 def make_once(
@@ -40,7 +48,8 @@ def make_once(
             raise timing.NotYet("not to be seen")
         return found
 
-    for left in reversed(range(attempts)):
+    while True:
+        attempts -= 1
         try:
             return make()
         except Exception as error:
@@ -50,9 +59,8 @@ def make_once(
             with suppress(_Unseen):
                 return timing.until(timing.LOST_SEEN, f"{what} to be seen", seen, _Unseen)
             logger.info("No trace of %s: it was not made", what)
-            if not left:
+            if attempts <= 0:
                 raise
-    raise ValueError(attempts)
 
 
 class _Unseen(CloudError):

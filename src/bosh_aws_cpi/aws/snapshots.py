@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import SNAPSHOT_MISSING, has_code, naming_disk
-from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, make_once
+from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json
@@ -20,9 +20,7 @@ _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
     """DescribeSnapshots: the one that has this tag, by key and value; None when none is seen."""
-    answer = client.describe_snapshots(
-        OwnerIds=["self"], Filters=[{"Name": f"tag:{mark[0]}", "Values": [mark[1]]}]
-    )
+    answer = client.describe_snapshots(OwnerIds=["self"], Filters=by_tags(dict([mark])))
     return next((entry["SnapshotId"] for entry in answer["Snapshots"]), None)
 
 

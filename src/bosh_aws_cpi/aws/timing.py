@@ -101,7 +101,7 @@ def until(
     probe: Callable[[], Result],
     timed_out: Callable[[str], BoshError] = CloudError,
     *,
-    is_reading: bool = True,
+    is_repeatable: bool = True,
 ) -> Result:
     """Ask again and again until the probe answers.
 
@@ -111,8 +111,8 @@ def until(
         probe: Returns when the state is reached, raises NotYet while it is not, and any
             other error to end the wait at once.
         timed_out: Makes the error when the time is over.
-        is_reading: Whether the probe changes nothing: then throttling, faults of AWS and lost
-            answers count as not yet.
+        is_repeatable: Whether the probe may be made again whatever became of it, as one that only
+            reads or removes: then throttling, faults of AWS and lost answers count as not yet.
 
     Returns:
         What the probe returned.
@@ -122,7 +122,7 @@ def until(
     """
 
     def is_not_yet(error: BaseException) -> bool:
-        return isinstance(error, NotYet) or (is_reading and is_passing(error))
+        return isinstance(error, NotYet) or (is_repeatable and is_passing(error))
 
     try:
         return _retrying(policy, what, is_not_yet)(probe)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import code_of, has_code, is_volume_missing, naming_disk, naming_vm, was_repeated
-from bosh_aws_cpi.aws.once import make_once
+from bosh_aws_cpi.aws.once import by_tags, make_once
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Volume
@@ -36,7 +36,7 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     """
 
     def find_marked() -> str | None:
-        answer = client.describe_volumes(Filters=[{"Name": f"tag:{mark[0]}", "Values": [mark[1]]}])
+        answer = client.describe_volumes(Filters=by_tags(dict([mark])))
         return next((entry["VolumeId"] for entry in answer["Volumes"]), None)
 
     return make_once("the volume", lambda: client.create_volume(**arguments)["VolumeId"], find_marked)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from bosh_aws_cpi.aws import instances, network_interfaces, timing
 from bosh_aws_cpi.aws.errors import code_of, described
-from bosh_aws_cpi.errors import CloudError, VMNotFound
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Nic
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
@@ -59,7 +59,7 @@ def claiming(
             raise timing.NotYet(described(error)) from error
 
     what = f"{' and '.join(addresses) or 'an address'} in subnet '{subnet_id}' to be released"
-    return timing.until(timing.ADDRESS_RELEASED, what, attempt, AddressTaken, is_reading=False)
+    return timing.until(timing.ADDRESS_RELEASED, what, attempt, AddressTaken, is_repeatable=False)
 
 
 class _Holders:
@@ -98,10 +98,7 @@ class _Holders:
     def _is_departing(self, nic: Nic) -> bool:
         if nic.vm_cid is None:
             return DIRECTOR_TAG not in nic.tags and self._looks[nic.nic_id] <= MAX_UNATTACHED
-        try:
-            return instances.find(self._cloud.ec2, nic.vm_cid).is_ending
-        except VMNotFound:
-            return True
+        return not instances.is_alive(self._cloud.ec2, nic.vm_cid)
 
     def _is_stray_removed(self, nic: Nic) -> bool:
         """Remove an interface that a call of the same Director made and could not remove.

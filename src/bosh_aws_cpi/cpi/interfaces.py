@@ -8,7 +8,7 @@ from bosh_aws_cpi.cpi.addresses import claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import BoshError, CloudError, VMNotFound
+from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Nic, NicPlan
 from bosh_aws_cpi.plan import nics
@@ -69,6 +69,7 @@ class _Maker:
             **tag_plan.specifications(self._plan.blueprint.tags, "network-interface"),
         }
         ec2 = self._cloud.ec2
+        is_alive = partial(instances.is_alive, ec2)
         for generation in range(MAX_GENERATIONS):
             token = client_token("interface", *self._plan.identity, nic_plan.group, generation)
             nic = self._create(nic_plan, {**arguments, "ClientToken": token})
@@ -76,7 +77,7 @@ class _Maker:
                 self._remove_earlier(nic_plan)
                 continue
             try:
-                usable = network_interfaces.wait_until_usable(ec2, nic.nic_id, self._is_alive)
+                usable = network_interfaces.wait_until_usable(ec2, nic.nic_id, is_alive)
             except network_interfaces.NicGone:
                 logger.info("Network interface '%s' of an earlier call is gone: making another", nic.nic_id)
                 self._seen.add(nic.nic_id)
@@ -128,7 +129,7 @@ class _Maker:
         except self._cloud.ec2.exceptions.ClientError as error:
             logger.warning("Network interface '%s' can't be looked at: %s", nic_id, described(error))
             nic = None
-        if nic is not None and nic.vm_cid is not None and self._is_alive(nic.vm_cid):
+        if nic is not None and nic.vm_cid is not None and instances.is_alive(self._cloud.ec2, nic.vm_cid):
             logger.error("Network interface '%s' stays: instance '%s' has it", nic_id, nic.vm_cid)
             return
         network_interfaces.discard(self._cloud.ec2, nic_id, was_seen=nic_id in self._seen)
@@ -137,9 +138,3 @@ class _Maker:
         for prefix in filter(None, (nic_plan.ipv4_prefix, nic_plan.ipv6_prefix)):
             delegate = partial(network_interfaces.delegate, self._cloud.ec2, nic, prefix)
             claiming(self._cloud, self._agent_id, nic_plan.subnet_id, [prefix], delegate)
-
-    def _is_alive(self, vm_cid: str) -> bool:
-        try:
-            return not instances.find(self._cloud.ec2, vm_cid).is_ending
-        except VMNotFound:
-            return False

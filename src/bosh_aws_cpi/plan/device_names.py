@@ -51,13 +51,17 @@ def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ..
 def guest_paths(device_name: str, disk_cid: str) -> list[str]:
     """Every path at which a Linux guest may show an attached EBS volume."""
     xen = device_name.replace("/dev/sd", "/dev/xvd")
-    return [_NVME_BY_ID + disk_cid.replace("-", "", 1), xen, device_name]
+    return [_nvme_path(disk_cid), xen, device_name]
 
 
 def guest_path(device_name: str, disk_cid: str, facts: InstanceTypeFacts) -> str:
     """Where the agent finds an attached EBS volume.
 
-    On Nitro the guest numbers its NVMe devices as it likes; udev's link carries the volume's
-    id without its hyphen.
+    On Nitro the guest numbers its NVMe devices as it likes; udev's link is what stays.
     """
-    return _NVME_BY_ID + disk_cid.replace("-", "", 1) if facts.ebs_needs_nvme_path else device_name
+    return _nvme_path(disk_cid) if facts.ebs_needs_nvme_path else device_name
+
+
+def _nvme_path(disk_cid: str) -> str:
+    """Udev's link to a volume, which carries the volume's id without its hyphen."""
+    return _NVME_BY_ID + disk_cid.replace("-", "", 1)

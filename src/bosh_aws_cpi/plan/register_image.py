@@ -7,10 +7,9 @@ from typing import Final
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Json
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.snapshots import MAX_DESCRIPTION
 from bosh_aws_cpi.properties import HeavyStemcellProperties
 
-MAX_DESCRIPTION: Final = 255
-"""Characters that EC2 takes."""
 ROOT_DEVICE: Final = "/dev/xvda"
 PARAVIRTUAL_DEVICE: Final = "/dev/sda"
 _PARTITION_BOOT: Final = re.compile(r"-hd00[-_](\d+)\.(\d+)")

@@ -150,13 +150,13 @@ def test_no_answer(clock: Clock, error: Exception) -> None:
     assert len(clock.pauses) == 1
     script = Script(error)
     with pytest.raises(type(error)) as caught:
-        timing.until(POLICY, WHAT, script, is_reading=False)
+        timing.until(POLICY, WHAT, script, is_repeatable=False)
     assert (caught.value, script.calls) == (error, 1)
 
 
 def test_not_yet_while_changing(clock: Clock) -> None:
     """A state that is not reached yet is waited for, also by what changes something."""
-    assert timing.until(POLICY, WHAT, Script(NotYet("pending"), "made"), is_reading=False) == "made"
+    assert timing.until(POLICY, WHAT, Script(NotYet("pending"), "made"), is_repeatable=False) == "made"
     assert len(clock.pauses) == 1
 
 
