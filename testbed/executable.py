@@ -18,6 +18,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from testbed.warm import Forked
+
+    Process = subprocess.Popen[bytes] | Forked
+
 ACCESS_KEY_ID = "AKIADUMMYCONFIG00001"
 SECRET_ACCESS_KEY = "config-secret-key-7d31"
 MBUS_PASSWORD = "mbus-secret-e0a8"
@@ -116,6 +120,29 @@ class Answer:
         return f"exit status {self.returncode}\nstdout: {stdout}\nstderr: {self.stderr}"
 
 
+def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
+    """Start the console script beside this interpreter; `testbed.warm` has a faster way.
+
+    Args:
+        arguments: Its arguments.
+        environment: Its whole environment.
+        folder: Where it runs.
+    """
+    return popen([str(Path(sys.executable).parent / "cpi"), *arguments], environment, folder)
+
+
+def popen(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+    """Start a command, all its streams piped."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=folder,
+    )
+
+
 class Cpi:
     """The executable with one configuration."""
 
@@ -131,13 +158,13 @@ class Cpi:
         Args:
             config: The document of the cpi.json.
             env: Variables over the minimal environment.
-            command: In place of the console script beside this interpreter.
+            command: In place of what `spawn` starts.
         """
         self.folder = Path(tempfile.mkdtemp(prefix="cpi-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.config_path = self.folder / "cpi.json"
         self.config_path.write_text(json.dumps(config))
-        self._command = list(command or [str(Path(sys.executable).parent / "cpi")])
+        self._command = command
         self._environment = {
             "PATH": os.defpath,
             "HOME": str(self.folder),
@@ -167,15 +194,27 @@ class Cpi:
 
     def raw(self, stdin: bytes) -> Answer:
         """Give these bytes to the executable."""
+        return self._answer([str(self.config_path)], stdin)
+
+    def run(self, command: str, *arguments: str) -> Answer:
+        """Carry out an operator's command, `cpi COMMAND CONFIG_PATH …`; its stdin is empty.
+
+        Args:
+            command: Its name.
+            *arguments: What follows the configuration's path.
+        """
+        return self._answer([command, str(self.config_path), *arguments], b"")
+
+    def _answer(self, arguments: list[str], stdin: bytes) -> Answer:
         begin = time.perf_counter()
-        with self._popen() as process:
+        with self._popen(arguments) as process:
             try:
                 stdout, stderr = process.communicate(stdin, timeout=PATIENCE)
             except BaseException:
                 process.kill()
                 raise
         elapsed = (time.perf_counter() - begin) * 1000
-        return Answer(stdout, stderr.decode(errors="replace"), process.returncode, elapsed)
+        return Answer(stdout, stderr.decode(errors="replace"), process.wait(), elapsed)
 
     def start(
         self,
@@ -184,30 +223,25 @@ class Cpi:
         api_version: int | None = 2,
         stemcell: object = ABSENT,
         context: Mapping[str, Any] | None = None,
-    ) -> subprocess.Popen[bytes]:
+    ) -> Process:
         """Start a call without waiting for it: the request is sent, stdin closed.
 
         The caller ends it: `finish(process)`.
         """
-        process = self._popen()
+        process = self._popen([str(self.config_path)])
         assert process.stdin is not None  # noqa: S101 - tells the type checker
         process.stdin.write(request(method, arguments, api_version, stemcell, context))
         process.stdin.close()
         process.stdin = None
         return process
 
-    def _popen(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [*self._command, str(self.config_path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=self._environment,
-            cwd=self.folder,
-        )
+    def _popen(self, arguments: list[str]) -> Process:
+        if self._command:
+            return popen([*self._command, *arguments], self._environment, self.folder)
+        return spawn(arguments, self._environment, self.folder)
 
 
-def finish(process: subprocess.Popen[bytes]) -> Answer:
+def finish(process: Process) -> Answer:
     """Wait for a call that was started; its time is not known."""
     with process:
         try:
@@ -215,7 +249,7 @@ def finish(process: subprocess.Popen[bytes]) -> Answer:
         except BaseException:
             process.kill()
             raise
-    return Answer(stdout, stderr.decode(errors="replace"), process.returncode, 0.0)
+    return Answer(stdout, stderr.decode(errors="replace"), process.wait(), 0.0)
 
 
 def request(

@@ -9,11 +9,10 @@ from testbed.executable import PATIENCE, finish
 from testbed.rules import ANY
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Process
 
 When = Literal["before", "after"]
 """The call has not reached AWS; or AWS has done it, and the answer is on its way."""
@@ -23,7 +22,7 @@ STEP = 0.2
 
 def kill_at(
     fake_aws: FakeAws,
-    start: Callable[[], subprocess.Popen[bytes]],
+    start: Callable[[], Process],
     nth: int = 1,
     *,
     when: When = "before",
@@ -51,7 +50,7 @@ def kill_at(
 
 def interrupt_at(
     fake_aws: FakeAws,
-    start: Callable[[], subprocess.Popen[bytes]],
+    start: Callable[[], Process],
     nth: int = 1,
     *,
     when: When = "before",
@@ -70,7 +69,7 @@ def interrupt_at(
 
 def _signalled(
     fake_aws: FakeAws,
-    start: Callable[[], subprocess.Popen[bytes]],
+    start: Callable[[], Process],
     number: signal.Signals,
     nth: int,
     when: When,
@@ -93,7 +92,7 @@ def _signalled(
     return held, finish(process)
 
 
-def _wait_until_held(fake_aws: FakeAws, process: subprocess.Popen[bytes]) -> str:
+def _wait_until_held(fake_aws: FakeAws, process: Process) -> str:
     while process.poll() is None:
         held = fake_aws.held_within(STEP)
         if held:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from testbed import executable
 from testbed.cloud import FakeAws, lay
 from testbed.executable import Cpi, config
+from testbed.warm import Warm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from testbed.world import World
 
 SLOWEST = {"test_demo.py", "test_console.py"}
+SPEED = 10
+"""How many times faster waiting goes where a test is about what comes after it."""
 CA_BUNDLES = {"BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
 
 
@@ -63,3 +67,30 @@ def world(fake_aws: FakeAws) -> World:
 def cpi(server: FakeAws) -> Cpi:
     """Return the executable, configured for the stand-in, without a registry."""
     return Cpi(config(server.endpoint))
+
+
+@pytest.fixture(scope="session")
+def loaded() -> Iterator[Warm]:
+    """Run what the executable is forked from, with the clock that everybody has."""
+    with Warm() as warm:
+        yield warm
+
+
+@pytest.fixture(scope="session")
+def hastily_loaded() -> Iterator[Warm]:
+    """Run what the executable is forked from, with a clock that runs faster."""
+    with Warm(SPEED) as warm:
+        yield warm
+
+
+@pytest.fixture
+def warm(loaded: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the executable instead of starting it."""
+    monkeypatch.setattr(executable, "spawn", loaded.start)
+
+
+@pytest.fixture
+def hasty(warm: None, hastily_loaded: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the executable with a clock that runs faster."""
+    del warm  # comes first, and this over it
+    monkeypatch.setattr(executable, "spawn", hastily_loaded.start)

@@ -16,10 +16,10 @@ import pytest
 from testbed.executable import Answer, Cpi, config, finish
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
+    from testbed.executable import Process
     from testbed.world import World
 
     Checked = Callable[[Answer], Any]
@@ -47,7 +47,7 @@ sys.exit(main())
 """The executable, with a signal in the moment in which it begins to conclude what it made."""
 
 
-def create_vm(cpi: Cpi, world: World, count: int = 1) -> subprocess.Popen[bytes]:
+def create_vm(cpi: Cpi, world: World, count: int = 1) -> Process:
     """Start a create_vm with one or two networks, each of which makes an interface."""
     names = ("first", "second")[:count]
     networks = {

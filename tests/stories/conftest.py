@@ -18,16 +18,21 @@ from tests.stories.stemcell_images import Heavy
 from tests.stories.volumes import Volumes
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Process
     from testbed.world import World
 
 collect_ignore = [] if works_apart() else ["test_volume_upload.py", "test_volume_upload_undo.py"]
 """What needs a /dev of its own can't be shown on every computer."""
+
+
+@pytest.fixture(autouse=True)
+def forked(warm: None) -> None:
+    """Spare all stories the executable's start: they are about what it does at AWS."""
+    del warm
 
 
 @pytest.fixture
@@ -89,10 +94,10 @@ def create_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[...,
 
 
 @pytest.fixture
-def start_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[..., subprocess.Popen[bytes]]:
+def start_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[..., Process]:
     """Return a function that does the same and does not wait for it; the caller ends it."""
 
-    def start(*given: Any, **more: Any) -> subprocess.Popen[bytes]:
+    def start(*given: Any, **more: Any) -> Process:
         return cpi.start("create_vm", *vm_arguments(*given, **more), stemcell=2)
 
     return start

@@ -20,7 +20,7 @@ from testbed.hypervisor import APART
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Process
     from testbed.imds import Imds
     from tests.stories.stemcell_images import Heavy
 
@@ -112,7 +112,7 @@ class OwnVm:
         """Make the stemcell."""
         return self.heavy.create(cpi=self.cpi(way, **aws))
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self) -> Process:
         """Begin to make it; the caller ends it."""
         self._started = self.cpi()  # its configuration goes with it
         return self.heavy.start(self._started)

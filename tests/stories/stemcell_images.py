@@ -7,12 +7,11 @@ import tarfile
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Answer, Cpi, Process
 
 BLOCK: Final = 524_288
 """Bytes of a block of the EBS direct APIs."""
@@ -100,6 +99,6 @@ class Heavy:
         whole = {**ordinary, **properties}
         return (cpi or self._cpi).call("create_stemcell", path, whole, *more, api_version=api_version)
 
-    def start(self, cpi: Cpi | None = None) -> subprocess.Popen[bytes]:
+    def start(self, cpi: Cpi | None = None) -> Process:
         """Begin to make one; the caller ends it."""
         return (cpi or self._cpi).start("create_stemcell", *self.arguments)

@@ -11,11 +11,10 @@ from testbed.killing import kill_at
 pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Process
     from testbed.exposure import Exposure
     from testbed.world import World
 
@@ -74,7 +73,7 @@ def whole(
 
 def test_killed_while_looking(
     create_vm: Callable[..., Answer],
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     exposed: dict[str, Any],
     fake_aws: FakeAws,
     world: World,
@@ -93,7 +92,7 @@ def test_killed_while_looking(
 @pytest.mark.parametrize("nth", range(LOOK_UPS, CALLS + 1))
 def test_killed_after_each_call(
     create_vm: Callable[..., Answer],
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     exposed: dict[str, Any],
     fake_aws: FakeAws,
     whole: Callable[[Answer], None],
@@ -113,7 +112,7 @@ def test_killed_after_each_call(
 )
 def test_one_network(
     create_vm: Callable[..., Answer],
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     fake_aws: FakeAws,
     only: Callable[[str], dict[str, Any]],
     action: str,
@@ -126,7 +125,7 @@ def test_one_network(
 
 def test_after_a_fallback(
     create_vm: Callable[..., Answer],
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     fake_aws: FakeAws,
     sent: Callable[[str], list[dict[str, str]]],
     only: Callable[[str], dict[str, Any]],
@@ -144,7 +143,7 @@ def test_after_a_fallback(
 
 def test_after_a_relaunch(
     create_vm: Callable[..., Answer],
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     fake_aws: FakeAws,
     world: World,
     only: Callable[[str], dict[str, Any]],
@@ -159,7 +158,7 @@ def test_after_a_relaunch(
 
 def test_other_arguments(
     create_vm: Callable[..., Answer],
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     exposed: dict[str, Any],
     fake_aws: FakeAws,
     world: World,
@@ -179,7 +178,7 @@ def test_other_arguments(
 
 def test_killed_while_removing(
     create_vm: Callable[..., Answer],
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     deny: Callable[..., str],
     fake_aws: FakeAws,
     only: Callable[[str], dict[str, Any]],

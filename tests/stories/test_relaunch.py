@@ -11,11 +11,10 @@ from testbed.executable import finish
 pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Process
     from testbed.world import World
 
 ADDRESS = "10.0.1.10"
@@ -194,9 +193,7 @@ def test_nothing_left_to_try(
     assert left() == {}
 
 
-def test_address_not_released_yet(
-    start_vm: Callable[..., subprocess.Popen[bytes]], fake_aws: FakeAws, world: World
-) -> None:
+def test_address_not_released_yet(start_vm: Callable[..., Process], fake_aws: FakeAws, world: World) -> None:
     """While the ended instance is still shutting down it holds the address: that is waited for."""
     shutting_down = [
         [

@@ -12,11 +12,10 @@ from testbed.executable import DIRECTOR_UUID, finish
 pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Process
     from testbed.world import World
 
 ADDRESS = "10.0.1.10"
@@ -85,7 +84,7 @@ def test_vm_that_stays(
 
 @SEVERAL
 def test_vm_that_leaves(
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     networks: Callable[..., dict[str, Any]],
     vm: Callable[..., str],
     world: World,

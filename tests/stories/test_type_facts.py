@@ -10,11 +10,10 @@ import pytest
 from testbed.executable import Cpi, config, finish
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Process
     from testbed.world import World
 
 ASKING = "DescribeInstanceTypes"
@@ -69,7 +68,7 @@ def test_kept_between_processes(
 
 
 def test_kept_by_processes_at_once(
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     network: Callable[..., dict[str, Any]],
     cpi: Cpi,
     fake_aws: FakeAws,

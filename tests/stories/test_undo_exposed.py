@@ -13,11 +13,10 @@ from testbed.registry import PASSWORD, USER, Registry
 pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
-    import subprocess
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Process
     from testbed.exposure import Exposure
     from testbed.world import World
 
@@ -176,7 +175,7 @@ def test_removals_that_fail(
 
 @pytest.mark.parametrize("action", ["CreateRoute", "ReplaceRoute", "RegisterTargets", "AssociateAddress"])
 def test_signal(
-    start_vm: Callable[..., subprocess.Popen[bytes]],
+    start_vm: Callable[..., Process],
     exposed: dict[str, Any],
     fake_aws: FakeAws,
     nothing_left: Callable[[], None],

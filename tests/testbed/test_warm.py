@@ -1,0 +1,109 @@
+"""The executable that is forked is the one that is started."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed import executable
+from testbed.executable import ABSENT, Cpi, config, finish, request
+from testbed.killing import kill_at
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.warm import Warm
+    from testbed.world import World
+
+WAITING = {"code": "InvalidInstanceID.NotFound", "message": "not yet"}
+
+
+@pytest.fixture
+def create_vm(cpi: Cpi, world: World) -> list[Any]:
+    """Return the method and arguments of an ordinary VM."""
+    del cpi
+    network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
+    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
+    return ["create_vm", "agent-1", f"{world.image_id} light", properties, {"private": network}, [], {}]
+
+
+def test_answers_alike(
+    fake_aws: FakeAws, world: World, create_vm: list[Any], loaded: Warm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forked or started, it calls AWS alike, logs alike and answers alike."""
+
+    def seen() -> tuple[list[Any], str, list[str]]:
+        fake_aws.forget_calls()
+        answer: Answer = Cpi(config(fake_aws.endpoint)).call(*create_vm, stemcell=2)
+        vm_cid = answer.ok()[0]
+        called = fake_aws.actions()
+        world.ec2.terminate_instances(InstanceIds=[vm_cid])
+        log = re.sub(r"\d{4}-\S+|in \d+\.\d+ seconds", "", answer.stderr).replace(vm_cid, "VM")
+        return [answer.returncode, answer.result[1]], log, called
+
+    started = seen()
+    monkeypatch.setattr(executable, "spawn", loaded.start)
+    create_vm[1] = "agent-2"
+    assert seen() == started
+
+
+@pytest.mark.usefixtures("warm")
+def test_is_killed(fake_aws: FakeAws, world: World, create_vm: list[Any], cpi: Cpi) -> None:
+    """A forked one can be killed at a call, which then has no effect."""
+    assert kill_at(fake_aws, lambda: cpi.start(*create_vm, stemcell=2), action="RunInstances")
+    assert world.state() == world.empty
+
+
+@pytest.mark.usefixtures("warm")
+def test_takes_signals(fake_aws: FakeAws, create_vm: list[Any], cpi: Cpi) -> None:
+    """A forked one takes signals, and whether it has ended can be asked."""
+    fake_aws.rule(action="RunInstances", hold_before=True)
+    process = cpi.start(*create_vm, stemcell=2)
+    fake_aws.wait_until_held()
+    assert process.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=0.01)
+    process.send_signal(signal.SIGTERM)
+    fake_aws.release()
+    assert "SIGTERM" in finish(process).error["message"]
+    assert process.poll() == 0
+
+
+@pytest.mark.usefixtures("warm")
+def test_is_ended_in_time(fake_aws: FakeAws, create_vm: list[Any], cpi: Cpi) -> None:
+    """A forked one that outlasts the time it is given is killed, and that is said."""
+    fake_aws.rule(action="RunInstances", hold_before=True)
+    process = cpi.start(*create_vm, stemcell=2)
+    fake_aws.wait_until_held()
+    with process, pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=0.01)
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_sees_only_its_environment(loaded: Warm) -> None:
+    """Of the environment it gets what it is given, and nothing else."""
+    keys: dict[str, Any] = dict.fromkeys(["access_key_id", "secret_access_key"], ABSENT)
+    cpi = Cpi(config("http://127.0.0.1:1", credentials_source="env_or_profile", **keys))
+    stdin = request("has_vm", ["i-1234567890abcdef0"], 2, 2, None)
+    messages = []
+    for given in ({"AWS_ACCESS_KEY_ID": "AKIAGIVEN", "AWS_SECRET_ACCESS_KEY": "given"}, {}):
+        environment = {"AWS_EC2_METADATA_DISABLED": "true", **given}
+        with loaded.start([str(cpi.config_path)], environment, cpi.folder) as process:
+            stdout, _ = process.communicate(stdin, timeout=executable.PATIENCE)
+        messages.append(json.loads(stdout)["error"]["message"])
+    assert "Could not connect" in messages[0]
+    assert "No AWS credentials found" in messages[1]
+
+
+def test_waits_faster(fake_aws: FakeAws, create_vm: list[Any], cpi: Cpi, hasty: None) -> None:
+    """With the faster clock a minute of patience with EC2 is over within the time that a test has."""
+    del hasty
+    fake_aws.rule(action="DescribeInstances", error=WAITING)
+    answer = cpi.call(*create_vm, stemcell=2)
+    assert "Timed out after 60 seconds" in answer.stderr
+    assert answer.milliseconds < 30_000
