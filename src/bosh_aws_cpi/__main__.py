@@ -1,6 +1,7 @@
 """The executable: ``cpi CONFIG_PATH``, one request on stdin, one response on stdout.
 
-The only module that knows the process it runs in; joins the protocol and the cloud.
+The only module that knows the process it runs in; joins the protocol and the cloud. Also
+``cpi COMMAND CONFIG_PATH …`` for operators.
 """
 
 import os
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
+_REQUEST_ARGUMENTS = 2
+"""The program's name and the configuration's path."""
 
 
 class _AwsHost:
@@ -27,19 +30,17 @@ class _AwsHost:
     def __init__(self, arguments: list[str]) -> None:
         self._arguments = arguments
         self._cloud: Cloud | None = None
+        self._method = ""
 
     def open(self, call: "Request") -> "Cloud":
-        from bosh_aws_cpi import config, config_file  # noqa: PLC0415 - a bad request needs neither
-        from bosh_aws_cpi.cpi.cloud import Cloud  # noqa: PLC0415
+        from bosh_aws_cpi.cpi.cloud import Cloud  # noqa: PLC0415 - a bad request needs neither
+        from bosh_aws_cpi.loading import load  # noqa: PLC0415
 
         if len(self._arguments) != 1:
             message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
             raise Unknown(message)
-        document = config_file.read(self._arguments[0])
-        log.redact.learn([document, _secrets_of_environment()])
-        settings = config.parse(document, call.context, os.environ)
-        log.set_level(settings.log_level)
-        self._cloud = Cloud(settings, call.contract)
+        self._method = call.method
+        self._cloud = Cloud(load(self._arguments[0], call.context), call.contract)
         return self._cloud
 
     def verb(self, target: str) -> dispatch.Verb:
@@ -50,25 +51,31 @@ class _AwsHost:
     def translate(self, error: Exception) -> BoshError | None:
         if "botocore" not in sys.modules:  # then it raised nothing either
             return None
-        from bosh_aws_cpi.aws.errors import translate  # noqa: PLC0415
+        from bosh_aws_cpi.aws.translation import translate  # noqa: PLC0415
 
-        return translate(error)
+        return translate(error, self._method)
 
     def summary(self) -> str:
         return self._cloud.tally.summary() if self._cloud else ""
 
 
-def _secrets_of_environment() -> dict[str, str]:
-    names = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"}
-    return {f"secret {name}": os.environ[name] for name in names if name in os.environ}
-
-
 def main() -> int:
-    """Answer one request.
+    """Answer one request, or carry out an operator's command.
 
     Returns:
         0 when a response was written, also when it is an error; 1 when nobody takes it.
+        A command's own exit status.
     """
+    if len(sys.argv) > _REQUEST_ARGUMENTS:  # a configuration may be called "sweep"
+        from bosh_aws_cpi.tools import COMMANDS  # noqa: PLC0415 - an ordinary call does not pay for it
+
+        if sys.argv[1] in COMMANDS:
+            command = import_module(f"bosh_aws_cpi.tools.{sys.argv[1]}")
+            return int(command.main(sys.argv[2:]))
+    return _answer()
+
+
+def _answer() -> int:
     began = time.perf_counter()
     interrupts.install()
     output = _claim_stdout()

@@ -185,7 +185,7 @@ def test_metadata_addresses(monkeypatch: pytest.MonkeyPatch, variable: str) -> N
     [
         (0, "ServiceUnavailable", 503),
         (2, "ServiceUnavailable", 503),
-        (2, "RequestLimitExceeded", 503),
+        (0, "RequestLimitExceeded", 503),
         (2, "UnauthorizedOperation", 403),
     ],
 )

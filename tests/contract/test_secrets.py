@@ -152,9 +152,7 @@ def test_aws_echoes_on_create_vm(world: World, fake_aws: FakeAws, seeded: Cpi) -
     assert answer.error["message"].startswith(
         "RunInstances failed with UnauthorizedOperation: No: <redacted>"
     )
-    assert answer.error["message"].endswith(
-        "@10.0.1.6:4222 (request id 00000000-0000-4000-8000-000000000000)"
-    )
+    assert "@10.0.1.6:4222 (request id 00000000-0000-4000-8000-000000000000" in answer.error["message"]
 
 
 def test_password_in_a_url(fake_aws: FakeAws) -> None:

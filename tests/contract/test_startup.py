@@ -25,6 +25,7 @@ PACKAGE = "bosh_aws_cpi."
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 NOWHERE = "http://127.0.0.1:1"
+AT_AWS = {"clients", "errors", "sdk_data", "timing", "wiretap"}
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 AGAINST_AWS = {"botocore", "tenacity"}
 MAKING = AGAINST_AWS | {"pydantic"}
@@ -97,7 +98,7 @@ def test_light_stemcell() -> None:
             "create_disk",
             [1024, {}],
             MAKING,
-            {"disk_creation", "undo"},
+            {"disk_creation", "identity", "undo"},
             {"instances", "once", "volumes", "networks"},
         ),
         (
@@ -122,7 +123,7 @@ def test_methods_with_aws(
     assert "botocore" in heavy(modules)
     assert heavy(modules) <= allowed
     assert own(modules, "cpi") == {"cloud", "registry", *verbs}
-    assert own(modules, "aws") == {"clients", "errors", "sdk_data", "timing", "wiretap", *nouns}
+    assert own(modules, "aws") == {*AT_AWS, *nouns}
 
 
 def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:

@@ -14,6 +14,7 @@ from testbed.exposure import Exposure
 from testbed.imds import Imds
 from testbed.rules import REQUEST_ID
 from tests.stories.own_vm import OwnVm, works_apart
+from tests.stories.said import Said
 from tests.stories.stemcell_images import Heavy
 from tests.stories.volumes import Volumes
 
@@ -267,7 +268,7 @@ def failure() -> Callable[..., dict[str, Any]]:
     """Return a function that writes an error as it goes over the wire."""
 
     def write(kind: str, message: str, *, ok_to_retry: bool = False) -> dict[str, Any]:
-        return {"type": f"Bosh::Clouds::{kind}", "message": message, "ok_to_retry": ok_to_retry}
+        return {"type": f"Bosh::Clouds::{kind}", "message": Said(message), "ok_to_retry": ok_to_retry}
 
     return write
 

@@ -1,6 +1,8 @@
 """The one place where AWS clients are made: credentials, endpoints, CA bundle, retries, logging."""
 
 import os
+import random
+import time
 import uuid
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,7 +21,8 @@ from botocore.exceptions import ClientError
 from botocore.session import Session
 
 from bosh_aws_cpi.aws import sdk_data, wiretap
-from bosh_aws_cpi.aws.errors import NO_CAPACITY, is_uncertain
+from bosh_aws_cpi.aws.errors import NO_CAPACITY, THROTTLED, is_uncertain
+from bosh_aws_cpi.aws.timing import THROTTLED_CALL
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tally import Tally
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_elb import ElasticLoadBalancingClient
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
+    from mypy_boto3_sts import STSClient
 
     from bosh_aws_cpi.config import AwsConfig
 
@@ -52,6 +56,8 @@ _FILE_PROVIDERS = (
 
 _WITHOUT_TOKEN = ("CreateSnapshot", "RegisterImage")
 """Calls that make something each time they arrive."""
+_BEGAN = "bosh_began"
+"""Where the SDK's context of a request keeps for us when it was first looked at."""
 _ENDPOINT_NAMES = {"elb": "ELASTIC_LOAD_BALANCING", "elbv2": "ELASTIC_LOAD_BALANCING_V2"}
 """How the SDK's AWS_ENDPOINT_URL_… variables call services whose id is not botocore's name."""
 
@@ -81,7 +87,7 @@ class Clients:
     def ec2(self) -> "EC2Client":
         """The EC2 client."""
         client: EC2Client = self._make(self._session, "ec2")
-        events: Any = client.meta.events  # its stubs know only of handlers that return nothing
+        events: Any = client.meta.events
         events.register("needs-retry.ec2.RunInstances", _leave_shortage_to_us)
         for operation in _WITHOUT_TOKEN:
             events.register(f"needs-retry.ec2.{operation}", _leave_uncertain_to_us)
@@ -103,6 +109,12 @@ class Clients:
     def ebs(self) -> "EBSClient":
         """The client for the EBS direct APIs; it is used from several threads."""
         client: EBSClient = self._make(self._session, "ebs")
+        return client
+
+    @cached_property
+    def sts(self) -> "STSClient":
+        """The STS client; with an assumed role, that role's."""
+        client: STSClient = self._make(self._session, "sts")
         return client
 
     def _with_source(self) -> Session:
@@ -141,7 +153,7 @@ class Clients:
         return session
 
     def _make(self, session: Session, service: str, **credentials: Any) -> Any:  # noqa: ANN401 - typed by its users
-        return session.create_client(
+        client = session.create_client(
             service,
             region_name=self._config.region,
             endpoint_url=self._config.endpoints.get(service),
@@ -155,6 +167,10 @@ class Clients:
             ),
             **credentials,
         )
+        if self._config.max_retries:
+            events: Any = client.meta.events  # its stubs know only of handlers that return nothing
+            events.register("needs-retry", _wait_out_throttling)
+        return client
 
     def _is_dualstack(self, service: str) -> bool:
         """A given endpoint is what it is: the SDK refuses one together with dual stack."""
@@ -163,14 +179,31 @@ class Clients:
         return self._config.dualstack and not (given or os.environ.get(f"AWS_ENDPOINT_URL_{name}"))
 
 
-def _leave_shortage_to_us(**event: Any) -> bool | None:  # noqa: ANN401 - botocore's events are keywords
+def _wait_out_throttling(**event: Any) -> float | None:  # noqa: ANN401 - botocore's events are keywords
+    """Seconds until a throttled call is sent again, also after as many times as the SDK does it.
+
+    A throttled call has had no effect. The SDK's own repetitions are used up within seconds when
+    chance has it so, and a deployment of hundreds of VMs is throttled for longer than that. When
+    both have an answer the SDK's counts.
+    """
+    began = event["request_dict"]["context"].setdefault(_BEGAN, time.monotonic())
+    if _code(event) not in THROTTLED or time.monotonic() - began > THROTTLED_CALL.seconds:
+        return None
+    return random.uniform(1, THROTTLED_CALL.longest_pause)  # noqa: S311 - spreads calls, guards nothing
+
+
+def _code(event: dict[str, Any]) -> str:
+    """The error code in an answer that the SDK asks about; empty when there is none."""
+    response = event["response"]
+    return str(response[1].get("Error", {}).get("Code", "")) if response else ""
+
+
+def _leave_shortage_to_us(**event: Any) -> bool | None:  # noqa: ANN401
     """Keep the SDK from repeating a launch that EC2 has no capacity for, also when it says so with HTTP 500.
 
     False is botocore's word for "no retry"; None leaves it to the SDK's own rules.
     """
-    response = event["response"]
-    code = response[1].get("Error", {}).get("Code") if response else None
-    return False if code in NO_CAPACITY else None
+    return False if _code(event) in NO_CAPACITY else None
 
 
 def _leave_uncertain_to_us(**event: Any) -> bool | None:  # noqa: ANN401

@@ -1,22 +1,18 @@
-"""What AWS's error codes mean to us: sets of codes, predicates, and the way to a typed error."""
+"""What AWS's error codes mean to us: sets of codes, predicates, and what an error tells.
 
-import os
+`translation` makes of them what the caller is answered with.
+"""
+
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    HTTPClientError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    SSLError,
-)
+from botocore.exceptions import ClientError, HTTPClientError, SSLError
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMNotFound
+from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
 
 INSTANCE_MISSING: Final = frozenset({"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"})
 VOLUME_MISSING: Final = frozenset(
@@ -157,32 +153,41 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
 
 
 def described(error: Exception) -> str:
-    """What AWS said: operation, code, message and request id on one line."""
+    """What AWS said of which call: operation, code, message, request id and ids, on one line."""
     if isinstance(error, ClientError):
         detail = error.response["Error"]
         request_id = error.response.get("ResponseMetadata", {}).get("RequestId", "none")
         said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
-        return f"{error.operation_name} failed with {said} (request id {request_id})"
-    return f"{type(error).__name__}: {error}"
+        ids = ", ".join(call.ids) if (call := call_of(error)) else ""
+        about = f"request id {request_id}" + (f", for {ids}" if ids else "")
+        return f"{error.operation_name} failed with {said} ({about})"
+    notes = "; ".join(getattr(error, "__notes__", []))
+    return f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
 
 
-def translate(error: Exception) -> BoshError | None:
-    """A typed error for whatever the AWS SDK raised.
+@dataclass(frozen=True)
+class Call:
+    """A call to AWS, as an error about it tells.
 
-    Returns:
-        The error for the caller; None when it is not the SDK's.
+    Attributes:
+        action: IAM's name for it, "ec2:AttachVolume".
+        ids: Of what it is about, "vol-1".
     """
-    if isinstance(error, ClientError):
-        return CloudError(described(error))
-    if isinstance(error, NoCredentialsError | PartialCredentialsError):
-        return CloudError(
-            "No AWS credentials found: credentials_source env_or_profile looks in the environment "
-            f"(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. {described(error)}"
-        )
-    if isinstance(error, ResponseParserError):  # its own message quotes the whole answer
-        return CloudError("AWS could not be called: its answer can't be read. Is there a proxy in between?")
-    if isinstance(error, SSLError) and (bundle := os.environ.get("BOSH_CA_CERT_FILE")):
-        return CloudError(f"AWS could not be called with BOSH_CA_CERT_FILE '{bundle}': {described(error)}")
-    if isinstance(error, BotoCoreError):
-        return CloudError(f"AWS could not be called: {described(error)}")
-    return None
+
+    action: str
+    ids: tuple[str, ...]
+
+
+_CALL = "BoshCall"
+
+
+def remember_call(answer: dict[str, Any], call: Call) -> None:
+    """Put a call into the error that AWS answered it with, so that messages can name it."""
+    if "Error" in answer:
+        answer["Error"][_CALL] = call
+
+
+def call_of(error: ClientError) -> Call | None:
+    """The call that was refused; None when nobody has put it there."""
+    detail: dict[str, Any] = dict(error.response["Error"])
+    return detail.get(_CALL)

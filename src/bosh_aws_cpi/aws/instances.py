@@ -25,12 +25,23 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import AttachedNic, Instance, Json
 
 if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
 
 class NoCapacity(VMCreationFailed):
-    """This instance type is not to be had here and now; retriable, unless a quota is reached."""
+    """This instance type is not to be had here and now; retriable, unless a quota is reached.
+
+    Args:
+        said: What EC2 said.
+        message: The same and what can be done about it; the same without it by default.
+        ok_to_retry: Whether the same call may succeed when it is made again.
+    """
+
+    def __init__(self, said: str, message: str = "", *, ok_to_retry: bool = False) -> None:
+        super().__init__(message or said, ok_to_retry=ok_to_retry)
+        self.said = said
 
 
 class Unanswered(VMCreationFailed):
@@ -45,8 +56,8 @@ class Ended(VMCreationFailed):
         code, _, _ = (instance.state_reason or "").partition(":")
         self.code = code
         reason = instance.state_reason or "no reason given"
-        message = f"EC2 ended instance '{instance.vm_cid}' before it ran: {reason}"
-        super().__init__(message + _REMEDIES.get(code, ""), ok_to_retry=not code.startswith("Client."))
+        self.said = f"EC2 ended instance '{instance.vm_cid}' before it ran: {reason}"
+        super().__init__(self.said + _REMEDIES.get(code, ""), ok_to_retry=not code.startswith("Client."))
 
 
 class TokenSpent(Exception):
@@ -92,7 +103,7 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
         except client.exceptions.ClientError as error:
             if has_code(error, NO_CAPACITY):  # also when it comes as a fault of EC2's
                 is_quota = has_code(error, QUOTA_REACHED)
-                raise NoCapacity(described(error), ok_to_retry=not is_quota) from error
+                raise NoCapacity(described(error), _explained(error), ok_to_retry=not is_quota) from error
             raise
         return _instance(answer["Instances"][0])
 
@@ -104,8 +115,14 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
         if has_code(error, TOKEN_SPENT):
             raise TokenSpent(described(error)) from error
         if has_code(error, AT_FAULT | THROTTLED):
-            raise VMCreationFailed(described(error), ok_to_retry=True) from error
+            raise VMCreationFailed(_explained(error), ok_to_retry=True) from error
         raise
+
+
+def _explained(error: "ClientError") -> str:
+    from bosh_aws_cpi.aws.translation import explained  # noqa: PLC0415 - nearly every verb loads this module
+
+    return explained(error)
 
 
 def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:

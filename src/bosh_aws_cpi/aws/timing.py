@@ -72,6 +72,8 @@ LOST_SEEN: Final = Policy(10)
 TAGGABLE: Final = Policy(30)
 VISIBLE: Final = Policy(30)
 """How long something new may stay unknown to AWS (eventual consistency)."""
+THROTTLED_CALL: Final = Policy(60)
+"""How long any call that AWS throttles is sent again, beyond what the SDK does."""
 UNTHROTTLED: Final = Policy(120)
 """How long a removal goes on against throttling, the likeliest reason why a call failed before it."""
 AT_ONCE: Final = Policy(0)

@@ -1,9 +1,12 @@
-"""Sees every AWS call on its way: counts it, and logs it at debug level without its secrets."""
+"""Sees every AWS call on its way: counts it, has its errors name it, logs it without its secrets."""
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Any, Final
 
 from botocore.session import Session
 
+from bosh_aws_cpi.aws.errors import Call, remember_call
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.redact import MASK
 from bosh_aws_cpi.tally import Tally
@@ -20,12 +23,14 @@ def install(session: Session, tally: Tally) -> None:
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = _name(event["model"])
         tally.called(name)
+        event["context"][_CALL] = Call(_action(event["model"]), ids(event["params"]))
         logger.debug("AWS %s %s", name, _Lazily(event["params"]))
 
     def after(**event: Any) -> None:  # noqa: ANN401
         metadata = event["parsed"].get("ResponseMetadata", {})
         retries = metadata.get("RetryAttempts", 0)
         tally.repeated(retries)
+        remember_call(event["parsed"], event["context"][_CALL])
         error = event["parsed"].get("Error", {})
         logger.debug(
             "AWS %s answered %s%s (request id %s, %d retries)",
@@ -38,11 +43,40 @@ def install(session: Session, tally: Tally) -> None:
 
     def failed(**event: Any) -> None:  # noqa: ANN401
         exception = event["exception"]
+        call: Call = event["context"][_CALL]
+        exception.add_note(" for ".join(filter(None, [call.action, ", ".join(call.ids)])))
         logger.debug("AWS did not answer: %s: %s", type(exception).__name__, exception)
 
     session.register("before-parameter-build", before)
     session.register("after-call", after)
     session.register("after-call-error", failed)
+
+
+_CALL: Final = "bosh_call"
+"""Where the SDK's context of a call keeps it for us."""
+_ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
+_NAMES: Final = frozenset(
+    {"LoadBalancerName", "LoadBalancerNames", "Names", "TargetGroupArn", "PublicIp", "PublicIps"}
+)
+"""Parameters that name something without being ids of EC2's shape."""
+MAX_IDS: Final = 6
+"""How many ids a message takes: those of a VM are its AMI, its subnets and its groups."""
+
+
+def ids(params: dict[str, Any]) -> tuple[str, ...]:
+    """The ids and names of what a call is about, in its parameters' order."""
+    return tuple(dict.fromkeys(_ids(params)))[:MAX_IDS]
+
+
+def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401 - parameters, of any shape
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _ids(inner, is_name=key in _NAMES)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _ids(inner, is_name=is_name)
+    elif isinstance(value, str) and (is_name or _ID.fullmatch(value)):
+        yield value
 
 
 class _Lazily:
@@ -81,3 +115,8 @@ def _masked_tags(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _name(model: Any) -> str:  # noqa: ANN401 - botocore's operation model
     return f"{model.service_model.service_name}.{model.name}"
+
+
+def _action(model: Any) -> str:  # noqa: ANN401
+    """IAM's name for an operation: services sign with the prefix that policies use."""
+    return f"{model.service_model.signing_name}:{model.name}"

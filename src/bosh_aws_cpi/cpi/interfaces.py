@@ -3,12 +3,13 @@
 from functools import partial
 
 from bosh_aws_cpi.aws import instances, network_interfaces
-from bosh_aws_cpi.aws.errors import TOKEN_SPENT, described, has_code, translate
+from bosh_aws_cpi.aws.errors import TOKEN_SPENT, described, has_code
+from bosh_aws_cpi.aws.translation import translate
 from bosh_aws_cpi.cpi.addresses import claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import BoshError, CloudError
+from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Nic, NicPlan
 from bosh_aws_cpi.plan import nics
@@ -29,9 +30,10 @@ def make_interfaces(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> list[Nic]:
     return [maker.make(index, nic_plan) for index, nic_plan in enumerate(plan.nic_plans)]
 
 
-def nic_failed(plan: NicPlan, reason: str) -> CloudError:
+def nic_failed(plan: NicPlan, why: BoshError) -> CloudError:
     """The error for an interface that could not be made, before or in the launch."""
-    return CloudError(f"Failed to create network interface for nic_group '{plan.group}': {reason}")
+    message = f"Failed to create network interface for nic_group '{plan.group}': {why.message}"
+    return VMCreationFailed(message, ok_to_retry=True) if why.ok_to_retry else CloudError(message)
 
 
 class _Maker:
@@ -50,6 +52,7 @@ class _Maker:
 
         Raises:
             CloudError: It could not be made.
+            VMCreationFailed: AWS was busy; retriable.
         """
         try:
             nic = self._usable(nic_plan)
@@ -57,10 +60,10 @@ class _Maker:
             if index == 0 and self._plan.blueprint.properties.auto_assign_public_ip:
                 network_interfaces.make_public(self._cloud.ec2, nic.nic_id)
         except Exception as error:
-            typed = error if isinstance(error, BoshError) else translate(error)
+            typed = error if isinstance(error, BoshError) else translate(error, "create_vm")
             if typed is None:
                 raise
-            raise nic_failed(nic_plan, typed.message) from error
+            raise nic_failed(nic_plan, typed) from error
         return nic
 
     def _usable(self, nic_plan: NicPlan) -> Nic:

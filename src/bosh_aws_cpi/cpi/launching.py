@@ -8,6 +8,7 @@ from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import described
 from bosh_aws_cpi.aws.instances import Ended, NeverSeen, NoCapacity, TokenSpent, Unanswered
+from bosh_aws_cpi.aws.translation import explained
 from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.generations import MAX_GENERATIONS, Generations, following
@@ -54,7 +55,7 @@ class Launching:
         self._generations = Generations(cloud, plan.identity)
         self._relaunches = MAX_RELAUNCHES
         self._has_met_terminated = False
-        self._answers: list[tuple[Offer, VMCreationFailed]] = []
+        self._answers: list[tuple[Offer, NoCapacity | Ended]] = []
 
     def run(self) -> Launched:
         """Launch until an instance runs.
@@ -130,10 +131,10 @@ class Launching:
                 return make()
             return claiming(cloud, self._plan.facts.agent_id, nic_plan.subnet_id, nic_plan.addresses, make)
         except AddressTaken as error:
-            raise nic_failed(nic_plan, error.message) from error
+            raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:
             if offer.is_spot:
-                raise NoCapacity(described(error)) from error
+                raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
             is_at_fault = not isinstance(error, NoCapacity | Unanswered)  # AWS is, or it throttles
@@ -222,14 +223,14 @@ class Launching:
             client_token=token,
         )
 
-    def _note(self, offer: Offer, answer: VMCreationFailed) -> None:
-        logger.warning("%s is not to be had: %s", offer, answer.message)
+    def _note(self, offer: Offer, answer: NoCapacity | Ended) -> None:
+        logger.warning("%s is not to be had: %s", offer, answer.said)
         self._answers.append((offer, answer))
 
     def _exhausted(self) -> VMCreationFailed:
         offer, answer = self._answers[-1]
         if len(self._plan.offers) > 1:
-            listed = "; ".join(f"{offer}: {answer.message}" for offer, answer in self._answers)
+            listed = "; ".join(f"{offer}: {answer.said}" for offer, answer in self._answers)
             message = f"None of the VM's instance types is to be had. {listed}"
             return VMCreationFailed(message, ok_to_retry=any(each.ok_to_retry for _, each in self._answers))
         if offer.is_spot:

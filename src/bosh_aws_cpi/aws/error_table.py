@@ -1,0 +1,228 @@
+"""What each of AWS's error codes means to the caller: one row per code.
+
+From the error code pages of the EC2, Elastic Load Balancing, EBS direct and STS APIs, for the calls
+that this program makes. What stands in no row is a `CloudError`; it is retriable when its HTTP
+status blames AWS.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+
+class Kind(Enum):
+    """What is wrong, as far as it matters to the caller."""
+
+    BUSY = "AWS is short, throttles or is at fault: the same call may succeed later"
+    VM_GONE = "the instance does not exist"
+    DISK_GONE = "the volume does not exist"
+    MISSING = "something else that the call names does not exist"
+    DENIED = "the account, or its policy, does not allow it"
+    QUOTA = "a limit of the account is reached"
+    INVALID = "what was asked for can't be had"
+    STATE = "the resource is in another state than it should be"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One code: its kind, and what an operator can do about it."""
+
+    kind: Kind
+    remedy: str
+
+
+_CCK: Final = "bosh cloud-check finds what is missing"
+_LATER: Final = "repeat it later; AWS's health dashboard may say more"
+_ROOM: Final = "add instance_type_fallbacks, or use another type or zone"
+_THROTTLED: Final = "deploy less at once, or have AWS raise the rate of requests"
+_ALLOW: Final = (
+    "allow {action} in the policy of the CPI's user or role; cpi preflight tells what else it lacks"
+)
+_KEYS: Final = "check the access keys, and the clock of the machine that the CPI runs on"
+_QUOTA: Final = "delete what is not needed, or have the quota raised"
+_MANIFEST: Final = "correct what AWS names, in the cloud config or the manifest"
+_SPOT_ROLE: Final = "allow iam:CreateServiceLinkedRole for spot, or create the role once"
+_STATE: Final = "wait until it is done with what it is doing, then repeat"
+
+ROWS: Final[dict[str, Row]] = {
+    # Not found: instances and volumes
+    "InvalidInstanceID": Row(Kind.VM_GONE, _CCK),
+    "InvalidInstanceID.NotFound": Row(Kind.VM_GONE, _CCK),
+    "InvalidInstanceID.Malformed": Row(Kind.VM_GONE, _CCK),
+    "InvalidVolume.NotFound": Row(Kind.DISK_GONE, _CCK),
+    "InvalidVolumeID.Malformed": Row(Kind.DISK_GONE, _CCK),
+    "InvalidVolumeId.Malformed": Row(Kind.DISK_GONE, _CCK),
+    # Not found: everything else
+    "InvalidAMIID.NotFound": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
+    "InvalidAMIID.Malformed": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
+    "InvalidAMIID.Unavailable": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
+    "InvalidSnapshot.NotFound": Row(Kind.MISSING, "the snapshot is gone; for a stemcell, upload it again"),
+    "InvalidSnapshotID.Malformed": Row(Kind.MISSING, "it is no id of a snapshot"),
+    "InvalidSubnetID.NotFound": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
+    "InvalidSubnetID.Malformed": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
+    "InvalidSubnet": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
+    "InvalidGroup.NotFound": Row(Kind.MISSING, "correct security_groups"),
+    "InvalidGroupId.Malformed": Row(Kind.MISSING, "correct security_groups"),
+    "InvalidSecurityGroupID.NotFound": Row(Kind.MISSING, "correct security_groups"),
+    "InvalidKeyPair.NotFound": Row(Kind.MISSING, "correct key_name, or aws.default_key_name"),
+    "InvalidNetworkInterfaceID.NotFound": Row(Kind.MISSING, "the interface is gone: repeat the deployment"),
+    "InvalidNetworkInterfaceId.Malformed": Row(Kind.MISSING, "it is no id of an interface"),
+    "InvalidAllocationID.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
+    "InvalidAddress.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
+    "InvalidAddressID.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
+    "InvalidRouteTableID.NotFound": Row(Kind.MISSING, "correct table_id in advertised_routes"),
+    "InvalidRouteTableId.Malformed": Row(Kind.MISSING, "correct table_id in advertised_routes"),
+    "InvalidRoute.NotFound": Row(Kind.MISSING, "the route was removed meanwhile: repeat the deployment"),
+    "InvalidPlacementGroup.Unknown": Row(Kind.MISSING, "correct placement_group"),
+    "InvalidHostID.NotFound": Row(Kind.MISSING, "correct dedicated_host"),
+    "InvalidHostId.Malformed": Row(Kind.MISSING, "correct dedicated_host"),
+    "InvalidCapacityReservationId.NotFound": Row(Kind.MISSING, "correct capacity_reservation"),
+    "InvalidCapacityReservationId.Malformed": Row(Kind.MISSING, "correct capacity_reservation"),
+    "InvalidVpcID.NotFound": Row(Kind.MISSING, "the VPC is gone: correct the subnets"),
+    "InvalidID": Row(Kind.MISSING, "it is no id of what can have tags"),
+    "InvalidAttachment.NotFound": Row(Kind.MISSING, "it is not attached any more"),
+    "InvalidAttachmentID.NotFound": Row(Kind.MISSING, "it is not attached any more"),
+    "InvalidVolumeModification.NotFound": Row(Kind.MISSING, "the volume was never changed"),
+    "LoadBalancerNotFound": Row(Kind.MISSING, "correct elbs"),
+    "TargetGroupNotFound": Row(Kind.MISSING, "correct lb_target_groups"),
+    "LoadBalancerNotFoundException": Row(Kind.MISSING, "correct elbs"),
+    "TargetGroupNotFoundException": Row(Kind.MISSING, "correct lb_target_groups"),
+    "InvalidInstance": Row(Kind.MISSING, "the load balancer does not know the instance"),
+    "InvalidTarget": Row(Kind.STATE, "the target group does not take the instance: is it in the same VPC?"),
+    "ResourceNotFoundException": Row(Kind.MISSING, "the snapshot is gone: repeat the upload"),
+    # Short of capacity; another type, zone or moment may do
+    "InsufficientInstanceCapacity": Row(Kind.BUSY, _ROOM),
+    "InsufficientHostCapacity": Row(Kind.BUSY, _ROOM),
+    "InsufficientCapacityOnHost": Row(Kind.BUSY, _ROOM),
+    "InsufficientReservedInstanceCapacity": Row(Kind.BUSY, _ROOM),
+    "ReservationCapacityExceeded": Row(Kind.BUSY, _ROOM),
+    "InsufficientCapacity": Row(Kind.BUSY, _ROOM),
+    "UnfulfillableCapacity": Row(Kind.BUSY, _ROOM),
+    "MaxSpotInstanceCountExceeded": Row(Kind.BUSY, _ROOM),
+    "Unsupported": Row(Kind.BUSY, _ROOM),
+    "SpotMaxPriceTooLow": Row(Kind.BUSY, "raise spot_bid_price, or set spot_ondemand_fallback"),
+    "InsufficientFreeAddressesInSubnet": Row(Kind.BUSY, "use a larger subnet, or delete what is in it"),
+    "InsufficientVolumeCapacity": Row(Kind.BUSY, "another zone or another type of volume may have room"),
+    "InsufficientAddressCapacity": Row(Kind.BUSY, _LATER),
+    # Throttled
+    "RequestLimitExceeded": Row(Kind.BUSY, _THROTTLED),
+    "Throttling": Row(Kind.BUSY, _THROTTLED),
+    "ThrottlingException": Row(Kind.BUSY, _THROTTLED),
+    "ThrottledException": Row(Kind.BUSY, _THROTTLED),
+    "RequestThrottled": Row(Kind.BUSY, _THROTTLED),
+    "RequestThrottledException": Row(Kind.BUSY, _THROTTLED),
+    "TooManyRequestsException": Row(Kind.BUSY, _THROTTLED),
+    "SlowDown": Row(Kind.BUSY, _THROTTLED),
+    "PriorRequestNotComplete": Row(Kind.BUSY, _THROTTLED),
+    "ConcurrentSnapshotLimitExceeded": Row(Kind.BUSY, _THROTTLED),
+    "VolumeModificationRateExceeded": Row(Kind.BUSY, _THROTTLED),
+    "ConcurrentTagAccess": Row(Kind.BUSY, _THROTTLED),
+    # AWS at fault
+    "InternalError": Row(Kind.BUSY, _LATER),
+    "InternalFailure": Row(Kind.BUSY, _LATER),
+    "InternalServerException": Row(Kind.BUSY, _LATER),
+    "ServerInternal": Row(Kind.BUSY, _LATER),
+    "ServiceUnavailable": Row(Kind.BUSY, _LATER),
+    "ServiceUnavailableException": Row(Kind.BUSY, _LATER),
+    "Unavailable": Row(Kind.BUSY, _LATER),
+    "RequestTimeout": Row(Kind.BUSY, _LATER),
+    "RequestTimeoutException": Row(Kind.BUSY, _LATER),
+    "KMSInternalException": Row(Kind.BUSY, _LATER),
+    # Not allowed
+    "UnauthorizedOperation": Row(Kind.DENIED, _ALLOW),
+    "AccessDenied": Row(Kind.DENIED, _ALLOW),
+    "AccessDeniedException": Row(Kind.DENIED, _ALLOW),
+    "AuthFailure": Row(Kind.DENIED, _KEYS),
+    "InvalidClientTokenId": Row(Kind.DENIED, _KEYS),
+    "UnrecognizedClientException": Row(Kind.DENIED, _KEYS),
+    "SignatureDoesNotMatch": Row(Kind.DENIED, _KEYS),
+    "IncompleteSignature": Row(Kind.DENIED, _KEYS),
+    "MissingAuthenticationToken": Row(Kind.DENIED, _KEYS),
+    "RequestExpired": Row(Kind.DENIED, "set the clock of the machine that the CPI runs on"),
+    "ExpiredToken": Row(Kind.DENIED, "renew the session token"),
+    "ExpiredTokenException": Row(Kind.DENIED, "renew the session token"),
+    "OptInRequired": Row(Kind.DENIED, "the account has to subscribe to the AMI, or to enable the region"),
+    "PendingVerification": Row(Kind.DENIED, "AWS verifies the account; that mostly takes minutes"),
+    "Blocked": Row(Kind.DENIED, "AWS has blocked the account: ask AWS Support"),
+    "InvalidKMSKey.InvalidState": Row(Kind.DENIED, "enable the KMS key"),
+    "KMSKeyNotAccessibleFault": Row(Kind.DENIED, "allow the use of the KMS key"),
+    "InvalidSpotServiceLinkedRole": Row(
+        Kind.DENIED, "allow iam:CreateServiceLinkedRole for spot, or create the role once"
+    ),
+    "AuthFailure.ServiceLinkedRoleCreationNotPermitted": Row(
+        Kind.DENIED, "allow iam:CreateServiceLinkedRole for spot, or create the role once"
+    ),
+    "OperationNotPermitted": Row(Kind.DENIED, "somebody protected the resource, against termination for one"),
+    # Quotas of the account
+    "InstanceLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "VcpuLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "VolumeLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "MaxIOPSLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "SnapshotLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "ResourceLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "NetworkInterfaceLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "AddressLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "RouteLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "ResourceCountLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "ServiceQuotaExceededException": Row(Kind.QUOTA, _QUOTA),
+    "VolumeModificationSizeLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "CopyImageLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "TooManyRegistrationsForTargetId": Row(Kind.QUOTA, _QUOTA),
+    "TooManyTargets": Row(Kind.QUOTA, _QUOTA),
+    "AttachmentLimitExceeded": Row(Kind.QUOTA, "the instance type takes no more of them: use a larger one"),
+    "PrivateIpAddressLimitExceeded": Row(
+        Kind.QUOTA, "an interface of that type takes no more: use a larger one"
+    ),
+    "TagLimitExceeded": Row(Kind.QUOTA, "EC2 takes 50 tags: remove some from tags or env.bosh.tags"),
+    # What was asked for can't be had
+    "InvalidParameterValue": Row(Kind.INVALID, _MANIFEST),
+    "InvalidParameterCombination": Row(Kind.INVALID, _MANIFEST),
+    "InvalidParameter": Row(Kind.INVALID, _MANIFEST),
+    "MissingParameter": Row(Kind.INVALID, _MANIFEST),
+    "UnknownParameter": Row(Kind.INVALID, "this region's AWS does not know a property: remove it"),
+    "ValidationError": Row(Kind.INVALID, _MANIFEST),
+    "ValidationException": Row(Kind.INVALID, _MANIFEST),
+    "InvalidRequest": Row(Kind.INVALID, _MANIFEST),
+    "InvalidBlockDeviceMapping": Row(Kind.INVALID, "correct root_disk or ephemeral_disk"),
+    "InvalidInstanceType": Row(Kind.INVALID, "correct instance_type"),
+    "UnsupportedOperation": Row(Kind.INVALID, _MANIFEST),
+    "UnsupportedHostConfiguration": Row(Kind.INVALID, "the dedicated host does not take that type"),
+    "InstanceTypeNotSupported": Row(Kind.INVALID, "correct instance_type"),
+    "UnsupportedTenancy": Row(Kind.INVALID, "correct tenancy"),
+    "InvalidAvailabilityZone": Row(Kind.INVALID, "correct availability_zone"),
+    "InvalidZone.NotFound": Row(Kind.INVALID, "correct availability_zone"),
+    "VolumeInUseInDifferentZone": Row(Kind.INVALID, "VM and disk must be in one zone"),
+    "InvalidVolume.ZoneMismatch": Row(Kind.INVALID, "VM and disk must be in one zone"),
+    "InvalidPermission.Malformed": Row(Kind.INVALID, _MANIFEST),
+    "InvalidUserData.Malformed": Row(Kind.INVALID, "make the agent settings smaller"),
+    "InvalidTag": Row(Kind.INVALID, "correct tags"),
+    "InvalidTagKey.Malformed": Row(Kind.INVALID, "correct tags"),
+    "InvalidIPAddress.InUse": Row(Kind.STATE, "use another address, or delete who holds it"),
+    "InvalidPrivateIpAddress.Malformed": Row(Kind.INVALID, "correct the network's ip"),
+    "InvalidAMIName.Duplicate": Row(Kind.STATE, "an AMI of that name is there: repeat"),
+    "InvalidAMIAttributeItemValue": Row(Kind.INVALID, _MANIFEST),
+    "InvalidManifest": Row(Kind.INVALID, "the stemcell's image is no good"),
+    "InvalidDestinationPrefix": Row(Kind.INVALID, "correct destination in advertised_routes"),
+    "InvalidSpotBidPrice": Row(Kind.INVALID, "correct spot_bid_price"),
+    "IdempotentParameterMismatch": Row(Kind.INVALID, "repeat the deployment: two calls differ"),
+    "InvalidAction": Row(
+        Kind.INVALID, "correct aws.ec2_endpoint or aws.elb_endpoint: it is another service's"
+    ),
+    "UnknownOperationException": Row(Kind.INVALID, "correct aws.ebs_endpoint: it is another service's"),
+    # In another state than it should be
+    "IncorrectState": Row(Kind.STATE, _STATE),
+    "IncorrectInstanceState": Row(Kind.STATE, _STATE),
+    "InvalidState": Row(Kind.STATE, _STATE),
+    "IncorrectModificationState": Row(Kind.STATE, _STATE),
+    "InvalidAttributeValue": Row(Kind.STATE, _STATE),
+    "VolumeInUse": Row(Kind.STATE, "detach the volume where it is attached"),
+    "InvalidSnapshot.InUse": Row(Kind.STATE, "an AMI uses the snapshot: delete the stemcell first"),
+    "InvalidNetworkInterface.InUse": Row(Kind.STATE, "an instance uses the interface: delete that first"),
+    "DependencyViolation": Row(Kind.STATE, "something depends on it: delete that first"),
+    "RouteAlreadyExists": Row(Kind.STATE, "repeat the deployment"),
+    "Resource.AlreadyAssociated": Row(Kind.STATE, "the elastic IP is in use: disassociate it"),
+    "Resource.AlreadyAssigned": Row(Kind.STATE, "use another address, or delete who holds it"),
+    "IdempotentInstanceTerminated": Row(Kind.STATE, "repeat the deployment"),
+    "ConflictException": Row(Kind.STATE, "repeat the upload"),
+    "InvalidVolume.Duplicate": Row(Kind.STATE, _STATE),
+}
