@@ -75,6 +75,7 @@ class CpiConfig:
     """What `info` says; a request may ask for more."""
     log_level: str
     director_uuid: str | None
+    request_id: str | None
     """Who asks, as the request's context says; a test or a person may leave it out."""
     stemcell: object
     """``vm.stemcell.api_version`` of the context as it came; see `stemcell_api_version`."""
@@ -102,6 +103,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
         supported_api_version=_supported_api_version(debug),
         log_level=_log_level(debug),
         director_uuid=string(context, "director_uuid", "context"),
+        request_id=_request_id(context),
         stemcell=_stemcell_version(merged),
     )
 
@@ -118,6 +120,12 @@ def cloud_properties(document: object) -> Json:
         message = "Could not find cloud properties in the configuration"
         raise Unknown(message)
     return properties
+
+
+def _request_id(context: Json) -> str | None:
+    """The Director's number of the request; of another kind, as logging takes it too, it is none."""
+    given = context.get("request_id")
+    return given if isinstance(given, str) and given else None
 
 
 def stemcell_api_version(value: object) -> int:

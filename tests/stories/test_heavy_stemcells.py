@@ -83,7 +83,8 @@ def test_made(
     assert registered() == {**HVM, "Description": TITLE}
     (registering,) = sent("RegisterImage")
     assert registering["BlockDeviceMapping.1.Ebs.SnapshotId"] == snapshot_id
-    mark = registering["Name"].removeprefix("BOSH-")
+    assert UUID(registering["Name"].removeprefix("BOSH-")).version == 4
+    mark = tags_of(ami_id)["bosh_stemcell"]
     assert UUID(mark).version == 4
     tags = {"distro": "noble", "n": "1", "bosh_director_uuid": DIRECTOR_UUID, "bosh_stemcell": mark}
     assert tags_of(snapshot_id) == {**tags, "bosh_ami": ami_id}

@@ -7,6 +7,7 @@ in the end, what was made is looked for here, and only then the call is repeated
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from bosh_aws_cpi.aws import timing
@@ -19,8 +20,18 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
+RECENT = timedelta(minutes=30)
+"""How old a thing may be to count as made by this call, or by the same one before it was killed.
+
+Another request may have the same id; clocks that differ by more than some minutes AWS refuses.
+"""
 WITHOUT_TOKEN = 3
 """Attempts at a call that takes no client token."""
+
+
+def is_recent(made: datetime | None) -> bool:
+    """Whether a thing of this time, as AWS tells it, can be this call's; without one it can."""
+    return made is None or datetime.now(UTC) - made < RECENT
 
 
 def by_tags(tags: Mapping[str, str]) -> "list[FilterTypeDef]":

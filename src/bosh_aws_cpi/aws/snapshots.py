@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import SNAPSHOT_MISSING, has_code, naming_disk
-from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, make_once
+from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, is_recent, make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json
@@ -19,9 +19,10 @@ _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
-    """DescribeSnapshots: the one that has this tag, by key and value; None when none is seen."""
+    """DescribeSnapshots: one that has this tag and was just made; None when none is seen."""
     answer = client.describe_snapshots(OwnerIds=["self"], Filters=by_tags(dict([mark])))
-    return next((entry["SnapshotId"] for entry in answer["Snapshots"]), None)
+    found = (entry["SnapshotId"] for entry in answer["Snapshots"] if is_recent(entry.get("StartTime")))
+    return next(found, None)
 
 
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
@@ -31,8 +32,8 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
         client: The EC2 client.
         disk_cid: The volume.
         arguments: Description and tags.
-        mark: The key and value of one of the tags, which no other snapshot has: CreateSnapshot
-            takes no client token.
+        mark: The key and value of one of the tags, by which the snapshot is found, should its answer
+            be lost: CreateSnapshot takes no client token.
 
     Returns:
         The snapshot's id.

@@ -1,11 +1,12 @@
 """EBS volumes: make, look at, attach, detach, delete."""
 
 import re
+import uuid
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import code_of, has_code, is_volume_missing, naming_disk, naming_vm, was_repeated
-from bosh_aws_cpi.aws.once import by_tags, make_once
+from bosh_aws_cpi.aws.once import by_tags, is_recent, make_once
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Volume
@@ -27,19 +28,30 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
 
     Args:
         client: The EC2 client.
-        arguments: All of CreateVolume's arguments but the client token, which the SDK makes.
-        mark: The key and value of one of the tags, which no other volume has: by it the volume is
-            found, should its answer be lost.
+        arguments: All of CreateVolume's arguments; without a client token the SDK makes one.
+        mark: The key and value of one of the tags, by which the volume is found, should its answer
+            be lost.
 
     Returns:
         The volume's id; it is not available yet.
     """
 
-    def find_marked() -> str | None:
-        answer = client.describe_volumes(Filters=by_tags(dict([mark])))
-        return next((entry["VolumeId"] for entry in answer["Volumes"]), None)
+    def make() -> str:
+        answer = client.create_volume(**arguments)
+        if not is_recent(answer.get("CreateTime")):
+            logger.warning("Volume '%s' was made by another request of this id", answer["VolumeId"])
+            answer = client.create_volume(**{**arguments, "ClientToken": str(uuid.uuid4())})
+        return answer["VolumeId"]
 
-    return make_once("the volume", lambda: client.create_volume(**arguments)["VolumeId"], find_marked)
+    return make_once("the volume", make, lambda: find_marked(client, mark))
+
+
+def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
+    """DescribeVolumes: one that has this tag and was just made; None when none is seen."""
+    answer = client.describe_volumes(Filters=by_tags(dict([mark])))
+    return next(
+        (entry["VolumeId"] for entry in answer["Volumes"] if is_recent(entry.get("CreateTime"))), None
+    )
 
 
 def find(client: "EC2Client", disk_cid: str) -> Volume:

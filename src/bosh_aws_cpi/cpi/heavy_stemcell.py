@@ -7,11 +7,12 @@ from typing import Final
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
-from bosh_aws_cpi.aws import ebs_direct, images, tags
+from bosh_aws_cpi.aws import ebs_direct, images, snapshots, tags
 from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.cpi import snapshot_upload, stemcell_image, volume_upload
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.current_vm import current_vm_id
+from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcell_image import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
@@ -42,9 +43,9 @@ def create(
         CloudError: The image is no good, and nothing was made; or AWS did not make the AMI, and
             nothing is left.
     """
-    call_id = str(uuid.uuid4())
+    call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call_id}
+    tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call}
     tag_plan.check_for_ec2({**tags_of_all, "Name": "", images.AMI_TAG: ""})  # what comes to them later
     survey = stemcell_image.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
     kernel_id = _kernel(cloud, properties)
@@ -54,15 +55,17 @@ def create(
         size_gib=gib(properties.disk),
         description=register_image.description(properties) or "BOSH stemcell",
         tags=tags_of_all,
-        call_id=call_id,
+        call_id=call,
         encryption=properties.encryption(cloud.config.aws.encryption),
     )
 
     def make(undo: Undo) -> str:
+        if cloud.config.request_id and (earlier := _made_before(cloud, source)):
+            return earlier
         snapshot_id = _snapshot(cloud, source, undo)
         arguments = register_image.arguments(
             properties,
-            name=f"BOSH-{call_id}",
+            name=f"BOSH-{uuid.uuid4()}",
             snapshot_id=snapshot_id,
             kernel_id=kernel_id,
             tags=tags_of_all,
@@ -71,11 +74,31 @@ def create(
             lambda: images.register(cloud.ec2, arguments),
             lambda made: images.deregister(cloud.ec2, made),
         )
-        images.wait_until_available(cloud.ec2, ami_id)
-        tags.try_to_create(cloud.ec2, snapshot_id, {images.AMI_TAG: ami_id})
-        return ami_id
+        return _finished(cloud, ami_id, snapshot_id)
 
     return undoing(make)
+
+
+def _finished(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
+    """Wait for the AMI, and note at its snapshot that it is one's."""
+    images.wait_until_available(cloud.ec2, ami_id)
+    tags.try_to_create(cloud.ec2, snapshot_id, {images.AMI_TAG: ami_id})
+    return ami_id
+
+
+def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
+    """The AMI of this very request, which was killed before; what is no AMI yet is removed."""
+    mark = (tag_plan.STEMCELL_TAG, source.call_id)
+    snapshot_id = snapshots.find_marked(cloud.ec2, mark)
+    if snapshot_id is None:
+        volume_upload.remove_earlier(cloud, mark)
+        return None
+    if ami_id := images.find_copy(cloud.ec2, dict([mark])):
+        logger.info("AMI '%s' was made by this request before", ami_id)
+        return _finished(cloud, ami_id, snapshot_id)
+    volume_upload.remove_earlier(cloud, mark)
+    snapshots.discard(cloud.ec2, snapshot_id)
+    return None
 
 
 def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:

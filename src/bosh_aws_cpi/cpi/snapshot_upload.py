@@ -1,6 +1,7 @@
 """Writing an image into a snapshot with the EBS direct APIs: from anywhere, without a VM or sudo."""
 
 import time
+import uuid
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
@@ -46,7 +47,7 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
             description=source.description,
             tags=source.tags,
             encryption=source.encryption,
-            client_token=source.call_id,
+            client_token=str(uuid.uuid4()),  # that of an earlier snapshot is spent
             find=lambda: snapshots.find_marked(cloud.ec2, (STEMCELL_TAG, source.call_id)),
         ),
         lambda made: snapshots.discard(cloud.ec2, made),

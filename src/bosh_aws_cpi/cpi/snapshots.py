@@ -1,9 +1,8 @@
 """snapshot_disk and delete_snapshot."""
 
-import uuid
-
 from bosh_aws_cpi.aws import snapshots, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.model import Json, Volume
 from bosh_aws_cpi.plan import snapshots as plan
@@ -12,6 +11,8 @@ from bosh_aws_cpi.plan import tags as tag_plan
 
 def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
     """Take a snapshot of the disk and wait until it holds all data (contract: snapshot_disk).
+
+    The same request made again, as its id says, finds the snapshot that the first one took.
 
     Args:
         cloud: The call's cloud.
@@ -26,7 +27,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         CloudError: EBS could not make the snapshot; nothing of it is left.
     """
     device = _device(volumes.find(cloud.ec2, disk_cid))
-    mark = (tag_plan.CALL_TAG, str(uuid.uuid4()))
+    mark = (tag_plan.CALL_TAG, call_id(cloud, "snapshot_disk", disk_cid, metadata))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     tags = {**plan.tags(metadata, device), **origin, mark[0]: mark[1]}
     arguments = {
@@ -34,9 +35,13 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         **tag_plan.specifications(tags, "snapshot"),
     }
 
+    def take() -> str:
+        earlier = snapshots.find_marked(cloud.ec2, mark) if cloud.config.request_id else None
+        return earlier or snapshots.create(cloud.ec2, disk_cid, arguments, mark)
+
     def make(undo: Undo) -> str:
         snapshot_cid = undo.make(
-            lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
+            take,
             lambda made: snapshots.discard(cloud.ec2, made),
         )
         snapshots.wait_until_completed(cloud.ec2, snapshot_cid)

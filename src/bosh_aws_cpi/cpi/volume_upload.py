@@ -66,6 +66,21 @@ def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
     return snapshot_id
 
 
+def remove_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
+    """Remove the volume of an upload that was killed.
+
+    Args:
+        cloud: The call's cloud.
+        mark: The key and value of its tag.
+    """
+    disk_cid = volumes.find_marked(cloud.ec2, mark)
+    if disk_cid is None:
+        return
+    for vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
+        volumes.detach_by_force(cloud.ec2, disk_cid, vm_cid)
+    volumes.discard(cloud.ec2, disk_cid)
+
+
 def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scratch: Undo) -> tuple[str, str]:
     """A new volume that our own VM has attached: its id and device name."""
     ec2 = cloud.ec2
