@@ -10,6 +10,7 @@ from testbed.moto_patches import (
     balancers,
     deregistration,
     disks,
+    dry_run,
     ebs_direct,
     elastic,
     idempotency,
@@ -52,6 +53,7 @@ MODULES = (
     requests,
     idempotency,
     balancers,
+    dry_run,
 )
 """In the order of installation: a later patch of a method wraps the earlier ones."""
 

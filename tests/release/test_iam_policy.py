@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import runpy
 import shutil
 import subprocess
 import sys
@@ -12,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bosh_aws_cpi.tools.permissions import FEATURES, NEEDS_NO_PERMISSION
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/iam_policy"
-FEATURES = runpy.run_path(str(SCRIPT))["FEATURES"]
 CALLED = sorted({action for feature in FEATURES.values() for action in feature.called.split()})
 STATEMENTS = json.loads((ROOT / "docs/iam-policy.json").read_text())["Statement"]
 SIZE_LIMIT = 6144
@@ -86,6 +86,13 @@ def test_actions_that_do_not_match(copy: Path, tmp_path: Path, check: list[str])
         ],
     )
     assert list((tmp_path / "docs").iterdir()) == []
+
+
+def test_actions_that_need_no_permission(calls: Path) -> None:
+    """What everybody may call has no feature, and needs none."""
+    record(calls, "third.json", NEEDS_NO_PERMISSION)
+    result = run("--check", calls)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("text", [None, "", "3", '["ec2:RunInstances"]', '[["ec2"]]'])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     Render = Callable[[str, Mapping[str, object]], str]
@@ -88,10 +88,12 @@ class Installed:
         executable(cpi, script)
         self.command = [*([shell] if shell else []), str(cpi)]
 
-    def process(self, environment: Mapping[str, str], folder: Path | str = "/") -> subprocess.Popen[bytes]:
+    def process(
+        self, environment: Mapping[str, str], folder: Path | str = "/", arguments: Sequence[str] = ()
+    ) -> subprocess.Popen[bytes]:
         """Start bin/cpi in this environment alone."""
         return subprocess.Popen(
-            self.command,
+            [*self.command, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -99,9 +101,11 @@ class Installed:
             cwd=folder,
         )
 
-    def run(self, environment: Mapping[str, str], folder: Path | str = "/") -> Started:
+    def run(
+        self, environment: Mapping[str, str], folder: Path | str = "/", arguments: Sequence[str] = ()
+    ) -> Started:
         """Run bin/cpi in this environment alone; its Python says how it was started."""
-        with self.process(environment, folder) as process:
+        with self.process(environment, folder, arguments) as process:
             stdout, stderr = process.communicate(b"a request")
         assert process.returncode == 3, stderr
         told = json.loads(stdout)
@@ -199,6 +203,15 @@ def test_relative_folders(install: Install, tmp_path: Path) -> None:
     environment = {"BOSH_PACKAGES_DIR": "packages", "BOSH_JOBS_DIR": "jobs"}
     started = installed.run(environment, folder=tmp_path)
     assert started.arguments[-2:] == ["packages/bosh_aws_cpi/lib", "jobs/aws_cpi/config/cpi.json"]
+
+
+def test_command(install: Install) -> None:
+    """An operator's command gets the job's configuration behind its name, and then its own arguments."""
+    installed = install({})
+    arguments = ["sweep", "--director", 'it\'s "me" *', "", "--delete"]
+    started = installed.run(installed.create_env(), arguments=arguments)
+    *flags, configuration = installed.command_line
+    assert started.arguments == [*flags, "sweep", configuration, *arguments[1:]]
 
 
 def test_one_process(install: Install) -> None:

@@ -1,0 +1,163 @@
+"""What there is of a director's, of all kinds that the CPI makes: read page by page, in one shape."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.errors import THROTTLED
+from bosh_aws_cpi.aws.once import by_tags
+from bosh_aws_cpi.model import Json
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import FilterTypeDef
+
+Kind = Literal["AMI", "snapshot", "volume", "interface", "instance"]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One thing at EC2; what a kind does not have is empty."""
+
+    kind: Kind
+    resource_id: str
+    state: str
+    tags: Mapping[str, str]
+    created: datetime | None
+    """None for an interface: EC2 does not tell."""
+    size_gib: int = 0
+    type: str = ""
+    """A volume's or an instance's."""
+    iops: int = 0
+    snapshot_ids: tuple[str, ...] = ()
+    """Those that an AMI is made of."""
+
+
+def tagged(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
+    """List what carries these tags; in their values EC2 takes ``*`` and ``?`` for other characters."""
+    return _list(client, kind, Filters=by_tags(tags))
+
+
+def own_images(client: "EC2Client") -> list[Resource]:
+    """List all AMIs of the account, whoever made them."""
+    return _list(client, "AMI")
+
+
+def again(client: "EC2Client", resource: Resource) -> Resource | None:
+    """Look at something once more; None when it is gone."""
+    by_id: FilterTypeDef = {"Name": _KINDS[resource.kind].id_filter, "Values": [resource.resource_id]}
+    return next(iter(_list(client, resource.kind, Filters=[by_id])), None)
+
+
+def mark(client: "EC2Client", resource_id: str, key: str, value: str) -> None:
+    """CreateTags with one tag, which must succeed; throttling is waited out."""
+    timing.patiently(
+        timing.UNTHROTTLED,
+        f"{resource_id} to take a tag",
+        THROTTLED,
+        lambda: client.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}]),
+    )
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How EC2 is asked for a kind, and how its answer is read."""
+
+    operation: str
+    id_filter: str
+    resources: Callable[[Any], Iterable[Resource]]
+    """Reads a page."""
+    arguments: Json
+
+
+def _list(client: Any, kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - the operation is data here
+    way = _KINDS[kind]
+
+    def read() -> list[Resource]:
+        pages = client.get_paginator(way.operation).paginate(**way.arguments, **more)
+        return [resource for page in pages for resource in way.resources(page)]
+
+    return timing.patiently(timing.UNTHROTTLED, f"{way.operation} to be answered", THROTTLED, read)
+
+
+def _interfaces(page: Any) -> Iterable[Resource]:  # noqa: ANN401 - a page as the SDK has it
+    for entry in page["NetworkInterfaces"]:
+        tags = _tags(entry, "TagSet")
+        yield Resource("interface", entry["NetworkInterfaceId"], entry["Status"], tags, None)
+
+
+def _volumes(page: Any) -> Iterable[Resource]:  # noqa: ANN401
+    for entry in page["Volumes"]:
+        yield Resource(
+            "volume",
+            entry["VolumeId"],
+            entry["State"],
+            _tags(entry),
+            entry["CreateTime"],
+            size_gib=entry["Size"],
+            type=entry["VolumeType"],
+            iops=entry.get("Iops", 0),
+        )
+
+
+def _snapshots(page: Any) -> Iterable[Resource]:  # noqa: ANN401
+    for entry in page["Snapshots"]:
+        yield Resource(
+            "snapshot",
+            entry["SnapshotId"],
+            entry["State"],
+            _tags(entry),
+            entry["StartTime"],
+            size_gib=entry["VolumeSize"],
+        )
+
+
+def _images(page: Any) -> Iterable[Resource]:  # noqa: ANN401
+    for entry in page["Images"]:
+        devices = [device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", [])]
+        yield Resource(
+            "AMI",
+            entry["ImageId"],
+            entry["State"],
+            _tags(entry),
+            parsed_time(entry.get("CreationDate", "")),
+            snapshot_ids=tuple(device["SnapshotId"] for device in devices if device.get("SnapshotId")),
+        )
+
+
+def _instances(page: Any) -> Iterable[Resource]:  # noqa: ANN401
+    for entry in (each for reservation in page["Reservations"] for each in reservation["Instances"]):
+        yield Resource(
+            "instance",
+            entry["InstanceId"],
+            entry["State"]["Name"],
+            _tags(entry),
+            entry["LaunchTime"],
+            type=entry["InstanceType"],
+        )
+
+
+def parsed_time(text: str) -> datetime | None:
+    """The time that a text says, in UTC unless it says otherwise; None when it says none."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _tags(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401
+    return {tag["Key"]: tag["Value"] for tag in entry.get(name, [])}
+
+
+_HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
+"""A deprecated or disabled AMI still needs its snapshots."""
+_KINDS: Final[Mapping[Kind, _Way]] = {
+    "AMI": _Way("describe_images", "image-id", _images, _HIDDEN_TOO),
+    "snapshot": _Way("describe_snapshots", "snapshot-id", _snapshots, {"OwnerIds": ["self"]}),
+    "volume": _Way("describe_volumes", "volume-id", _volumes, {}),
+    "interface": _Way("describe_network_interfaces", "network-interface-id", _interfaces, {}),
+    "instance": _Way("describe_instances", "instance-id", _instances, {}),
+}

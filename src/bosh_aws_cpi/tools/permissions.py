@@ -1,0 +1,81 @@
+"""What the CPI may have to be allowed, by feature: for docs/iam-policy.json and for `cpi preflight`."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What a feature needs beyond Baseline; so a statement can be left out without harm to the others."""
+
+    called: str = ""
+    """The actions that the program calls."""
+    by_hand: str = ""
+    """Those that AWS asks for on the way, which no test can see."""
+    condition: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def actions(self) -> list[str]:
+        """All of them, sorted, as IAM writes them: "ec2:RunInstances"."""
+        return sorted([*self.called.split(), *self.by_hand.split()])
+
+
+_MADE: Final = "ec2:DeleteSnapshot ec2:DeregisterImage ec2:DescribeSnapshots"
+"""What every stemcell that is made here needs, to be looked after and to be deleted."""
+BASELINE: Final = "Baseline"
+FEATURES: Final = {
+    BASELINE: Feature(
+        "ec2:AttachVolume ec2:CreateNetworkInterface ec2:CreateTags ec2:CreateVolume "
+        "ec2:DeleteNetworkInterface ec2:DeleteVolume ec2:DescribeAvailabilityZones ec2:DescribeImages "
+        "ec2:DescribeInstanceTypes ec2:DescribeInstances ec2:DescribeNetworkInterfaces "
+        "ec2:DescribeSecurityGroups ec2:DescribeSubnets ec2:DescribeVolumes ec2:DetachVolume "
+        "ec2:ModifyNetworkInterfaceAttribute ec2:RebootInstances ec2:RunInstances ec2:StartInstances "
+        "ec2:TerminateInstances"
+    ),
+    "CopiedStemcells": Feature(f"ec2:CopyImage {_MADE}"),
+    "HeavyStemcells": Feature(
+        f"ebs:CompleteSnapshot ebs:PutSnapshotBlock ebs:StartSnapshot ec2:RegisterImage {_MADE}"
+    ),
+    "HeavyStemcellsByVolume": Feature(f"ec2:CreateSnapshot ec2:RegisterImage {_MADE}"),
+    "Snapshots": Feature("ec2:CreateSnapshot ec2:DeleteSnapshot ec2:DescribeSnapshots"),
+    "ResizeUpdate": Feature("ec2:DescribeVolumesModifications ec2:ModifyVolume"),
+    "ElasticIps": Feature("ec2:AssociateAddress ec2:DescribeAddresses"),
+    "DelegatedPrefixes": Feature("ec2:AssignIpv6Addresses ec2:AssignPrivateIpAddresses"),
+    "Routes": Feature("ec2:CreateRoute ec2:DeleteRoute ec2:DescribeRouteTables ec2:ReplaceRoute"),
+    "SourceDestCheck": Feature("ec2:ModifyInstanceAttribute"),
+    "LoadBalancers": Feature(
+        "elasticloadbalancing:DeregisterInstancesFromLoadBalancer elasticloadbalancing:DeregisterTargets "
+        "elasticloadbalancing:DescribeLoadBalancers elasticloadbalancing:DescribeTargetGroups "
+        "elasticloadbalancing:DescribeTargetHealth "
+        "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets"
+    ),
+    # EBS uses a key of one's own for whoever calls it: it describes the key, has data keys made for new
+    # volumes and snapshots, decrypts them again to attach or read, and re-encrypts what is copied.
+    "Encryption": Feature(
+        by_hand="kms:Decrypt kms:DescribeKey kms:GenerateDataKey* kms:ReEncrypt*",
+    ),
+    # EC2 decrypts as long as the volume is attached, by a grant that is made in the caller's name.
+    "EncryptionGrants": Feature(
+        by_hand="kms:CreateGrant",
+        condition={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+    ),
+    # role_arn: better with that role as the Resource.
+    "Roles": Feature("sts:AssumeRole"),
+    # RunInstances hands the role of an instance profile to the VM; better with these roles as the Resource.
+    "InstanceProfiles": Feature(
+        by_hand="iam:PassRole",
+        condition={
+            "StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]},
+        },
+    ),
+    # The account's first spot instance makes the role by which EC2 runs all of them.
+    "SpotInstances": Feature(
+        by_hand="iam:CreateServiceLinkedRole",
+        condition={"StringEquals": {"iam:AWSServiceName": "spot.amazonaws.com"}},
+    ),
+}
+"""By the name of the policy's statement; the first is what everybody needs."""
+NEEDS_NO_PERMISSION: Final = {
+    "sts:GetCallerIdentity": "AWS answers it to everybody, even when a policy denies it",
+}
+"""Actions that the program calls and that no policy has to allow, each with its reason."""

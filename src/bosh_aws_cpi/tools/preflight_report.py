@@ -1,0 +1,147 @@
+"""What preflight says: one document, as JSON or as text, and the exit status that follows from it."""
+
+from collections import defaultdict
+from collections.abc import Collection
+from typing import Any, Final
+
+from bosh_aws_cpi.tools.examination import Findings
+from bosh_aws_cpi.tools.permissions import BASELINE, FEATURES
+from bosh_aws_cpi.tools.probes import SERVICES
+
+READY: Final = 0
+NOT_READY: Final = 1
+
+Document = dict[str, Any]
+_WIDTH: Final = max(map(len, FEATURES)) + 4
+
+
+def document(findings: Findings, chosen: Collection[str], role_arn: str | None) -> Document:
+    """The report as a JSON document.
+
+    Args:
+        findings: What AWS was asked.
+        chosen: Features that are needed beside Baseline.
+        role_arn: The configured role.
+
+    Returns:
+        ``is_ready`` tells whether the needed features miss nothing and the services that they ask answer.
+    """
+    features = [_feature(name, findings, is_needed=name == BASELINE or name in chosen) for name in FEATURES]
+    needed = [each for each in features if each["is_needed"]]
+    asked = {service for each in needed for service in _services(each["name"])}
+    endpoints = [
+        {
+            "service": service,
+            "url": url,
+            "is_needed": service in asked,
+            "problem": findings.problems.get(service),
+        }
+        for service, url in findings.endpoints.items()
+    ]
+    return {
+        "is_ready": not any(each["missing"] for each in needed)
+        and not any(each["is_needed"] and each["problem"] for each in endpoints),
+        "credentials": {
+            "account": findings.account or None,
+            "arn": findings.caller or None,
+            "role_arn": role_arn,
+        },
+        "region": {"name": findings.region, "zones": list(findings.zones)},
+        "endpoints": endpoints,
+        "features": features,
+    }
+
+
+def _feature(name: str, findings: Findings, *, is_needed: bool) -> Document:
+    verdicts = {action: findings.verdicts[action] for action in FEATURES[name].actions}
+    by_state: dict[str, list[str]] = defaultdict(list)
+    for action, verdict in verdicts.items():
+        by_state[verdict.state].append(action)
+    return {
+        "name": name,
+        "is_needed": is_needed,
+        "allowed": by_state["allowed"],
+        "missing": by_state["missing"],
+        "not_checkable": {action: verdicts[action].why for action in by_state["not checkable"]},
+    }
+
+
+def _services(name: str) -> set[str]:
+    prefixes = {action.partition(":")[0] for action in FEATURES[name].actions}
+    return {service for prefix in prefixes for service in SERVICES.get(prefix, ())}
+
+
+def status(report: Document) -> int:
+    """The exit status."""
+    return READY if report["is_ready"] else NOT_READY
+
+
+def text(report: Document) -> str:
+    """The report for a person."""
+    return "\n".join([*_opening(report), "", *_features(report), "", _summary(report)]) + "\n"
+
+
+def _opening(report: Document) -> list[str]:
+    credentials, region = report["credentials"], report["region"]
+    who = "not known: STS does not say whose keys they are"
+    if credentials["arn"]:
+        who = f"account {credentials['account']}, {credentials['arn']}"
+    lines = [("Credentials", who)]
+    if credentials["role_arn"]:
+        lines.append(("Role", f"{credentials['role_arn']} was assumed"))
+    lines.append(("Region", f"{region['name']}: {', '.join(region['zones']) or 'no zones are known'}"))
+    lines += [(f"Endpoint {each['service']}", _endpoint(each)) for each in report["endpoints"]]
+    return [f"{name:<{_WIDTH}}{value}" for name, value in lines]
+
+
+def _endpoint(each: Document) -> str:
+    if not each["problem"]:
+        return f"{each['url']} answers"
+    idle = "" if each["is_needed"] else " (nothing that is needed asks it)"
+    return f"{each['url']} FAILS{idle}: {each['problem']}"
+
+
+def _features(report: Document) -> list[str]:
+    lines = ["Permissions (* is needed)"]
+    for each in report["features"]:
+        mark = "* " if each["is_needed"] else "  "
+        lines.append(f"{mark}{each['name']:<{_WIDTH - 2}}{_state(each)}")
+        if each["missing"]:
+            lines.append(f"      missing: {', '.join(each['missing'])}")
+        lines += [
+            f"      not checkable: {', '.join(actions)}: {why}"
+            for why, actions in _by_reason(each["not_checkable"]).items()
+        ]
+    return lines
+
+
+def _state(each: Document) -> str:
+    if each["missing"]:
+        return "MISSING"
+    if each["not_checkable"]:
+        return "ok, as far as it can be checked" if each["allowed"] else "not checkable"
+    return "ok"
+
+
+def _by_reason(actions: dict[str, str]) -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for action, why in actions.items():
+        reasons.setdefault(why, []).append(action)
+    return reasons
+
+
+def _summary(report: Document) -> str:
+    needed = [each for each in report["features"] if each["is_needed"]]
+    names = ", ".join(each["name"] for each in needed)
+    missing = {action for each in needed for action in each["missing"]}
+    open_ = {action for each in needed for action in each["not_checkable"]}
+    failing = [each["service"] for each in report["endpoints"] if each["is_needed"] and each["problem"]]
+    parts = []
+    if missing:
+        parts.append(f"missing: {', '.join(sorted(missing))}")
+    if failing:
+        parts.append(f"endpoints that fail: {', '.join(failing)}")
+    if open_:
+        parts.append(f"{len(open_)} that could not be checked")
+    verdict = "Ready" if report["is_ready"] else "NOT READY"
+    return f"{verdict} for {names}: {'; '.join(parts) or 'nothing is missing'}"

@@ -1,0 +1,180 @@
+"""What preflight asks about each action: calls that change nothing, and the answers that settle it.
+
+Every id in them is well formed and can't exist, so that nothing could happen even where a dry run is not one.
+Only CreateVolume needs no id: it is a dry run that EC2 can answer for certain.
+"""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+
+from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
+
+_NONE: Final = "0" * 17
+_INSTANCE: Final = f"i-{_NONE}"
+_VOLUME: Final = f"vol-{_NONE}"
+_SNAPSHOT: Final = f"snap-{_NONE}"
+_IMAGE: Final = f"ami-{_NONE}"
+_NIC: Final = f"eni-{_NONE}"
+_SUBNET: Final = f"subnet-{_NONE}"
+_TABLE: Final = f"rtb-{_NONE}"
+_NAME: Final = "cpi-preflight"
+_ROUTE: Final = {
+    "RouteTableId": _TABLE,
+    "DestinationCidrBlock": "192.0.2.0/24",
+}  # an address range for examples
+
+SERVICES: Final = {
+    "ec2": ("ec2",),
+    "elasticloadbalancing": ("elb", "elbv2"),
+    "ebs": ("ebs",),
+    "sts": ("sts",),
+}
+"""The SDK's names of the services that an action asks, by the action's prefix in IAM."""
+
+NOT_CHECKABLE: Final = {
+    "ebs:StartSnapshot": "it has no dry run, and would make a snapshot",
+    "iam:CreateServiceLinkedRole": "AWS asks for it at the account's first spot instance",
+    "iam:PassRole": "AWS asks for it at RunInstances with an instance profile",
+    "kms:CreateGrant": "AWS asks for it when a disk with a key of your own is attached",
+    "kms:Decrypt": "AWS asks for it when a disk or snapshot with a key of your own is used",
+    "kms:DescribeKey": "AWS asks for it when a disk or snapshot with a key of your own is made",
+    "kms:GenerateDataKey*": "AWS asks for it when a disk or snapshot with a key of your own is made",
+    "kms:ReEncrypt*": "AWS asks for it when an image is copied to a key of your own",
+}
+"""Actions that no harmless call tells about, each with the reason.
+
+What has neither a reason nor a probe is known from preflight's first calls: the role, and the zones.
+"""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A call that changes nothing.
+
+    Attributes:
+        service: The SDK's name of the service.
+        operation: Such as "DescribeInstances".
+        parameters: The call's; DryRun is added where the operation has it.
+        permitted: Error codes that are only answered once the permission was found to be there.
+    """
+
+    service: str
+    operation: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    permitted: frozenset[str] = frozenset()
+
+
+def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
+    """A probe for each action that has one.
+
+    Args:
+        region: The configured region.
+        zone: One of its availability zones.
+        caller: The ARN of whose keys they are; from it those of target groups take partition and account.
+            Empty when it is not known: then there is no target group to ask about.
+
+    Returns:
+        By the action's name in IAM, "ec2:RunInstances".
+    """
+    ec2 = {**{name: {} for name in _READS}, **_changes(region, zone)}
+    found = {f"ec2:{name}": Probe("ec2", name, parameters) for name, parameters in ec2.items()}
+    return found | _balancers() | _target_groups(region, caller) | _blocks()
+
+
+_READS: Final = (
+    "DescribeAddresses",
+    "DescribeImages",
+    "DescribeInstanceTypes",
+    "DescribeInstances",
+    "DescribeNetworkInterfaces",
+    "DescribeRouteTables",
+    "DescribeSecurityGroups",
+    "DescribeSnapshots",
+    "DescribeSubnets",
+    "DescribeVolumes",
+    "DescribeVolumesModifications",
+)
+
+
+def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
+    """The parameters of EC2's actions that would change something, if it were no dry run."""
+    device = {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": _SNAPSHOT}}
+    return {
+        # These two have no dry run: an interface that can't exist is all that keeps them from doing anything.
+        "AssignIpv6Addresses": {"NetworkInterfaceId": _NIC, "Ipv6PrefixCount": 1},
+        "AssignPrivateIpAddresses": {"NetworkInterfaceId": _NIC, "Ipv4PrefixCount": 1},
+        "AssociateAddress": {"AllocationId": f"eipalloc-{_NONE}", "InstanceId": _INSTANCE},
+        "AttachVolume": {"VolumeId": _VOLUME, "InstanceId": _INSTANCE, "Device": "/dev/sdf"},
+        "CopyImage": {"Name": _NAME, "SourceImageId": _IMAGE, "SourceRegion": region},
+        "CreateNetworkInterface": {"SubnetId": _SUBNET},
+        "CreateRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
+        "CreateSnapshot": {"VolumeId": _VOLUME},
+        "CreateTags": {"Resources": [_INSTANCE], "Tags": [{"Key": _NAME, "Value": ""}]},
+        "CreateVolume": {"AvailabilityZone": zone, "Size": 1, "VolumeType": "gp3"},
+        "DeleteNetworkInterface": {"NetworkInterfaceId": _NIC},
+        "DeleteRoute": _ROUTE,
+        "DeleteSnapshot": {"SnapshotId": _SNAPSHOT},
+        "DeleteVolume": {"VolumeId": _VOLUME},
+        "DeregisterImage": {"ImageId": _IMAGE},
+        "DetachVolume": {"VolumeId": _VOLUME},
+        "ModifyInstanceAttribute": {"InstanceId": _INSTANCE, "SourceDestCheck": {"Value": True}},
+        "ModifyNetworkInterfaceAttribute": {"NetworkInterfaceId": _NIC, "SourceDestCheck": {"Value": True}},
+        "ModifyVolume": {"VolumeId": _VOLUME, "Size": 1},
+        "RebootInstances": {"InstanceIds": [_INSTANCE]},
+        "RegisterImage": {"Name": _NAME, "RootDeviceName": "/dev/sda1", "BlockDeviceMappings": [device]},
+        "ReplaceRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
+        # Without a subnet EC2 would look for a default VPC first, which many accounts have not.
+        "RunInstances": {"ImageId": _IMAGE, "SubnetId": _SUBNET, "MinCount": 1, "MaxCount": 1},
+        "StartInstances": {"InstanceIds": [_INSTANCE]},
+        "TerminateInstances": {"InstanceIds": [_INSTANCE]},
+    }
+
+
+def _balancers() -> dict[str, Probe]:
+    """What is asked of classic load balancers, which look at the permission before the balancer."""
+    unknown = frozenset({"LoadBalancerNotFound", "InvalidInstance"})
+    member = {"LoadBalancerName": f"no-{_NAME}", "Instances": [{"InstanceId": _INSTANCE}]}
+    calls: dict[str, dict[str, Any]] = {
+        "DescribeLoadBalancers": {"PageSize": 1},
+        "DeregisterInstancesFromLoadBalancer": member,
+        "RegisterInstancesWithLoadBalancer": member,
+    }
+    return {
+        f"elasticloadbalancing:{name}": Probe("elb", name, parameters, unknown)
+        for name, parameters in calls.items()
+    }
+
+
+def _target_groups(region: str, caller: str) -> dict[str, Probe]:
+    """The same of target groups; one of another account would be refused whatever the permissions are."""
+    calls: dict[str, dict[str, Any]] = {"DescribeTargetGroups": {"PageSize": 1}}
+    if caller:
+        _, partition, _, _, account, _ = caller.split(":", 5)
+        arn = f"arn:{partition}:elasticloadbalancing:{region}:{account}:targetgroup/{_NAME}/{'0' * 16}"
+        member = {"TargetGroupArn": arn, "Targets": [{"Id": _INSTANCE}]}
+        calls |= {
+            "DescribeTargetHealth": {"TargetGroupArn": arn},
+            "DeregisterTargets": member,
+            "RegisterTargets": member,
+        }
+    unknown = frozenset({"TargetGroupNotFound", "InvalidTarget"})
+    return {
+        f"elasticloadbalancing:{name}": Probe("elbv2", name, parameters, unknown)
+        for name, parameters in calls.items()
+    }
+
+
+def _blocks() -> dict[str, Probe]:
+    """What is asked of the EBS direct APIs: a snapshot that can't exist takes no block."""
+    unknown = frozenset({"ResourceNotFoundException", "ValidationException"})
+    block = bytes(BLOCK_SIZE)  # shorter ones are refused before anything is looked at
+    digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
+    put = {"SnapshotId": _SNAPSHOT, "BlockIndex": 0, "BlockData": block, "DataLength": len(block), **digest}
+    calls = {
+        "PutSnapshotBlock": put,
+        "CompleteSnapshot": {"SnapshotId": _SNAPSHOT, "ChangedBlocksCount": 0},
+    }
+    return {f"ebs:{name}": Probe("ebs", name, parameters, unknown) for name, parameters in calls.items()}

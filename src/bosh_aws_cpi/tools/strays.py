@@ -1,0 +1,213 @@
+"""Which of a director's resources are strays, and what is to become of each. Pure: no AWS, no clock.
+
+Certainty comes before completeness: whatever BOSH might still know, or something runs on, is no stray.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cached_property
+from itertools import chain
+from typing import Final
+
+from bosh_aws_cpi.aws.images import AMI_TAG
+from bosh_aws_cpi.aws.inventory import Kind, Resource, parsed_time
+from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
+
+SEEN_TAG: Final = "bosh_sweep_seen"
+"""On an unattached interface: when a sweep first saw it, as EC2 does not tell when it was made."""
+_ENDING: Final = frozenset({"shutting-down", "terminated"})
+_UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
+_METADATA: Final = frozenset({"Name", "deployment", "director"})
+"""Each set_vm_metadata writes these."""
+_HOUR: Final = 3600
+
+
+class Removal(Enum):
+    """What it takes to remove a stray."""
+
+    DELETE = "--delete"
+    DISKS = "--delete --disks"
+    HAND = "a person"
+    """It may not be one."""
+
+
+@dataclass(frozen=True)
+class Stray:
+    """Something that belongs to nothing that runs."""
+
+    resource: Resource
+    why: str
+    removal: Removal
+    since: datetime | None
+    """When it was made, or first seen."""
+    images: tuple[str, ...] = ()
+    """For a snapshot: the AMIs, strays themselves, that are made of it."""
+
+    def age(self, now: datetime) -> float | None:
+        """Hours; None when that is not known."""
+        return None if self.since is None else max(0.0, (now - self.since).total_seconds() / _HOUR)
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """All that tells what is a stray.
+
+    Args:
+        director: The UUID.
+        resources: What carries its tag, as EC2's filter understood it, and all AMIs of the account: any
+            of those may be made of a snapshot.
+    """
+
+    director: str
+    resources: Sequence[Resource]
+
+    @cached_property
+    def own(self) -> Mapping[Kind, Sequence[Resource]]:
+        """Those that are the director's indeed, by kind; AMIs come before their snapshots."""
+        own = [each for each in self.resources if each.tags.get(DIRECTOR_TAG) == self.director]
+        return {kind: [each for each in own if each.kind == kind] for kind in _JUDGES}
+
+    @cached_property
+    def agents(self) -> frozenset[str]:
+        """Those whose instance is there."""
+        alive = (each for each in self.own["instance"] if each.state not in _ENDING)
+        return frozenset(each.tags.get(AGENT_TAG, "") for each in alive)
+
+    def strays(self) -> list[Stray]:
+        """List the strays, in the order in which they can be removed."""
+        judged = (self.judge(each) for each in chain.from_iterable(self.own.values()))
+        return [stray for stray in judged if stray is not None]
+
+    def judge(self, resource: Resource) -> Stray | None:
+        """Say why something is a stray; None when it is none, or not known to be one."""
+        if resource.tags.get(DIRECTOR_TAG) != self.director:
+            return None
+        return _JUDGES[resource.kind](resource, self)
+
+    def made_of(self, snapshot_id: str) -> list[Resource]:
+        """List the AMIs that are made of a snapshot."""
+        return [each for each in self.resources if snapshot_id in each.snapshot_ids]
+
+
+def _image(image: Resource, there: Inventory) -> Stray | None:
+    if not {STEMCELL_TAG, SOURCE_TAG} & image.tags.keys():
+        return None
+    if image.state in _UNUSABLE:
+        return Stray(
+            image, f"a stemcell that EC2 could not make: {image.state}", Removal.DELETE, image.created
+        )
+    unsaid = [
+        each
+        for each in there.own["snapshot"]
+        if each.resource_id in image.snapshot_ids and AMI_TAG not in each.tags
+    ]
+    if image.state == "available" and STEMCELL_TAG in image.tags and unsaid:
+        why = "perhaps of a create_stemcell that was cut off"
+        return Stray(image, why, Removal.HAND, image.created)
+    return None
+
+
+def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
+    if AMI_TAG in snapshot.tags or not {STEMCELL_TAG, SOURCE_TAG} & snapshot.tags.keys():
+        return None
+    if _is_being_copied(snapshot, there.own["AMI"]):
+        return None
+    users = there.made_of(snapshot.resource_id)
+    judged = [there.judge(user) for user in users]
+    if any(user is None or user.removal is not Removal.DELETE for user in judged):
+        return None
+    times = [each.created for each in (snapshot, *users) if each.created is not None]
+    return Stray(
+        snapshot,
+        "of a stemcell that has no AMI",
+        Removal.DELETE,
+        max(times, default=None),
+        images=tuple(user.resource_id for user in users),
+    )
+
+
+def _is_being_copied(snapshot: Resource, images: Iterable[Resource]) -> bool:
+    """Whether it may belong to a copy in the making, with which EC2 does not show its snapshots."""
+    source = snapshot.tags.get(SOURCE_TAG)
+    return source is not None and any(
+        image.state == "pending" and image.tags.get(SOURCE_TAG) == source for image in images
+    )
+
+
+def _volume(volume: Resource, there: Inventory) -> Stray | None:
+    tags = volume.tags
+    if volume.state != "available":
+        return None
+    if CALL_TAG in tags:
+        written = {key for key in tags if not key.startswith("aws:")}
+        if written != {DIRECTOR_TAG, CALL_TAG}:
+            return None
+        return Stray(volume, "a disk without the Director's tags", Removal.DISKS, volume.created)
+    if STEMCELL_TAG in tags:
+        return Stray(volume, "of a stemcell's upload", Removal.DELETE, volume.created)
+    if AGENT_TAG in tags and tags[AGENT_TAG] not in there.agents:
+        return Stray(volume, "of a VM that is gone", Removal.DELETE, volume.created)
+    return None
+
+
+def _interface(interface: Resource, there: Inventory) -> Stray | None:
+    agent = interface.tags.get(AGENT_TAG)
+    if interface.state != "available" or agent is None or agent in there.agents:
+        return None
+    since = parsed_time(interface.tags.get(SEEN_TAG, ""))
+    return Stray(interface, "of a VM that is gone", Removal.DELETE, since)
+
+
+def _instance(instance: Resource, there: Inventory) -> Stray | None:
+    del there
+    if instance.state in _ENDING or AGENT_TAG not in instance.tags or _METADATA & instance.tags.keys():
+        return None
+    why = "perhaps of a create_vm that was cut off"
+    return Stray(instance, why, Removal.HAND, instance.created)
+
+
+_JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
+    "AMI": _image,
+    "snapshot": _snapshot,
+    "volume": _volume,
+    "interface": _interface,
+    "instance": _instance,
+}
+
+
+class Action(Enum):
+    """What becomes of a stray in one run."""
+
+    LIST = "stray"
+    YOUNG = "too young"
+    LOOK = "left to you"
+    ASK = "left: needs --disks"
+    MARK = "marked"
+    REMOVE = "removed"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the operator asks for."""
+
+    older_than: float = 24.0
+    """Hours."""
+    delete: bool = False
+    disks: bool = False
+
+
+def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
+    """Decide what becomes of a stray; None when it is not worth a line yet."""
+    age = stray.age(now)
+    is_due = age is not None and age >= wish.older_than
+    if stray.removal is Removal.HAND:  # in the first hours it is a call that goes on
+        return Action.LOOK if is_due else None
+    if age is None:
+        return Action.MARK if wish.delete and stray.resource.kind == "interface" else Action.LIST
+    if not is_due:
+        return Action.YOUNG
+    if not wish.delete:
+        return Action.LIST
+    return Action.ASK if stray.removal is Removal.DISKS and not wish.disks else Action.REMOVE

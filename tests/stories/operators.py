@@ -1,0 +1,153 @@
+"""The operators' commands, what calls have left behind for them, and much that looks like it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from testbed.executable import DIRECTOR_UUID, SECRETS
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Cpi
+    from testbed.world import World
+
+OTHER_DIRECTOR = "5c6a4f0e-0000-4000-8000-000000000002"
+GONE = {"bosh_agent_id": "agent-gone"}
+ALIVE = {"bosh_agent_id": "agent-alive"}
+SIZE = 3
+ANY_AGE = ("--older-than", "0")
+METADATA = {"director": "bosh-1", "deployment": "web", "attached_at": "2026-05-01T00:00:00Z"}
+
+
+class Sweep:
+    """`cpi sweep` for the tests' director."""
+
+    def __init__(self, cpi: Cpi, fake_aws: FakeAws) -> None:
+        """Take the executable, and the stand-in for AWS that it calls."""
+        self._cpi = cpi
+        self._fake_aws = fake_aws
+
+    def __call__(self, *arguments: str) -> Answer:
+        """Sweep; the list of calls begins anew, and no secret is said."""
+        self._fake_aws.forget_calls()
+        answer = self._cpi.run("sweep", "--director", DIRECTOR_UUID, *arguments)
+        said = answer.stdout.decode() + answer.stderr
+        assert not [secret for secret in SECRETS if secret in said]
+        return answer
+
+    def outcomes(self, *arguments: str, status: int = 1) -> dict[str, str]:
+        """Sweep with this exit status, and read what became of each stray, by its id."""
+        answer = self("--json", *arguments)
+        assert answer.returncode == status, answer
+        return {stray["id"]: stray["outcome"] for stray in answer.document["strays"]}
+
+
+class Yard:
+    """Makes what has a director's tags; each function returns an id."""
+
+    def __init__(self, fake_aws: FakeAws, world: World) -> None:
+        """Begin with nothing."""
+        self._fake_aws = fake_aws
+        self._world = world
+        self._ec2 = world.ec2
+        self._names = 0
+
+    def interface(self, **tags: str) -> str:
+        """Make an interface, which is not attached."""
+        answer = self._ec2.create_network_interface(
+            SubnetId=self._world.subnet_id, TagSpecifications=_specifications(tags, "network-interface")
+        )
+        return str(answer["NetworkInterface"]["NetworkInterfaceId"])
+
+    def volume(self, **tags: str) -> str:
+        """Make a volume, which is not attached."""
+        answer = self._ec2.create_volume(
+            AvailabilityZone=self._world.zone,
+            Size=SIZE,
+            VolumeType="gp3",
+            TagSpecifications=_specifications(tags, "volume"),
+        )
+        return str(answer["VolumeId"])
+
+    def snapshot(self, **tags: str) -> str:
+        """Make a snapshot."""
+        volume_id = self.volume(bosh_director_uuid="none")
+        answer = self._ec2.create_snapshot(
+            VolumeId=volume_id, TagSpecifications=_specifications(tags, "snapshot")
+        )
+        self._ec2.delete_volume(VolumeId=volume_id)
+        return str(answer["SnapshotId"])
+
+    def image(self, snapshot_id: str, state: str = "available", **tags: str) -> str:
+        """Make an AMI of a snapshot."""
+        self._fake_aws.rule(action="RegisterImage", times=1, states=[state])
+        self._names += 1
+        answer = self._ec2.register_image(
+            Name=f"stemcell-{self._names}",
+            RootDeviceName="/dev/xvda",
+            BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot_id}}],
+            TagSpecifications=_specifications(tags, "image"),
+        )
+        return str(answer["ImageId"])
+
+    def instance(self, **tags: str) -> str:
+        """Make an instance that runs, with its interface and volume."""
+        answer = self._ec2.run_instances(
+            ImageId=self._world.image_id,
+            InstanceType="t3.micro",
+            SubnetId=self._world.subnet_id,
+            MinCount=1,
+            MaxCount=1,
+            TagSpecifications=_specifications(tags, "instance", "volume", "network-interface"),
+        )
+        return str(answer["Instances"][0]["InstanceId"])
+
+    def attached(self, **tags: str) -> str:
+        """Make a volume that an instance has."""
+        volume_id = self.volume(**tags)
+        instance_id = self.instance(**ALIVE, **METADATA)
+        self._ec2.attach_volume(VolumeId=volume_id, InstanceId=instance_id, Device="/dev/sdf")
+        return volume_id
+
+    def fill(self) -> dict[str, str]:
+        """Have one of each kind of stray there; returns their ids by what they are."""
+        failed = self.snapshot(bosh_stemcell="call-1")
+        unsaid = self.snapshot(bosh_stemcell="call-2")
+        return {
+            "failed image": self.image(failed, "failed: no such key", bosh_stemcell="call-1"),
+            "image": self.image(unsaid, bosh_stemcell="call-2"),
+            "snapshot of the failed image": failed,
+            "snapshot": self.snapshot(bosh_stemcell="call-3"),
+            "snapshot of a copy": self.snapshot(bosh_source_ami="ami-1"),
+            "disk": self.volume(bosh_call="call-4"),
+            "upload": self.volume(bosh_stemcell="call-5"),
+            "volume": self.volume(**GONE),
+            "interface": self.interface(**GONE),
+            "instance": self.instance(bosh_agent_id="agent-lost"),
+        }
+
+    def disguise(self) -> None:
+        """Have there what looks like a stray and is none."""
+        other = {"bosh_director_uuid": OTHER_DIRECTOR}
+        for tags in (other, {"bosh_director_uuid": ""}):
+            self.image(self.snapshot(bosh_stemcell="call-6", **tags), "failed: no", bosh_stemcell="x", **tags)
+            self.snapshot(bosh_stemcell="call-6", **tags)
+            self.volume(bosh_call="call-6", **tags)
+            self.volume(**GONE, **tags)
+            self.interface(**GONE, **tags)
+            self.instance(bosh_agent_id="agent-lost", **tags)
+        self.attached(bosh_call="call-7")
+        self.volume(bosh_call="call-7", **METADATA)
+        self.volume(**ALIVE)
+        self.interface(**ALIVE)
+        self.snapshot(bosh_call="call-7")
+        self.image(self.snapshot(bosh_stemcell="call-7", bosh_ami="ami-1"), bosh_stemcell="call-7")
+        self.image(self.snapshot(bosh_stemcell="call-8"), bosh_director_uuid="")
+        self.image(self.snapshot(bosh_source_ami="ami-2"), bosh_source_ami="ami-2")
+
+
+def _specifications(tags: dict[str, str], *kinds: str) -> list[dict[str, Any]]:
+    """Write the tags of a new thing; an empty director is none."""
+    whole = {"bosh_director_uuid": DIRECTOR_UUID, **tags}
+    listed = [{"Key": key, "Value": value} for key, value in whole.items() if value]
+    return [{"ResourceType": kind, "Tags": listed} for kind in kinds if listed]

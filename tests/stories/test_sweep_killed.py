@@ -1,0 +1,94 @@
+"""What calls that were killed have left behind is found, and removed as far as it is certain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.killing import kill_at
+from tests.stories.operators import ANY_AGE, Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi, Process
+    from testbed.world import World
+    from tests.stories.stemcell_images import Heavy
+
+
+@pytest.fixture
+def sweep(cpi: Cpi, fake_aws: FakeAws) -> Sweep:
+    """Return the command."""
+    return Sweep(cpi, fake_aws)
+
+
+@pytest.fixture
+def killed(
+    cpi: Cpi,
+    start_vm: Callable[..., Process],
+    network: Callable[..., dict[str, Any]],
+    heavy: Heavy,
+    fake_aws: FakeAws,
+) -> Callable[[str, str], None]:
+    """Return a function that has a call killed when AWS has done an action for it."""
+    starts: dict[str, Callable[[], Process]] = {
+        "create_disk": lambda: cpi.start("create_disk", 1024, {}, None),
+        "create_stemcell": heavy.start,
+        "create_vm": start_vm,
+        "create_vm of two networks": lambda: start_vm(
+            networks={"a": network("10.0.1.10"), "b": network("10.0.2.10", 1)}
+        ),
+    }
+
+    def kill(call: str, action: str) -> None:
+        kill_at(fake_aws, starts[call], action=action, when="after")
+
+    return kill
+
+
+@pytest.mark.parametrize(
+    ("call", "action", "kind"),
+    [
+        ("create_disk", "CreateVolume", "volume"),
+        ("create_stemcell", "StartSnapshot", "snapshot"),
+        ("create_vm of two networks", "CreateNetworkInterface", "interface"),
+    ],
+)
+def test_killed(
+    killed: Callable[[str, str], None],
+    sweep: Sweep,
+    world: World,
+    call: str,
+    action: str,
+    kind: str,
+) -> None:
+    """What a call that was killed has left is found and removed."""
+    killed(call, action)
+    assert world.state() != world.empty
+    first = sweep("--delete", "--disks", "--json", *ANY_AGE)
+    assert [stray["kind"] for stray in first.document["strays"]] == [kind]
+    if kind == "interface":
+        assert sweep("--delete", *ANY_AGE).returncode == 0
+    assert (first.returncode, world.state()) == (0, world.empty)
+
+
+@pytest.mark.parametrize(
+    ("call", "action", "kind"),
+    [("create_stemcell", "RegisterImage", "images"), ("create_vm", "RunInstances", "instances")],
+)
+def test_killed_when_it_was_made(
+    killed: Callable[[str, str], None],
+    sweep: Sweep,
+    world: World,
+    call: str,
+    action: str,
+    kind: str,
+) -> None:
+    """A whole AMI and a VM that runs are left to a person: the Director may know them."""
+    killed(call, action)
+    made = world.state()
+    assert sweep.outcomes("--delete", "--disks", *ANY_AGE) == dict.fromkeys(made[kind], "left to you")
+    assert len(made[kind]) == 1
+    assert world.state() == made

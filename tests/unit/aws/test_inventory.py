@@ -1,0 +1,155 @@
+"""All that is a director's, page by page and in one shape."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi.aws import inventory
+from bosh_aws_cpi.aws.inventory import Resource
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Ec2
+
+THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
+TAGS = [{"Key": "bosh_director_uuid", "Value": "d"}]
+READ = {"bosh_director_uuid": "d"}
+BY_TAG = [{"Name": "tag:bosh_director_uuid", "Values": ["d"]}]
+OWN = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
+VOLUME = {"VolumeId": "vol-1", "State": "available", "CreateTime": THEN, "Size": 8, "VolumeType": "gp3"}
+
+SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
+    (
+        "interface",
+        "describe_network_interfaces",
+        {},
+        "NetworkInterfaces",
+        {"NetworkInterfaceId": "eni-1", "Status": "available", "TagSet": TAGS},
+        Resource("interface", "eni-1", "available", READ, None),
+    ),
+    (
+        "volume",
+        "describe_volumes",
+        {},
+        "Volumes",
+        {**VOLUME, "Iops": 3000, "Tags": TAGS},
+        Resource("volume", "vol-1", "available", READ, THEN, size_gib=8, type="gp3", iops=3000),
+    ),
+    (
+        "snapshot",
+        "describe_snapshots",
+        {"OwnerIds": ["self"]},
+        "Snapshots",
+        {"SnapshotId": "snap-1", "State": "completed", "StartTime": THEN, "VolumeSize": 8, "Tags": TAGS},
+        Resource("snapshot", "snap-1", "completed", READ, THEN, size_gib=8),
+    ),
+    (
+        "AMI",
+        "describe_images",
+        OWN,
+        "Images",
+        {
+            "ImageId": "ami-1",
+            "State": "failed",
+            "CreationDate": "2026-05-04T12:00:00.000Z",
+            "Tags": TAGS,
+            "BlockDeviceMappings": [
+                {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": "snap-1"}},
+                {"DeviceName": "/dev/sdc", "Ebs": {"VolumeSize": 1}},
+                {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"},
+            ],
+        },
+        Resource("AMI", "ami-1", "failed", READ, THEN, snapshot_ids=("snap-1",)),
+    ),
+    (
+        "instance",
+        "describe_instances",
+        {},
+        "Reservations",
+        {
+            "Instances": [
+                {
+                    "InstanceId": "i-1",
+                    "State": {"Name": "running"},
+                    "LaunchTime": THEN,
+                    "InstanceType": "t3.micro",
+                    "Tags": TAGS,
+                }
+            ]
+        },
+        Resource("instance", "i-1", "running", READ, THEN, type="t3.micro"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "operation", "arguments", "name", "shown", "expected"), SHOWN)
+def test_pages(
+    ec2: Ec2,
+    kind: Any,
+    operation: str,
+    arguments: dict[str, Any],
+    name: str,
+    shown: dict[str, Any],
+    expected: Resource,
+) -> None:
+    """Everything that carries the tags is listed, on whichever page it is."""
+    asked = {**arguments, "Filters": BY_TAG}
+    ec2.answers(operation, {name: [shown], "NextToken": "more"}, **asked)
+    ec2.answers(operation, {name: [], "NextToken": "still more"}, **asked, NextToken="more")
+    ec2.answers(operation, {name: [shown]}, **asked, NextToken="still more")
+    assert inventory.tagged(ec2.client, kind, READ) == [expected, expected]
+
+
+def test_little_said(ec2: Ec2) -> None:
+    """What has no tags, iops or date is listed all the same."""
+    ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, Filters=BY_TAG)
+    ec2.answers("describe_images", {"Images": [{"ImageId": "ami-1", "State": "failed"}]}, **OWN)
+    (volume,) = inventory.tagged(ec2.client, "volume", READ)
+    assert (volume.tags, volume.iops) == ({}, 0)
+    assert inventory.own_images(ec2.client) == [Resource("AMI", "ami-1", "failed", {}, None)]
+
+
+@pytest.mark.parametrize("shown", [[VOLUME], []])
+def test_again(ec2: Ec2, shown: list[Any]) -> None:
+    """Something is looked at again by its id alone; what is gone is none, and no error."""
+    volume = Resource("volume", "vol-1", "available", {}, THEN, size_gib=8, type="gp3")
+    asked = [{"Name": "volume-id", "Values": ["vol-1"]}]
+    ec2.answers("describe_volumes", {"Volumes": shown}, Filters=asked)
+    assert inventory.again(ec2.client, volume) == (volume if shown else None)
+
+
+def test_throttled(ec2: Ec2) -> None:
+    """Throttling is waited out, in lists and in marks."""
+    ec2.refuses("describe_volumes", "RequestLimitExceeded", Filters=BY_TAG)
+    ec2.answers("describe_volumes", {"Volumes": []}, Filters=BY_TAG)
+    assert inventory.tagged(ec2.client, "volume", READ) == []
+    marks = {"Resources": ["eni-1"], "Tags": [{"Key": "a", "Value": "b"}]}
+    ec2.refuses("create_tags", "RequestLimitExceeded", **marks)
+    ec2.answers("create_tags", **marks)
+    inventory.mark(ec2.client, "eni-1", "a", "b")
+
+
+def test_mark_that_is_refused(ec2: Ec2) -> None:
+    """A mark that can't be set is an error: without it nothing would ever be old."""
+    tags = [{"Key": "a", "Value": "b"}]
+    ec2.refuses("create_tags", "TagLimitExceeded", Resources=["eni-1"], Tags=tags)
+    with pytest.raises(ec2.client.exceptions.ClientError, match="TagLimitExceeded"):
+        inventory.mark(ec2.client, "eni-1", "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-05-04T12:00:00Z", THEN),
+        ("2026-05-04T12:00:00.000Z", THEN),
+        ("2026-05-04T12:00:00", THEN),
+        ("2026-05-04T14:00:00+02:00", THEN),
+        ("", None),
+        ("soon", None),
+    ],
+)
+def test_times(text: str, expected: datetime | None) -> None:
+    """A time without a zone is UTC, and what is no time is none."""
+    assert inventory.parsed_time(text) == expected

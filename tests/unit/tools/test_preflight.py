@@ -1,0 +1,130 @@
+"""The command line of `cpi preflight`, and when it says "ready"."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bosh_aws_cpi.tools import preflight, preflight_report
+from bosh_aws_cpi.tools.examination import Findings, Verdict
+from bosh_aws_cpi.tools.permissions import FEATURES
+from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
+
+SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts")
+HOSTS = {service: service for service in SERVICES} | dict.fromkeys(("elb", "elbv2"), "elasticloadbalancing")
+
+
+def found(problems: dict[str, str], **states: Verdict) -> Findings:
+    """Make findings in which all is allowed but for these, by the action's name without its prefix."""
+    verdicts = {
+        action: states.get(action.partition(":")[2], Verdict("allowed"))
+        for feature in FEATURES.values()
+        for action in feature.actions
+    }
+    endpoints = dict.fromkeys(SERVICES, "https://example.test")
+    return Findings(
+        "1", "arn:aws:iam::1:user/cpi", "us-east-1", ("us-east-1a",), endpoints, problems, verdicts
+    )
+
+
+@pytest.mark.parametrize(
+    ("problems", "states", "chosen", "ending"),
+    [
+        ({}, {}, [], "Ready for Baseline: nothing is missing"),
+        (
+            {},
+            {"ModifyVolume": Verdict("missing")},
+            ["Routes"],
+            "Ready for Baseline, Routes: nothing is missing",
+        ),
+        (
+            {},
+            {"ModifyVolume": Verdict("missing"), "RunInstances": Verdict("not checkable", "why")},
+            ["ResizeUpdate"],
+            "NOT READY for Baseline, ResizeUpdate: missing: ec2:ModifyVolume; 1 that could not be checked",
+        ),
+        ({"elb": "p"}, {}, ["Encryption"], "Ready for Baseline, Encryption: nothing is missing"),
+        (
+            {"elb": "p"},
+            {},
+            ["LoadBalancers"],
+            "NOT READY for Baseline, LoadBalancers: endpoints that fail: elb",
+        ),
+        ({"sts": "p"}, {}, ["Roles"], "NOT READY for Baseline, Roles: endpoints that fail: sts"),
+    ],
+)
+def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: list[str], ending: str) -> None:
+    """Ready is who misses nothing of what is needed, at endpoints that answer."""
+    report = preflight_report.document(found(problems, **states), chosen, None)
+    assert preflight_report.text(report).splitlines()[-1] == ending
+    assert preflight_report.status(report) == (0 if ending.startswith("Ready") else 1)
+
+
+def test_actions_are_grouped_by_reason() -> None:
+    """What could not be checked for one reason stands on one line."""
+    verdict = Verdict("not checkable", "because")
+    report = preflight_report.document(found({}, CreateRoute=verdict, DeleteRoute=verdict), [], "arn:role")
+    lines = [line.strip() for line in preflight_report.text(report).splitlines()]
+    assert "not checkable: ec2:CreateRoute, ec2:DeleteRoute: because" in lines
+    assert any(line.split() == ["Role", "arn:role", "was", "assumed"] for line in lines)
+
+
+def test_unknown_feature(capsys: pytest.CaptureFixture[str]) -> None:
+    """A feature that is none is refused with the list of those that there are."""
+    with pytest.raises(SystemExit) as ended:
+        preflight.main(["cpi.json", "--feature", "Snapshot"])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "Snapshot" in said
+    assert all(name in said for name in FEATURES)
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help says what the exit status is about, and names the features."""
+    with pytest.raises(SystemExit) as ended:
+        preflight.main(["--help"])
+    said = capsys.readouterr().out
+    assert ended.value.code == 0
+    assert "The exit status is about Baseline and those that --feature names" in said
+    assert all(name in said for name in FEATURES)
+
+
+@pytest.mark.parametrize("text", [None, json.dumps({"cloud": {"properties": {"aws": {"region": "x"}}}})])
+def test_bad_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None) -> None:
+    """A configuration that can't be used ends the command with its error, before AWS is asked."""
+    path = tmp_path / "cpi.json"
+    if text:
+        path.write_text(text)
+    assert preflight.main([str(path)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert ("aws:max_retries" if text else str(path)) in said.err
+
+
+def test_example_of_the_documentation() -> None:
+    """The example in docs/preflight.md is what the command prints."""
+    nic = "answered with InvalidNetworkInterfaceID.NotFound, neither yes nor no"
+    untold = {
+        action.partition(":")[2]: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()
+    }
+    findings = replace(
+        found(
+            {},
+            **untold,
+            AssignIpv6Addresses=Verdict("not checkable", nic),
+            AssignPrivateIpAddresses=Verdict("not checkable", nic),
+            AssumeRole=Verdict("not checkable", "no aws.role_arn is set"),
+            ModifyVolume=Verdict("missing", "UnauthorizedOperation"),
+            RegisterTargets=Verdict("missing", "AccessDenied"),
+        ),
+        account="123456789012",
+        caller="arn:aws:iam::123456789012:user/bosh",
+        zones=("us-east-1a", "us-east-1b"),
+        endpoints={service: f"https://{HOSTS[service]}.us-east-1.amazonaws.com" for service in SERVICES},
+    )
+    text = preflight_report.text(preflight_report.document(findings, ["ResizeUpdate"], None))
+    page = (Path(__file__).parents[3] / "docs/preflight.md").read_text()
+    assert f"```\n{text}```" in page, text

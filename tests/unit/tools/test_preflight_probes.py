@@ -1,0 +1,69 @@
+"""What preflight asks about each action."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.validate import validate_parameters
+
+from bosh_aws_cpi.tools.permissions import FEATURES
+from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, probes
+
+CALLER = "arn:aws-cn:sts::123456789012:assumed-role/cpi/session"
+PROBES = probes("cn-north-1", "cn-north-1b", CALLER)
+ACTIONS = {action for feature in FEATURES.values() for action in feature.actions}
+FROM_FIRST_CALLS = {"ec2:DescribeAvailabilityZones", "sts:AssumeRole"}
+WITHOUT_DRY_RUN = {"ec2:AssignIpv6Addresses", "ec2:AssignPrivateIpAddresses"}
+ID = re.compile(r"[a-z]+-0{17}")
+RESOURCES = re.compile(r"\b(?:i|vol|snap|ami|eni|subnet|rtb|eipalloc)-[0-9a-f]+")
+
+
+@cache
+def model_of(service: str) -> Any:
+    """Read a service's model, which takes long."""
+    return botocore.session.Session().get_service_model(service)
+
+
+def test_every_action_has_a_probe_or_a_reason() -> None:
+    """Each action of each feature is asked about, or it is said why not; nothing else is asked about."""
+    groups = [set(PROBES), set(NOT_CHECKABLE), FROM_FIRST_CALLS]
+    assert set.union(*groups) == ACTIONS
+    assert sum(map(len, groups)) == len(ACTIONS)
+
+
+@pytest.mark.parametrize("action", sorted(PROBES))
+def test_probe(action: str) -> None:
+    """A probe is the call of its action, complete, and names nothing that could exist."""
+    probe = PROBES[action]
+    operation = model_of(probe.service).operation_model(probe.operation)
+    prefix, _, name = action.partition(":")
+    assert (name, operation.service_model.signing_name) == (probe.operation, prefix)
+    assert probe.service in SERVICES[prefix]
+    validate_parameters(dict(probe.parameters), operation.input_shape)
+    assert [found for found in RESOURCES.findall(str(probe.parameters)) if not ID.fullmatch(found)] == []
+    has_dry_run = "DryRun" in operation.input_shape.members
+    assert has_dry_run is (prefix == "ec2" and action not in WITHOUT_DRY_RUN)
+
+
+def test_reads_and_creations_aside_a_probe_names_something() -> None:
+    """What changes something is asked about with an id that can't exist, but for CreateVolume."""
+    changes = {action for action in PROBES if not action.partition(":")[2].startswith("Describe")}
+    bare = {action for action in changes if "0" * 16 not in str(PROBES[action].parameters)}
+    assert bare == {"ec2:CreateVolume"}
+
+
+def test_target_groups() -> None:
+    """A target group is one of the caller's own account, in the configured region and its partition."""
+    arn = PROBES["elasticloadbalancing:RegisterTargets"].parameters["TargetGroupArn"]
+    where = "arn:aws-cn:elasticloadbalancing:cn-north-1:123456789012:targetgroup/"
+    assert arn.startswith(where)
+    without_account = PROBES.keys() - probes("cn-north-1", "cn-north-1b", "").keys()
+    assert without_account == {
+        "elasticloadbalancing:DeregisterTargets",
+        "elasticloadbalancing:DescribeTargetHealth",
+        "elasticloadbalancing:RegisterTargets",
+    }

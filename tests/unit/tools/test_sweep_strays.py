@@ -1,0 +1,156 @@
+"""What is a stray, and what is none because BOSH may know it or something may use it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi.tools.strays import Inventory, Removal
+from tests.unit.tools.sweep_things import DIRECTOR, hours_ago, thing
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.aws.inventory import Resource
+    from bosh_aws_cpi.tools.strays import Stray
+
+AGENT = {"bosh_agent_id": "agent-1"}
+STEMCELL = {"bosh_stemcell": "call-1"}
+COPY = {"bosh_source_ami": "ami-0"}
+CALL = {"bosh_call": "call-2"}
+DONE = {**STEMCELL, "bosh_ami": "ami-1"}
+METADATA = {"director": "bosh-1", "deployment": "web", "attached_at": "2026-05-01T00:00:00Z"}
+MADE_OF = ("snapshot-1",)
+VM = thing("instance", "running", {**AGENT, "Name": "web/0"})
+IMAGE = thing("AMI", tags=STEMCELL, snapshot_ids=MADE_OF)
+SNAPSHOT = thing("snapshot", "completed", STEMCELL)
+FAILED = replace(IMAGE, state="failed")
+
+STRAYS: list[tuple[Resource, Removal]] = [
+    (thing("interface", tags=AGENT, hours=None), Removal.DELETE),
+    (thing("volume", tags=AGENT), Removal.DELETE),
+    (thing("volume", tags=STEMCELL), Removal.DELETE),
+    (thing("volume", tags=CALL), Removal.DISKS),
+    (thing("volume", tags={**CALL, "aws:backup:source": "x"}), Removal.DISKS),
+    (SNAPSHOT, Removal.DELETE),
+    (thing("snapshot", "pending", STEMCELL), Removal.DELETE),
+    (thing("snapshot", "completed", COPY), Removal.DELETE),
+    *((replace(IMAGE, state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
+    (thing("AMI", "failed", COPY), Removal.DELETE),
+    (thing("instance", "running", {**AGENT, "team": "a"}), Removal.HAND),
+    (thing("instance", "stopped", AGENT), Removal.HAND),
+]
+NO_STRAYS: list[tuple[str, Resource]] = [
+    ("attached", thing("interface", "in-use", AGENT)),
+    ("going", thing("interface", "detaching", AGENT)),
+    ("no VM's", thing("interface")),
+    ("attached", thing("volume", "in-use", AGENT)),
+    ("attached", thing("volume", "in-use", CALL)),
+    ("being made", thing("volume", "creating", CALL)),
+    ("going", thing("volume", "deleting", STEMCELL)),
+    ("known to the Director", thing("volume", tags={**CALL, **METADATA})),
+    ("with tags of its disk type", thing("volume", tags={**CALL, "team": "a"})),
+    ("with a dynamic disk's metadata", thing("volume", tags={**CALL, "name": "pvc-1"})),
+    ("a disk that has a VM's tag", thing("volume", tags={**CALL, **AGENT})),
+    ("of nobody knows what", thing("volume")),
+    ("of a stemcell that was finished", thing("snapshot", "completed", DONE)),
+    ("of a disk", thing("snapshot", "completed", CALL)),
+    ("of nobody knows what", thing("snapshot", "completed")),
+    ("in the making", replace(IMAGE, state="pending")),
+    ("switched off by somebody", replace(IMAGE, state="disabled")),
+    ("a copy that is whole", thing("AMI", tags=COPY, snapshot_ids=MADE_OF)),
+    ("of nobody knows what", thing("AMI", "failed")),
+    ("ended", thing("instance", "terminated", AGENT)),
+    ("ending", thing("instance", "shutting-down", AGENT)),
+    ("known to the Director", VM),
+    ("no agent's", thing("instance", "running")),
+]
+
+
+def found(*resources: Resource) -> list[Stray]:
+    """List the strays among these."""
+    return Inventory(DIRECTOR, resources).strays()
+
+
+def ids(*resources: Resource) -> list[str]:
+    """List their ids."""
+    return [stray.resource.resource_id for stray in found(*resources)]
+
+
+@pytest.mark.parametrize(("resource", "removal"), STRAYS)
+def test_strays(resource: Resource, removal: Removal) -> None:
+    """What is certainly left over may be removed; what only may be is left to a person."""
+    (stray,) = found(resource)
+    assert (stray.resource, stray.removal, stray.since) == (resource, removal, resource.created)
+
+
+@pytest.mark.parametrize(("why", "resource"), NO_STRAYS)
+def test_no_strays(why: str, resource: Resource) -> None:
+    """What is used, may be known to BOSH, or is on its way is no stray."""
+    assert found(resource) == [], why
+
+
+@pytest.mark.parametrize("other", [{"bosh_director_uuid": "director-10"}, {"bosh_director_uuid": "*"}, {}])
+@pytest.mark.parametrize("resource", [resource for resource, _ in STRAYS])
+def test_other_directors(resource: Resource, other: dict[str, str]) -> None:
+    """What EC2's filter let through is looked at again: another director's tag, or none, spares it."""
+    tags = {key: value for key, value in resource.tags.items() if key != "bosh_director_uuid"}
+    assert found(replace(resource, tags={**tags, **other})) == []
+
+
+@pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])
+@pytest.mark.parametrize("kind", ["volume", "interface"])
+def test_instance_that_is_there(kind: Any, state: str) -> None:
+    """What was made for an agent stays as long as the agent's instance is there, in whatever state."""
+    assert found(replace(VM, state=state), thing(kind, tags=AGENT)) == []
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [replace(VM, state="terminated"), replace(VM, tags={**VM.tags, "bosh_director_uuid": "director-2"})],
+)
+def test_instance_that_is_not_there(instance: Resource) -> None:
+    """An instance that has ended, or is another director's, keeps nothing."""
+    assert ids(instance, thing("interface", tags=AGENT)) == ["interface-1"]
+
+
+@pytest.mark.parametrize("tags", [STEMCELL, {}, {"bosh_director_uuid": "director-2"}])
+@pytest.mark.parametrize("state", ["available", "pending", "disabled"])
+def test_snapshot_that_an_image_needs(state: str, tags: dict[str, str]) -> None:
+    """A snapshot that any AMI of the account is made of stays, whoever made the AMI."""
+    image = replace(thing("AMI", state, snapshot_ids=MADE_OF), tags=tags)
+    assert found(SNAPSHOT, image) == []
+
+
+def test_snapshot_of_a_failed_image() -> None:
+    """An AMI that failed goes first, then its snapshot, whose age is that of the younger one."""
+    first, second = found(SNAPSHOT, replace(FAILED, created=hours_ago(2)))
+    assert (first.resource.kind, second.resource.kind) == ("AMI", "snapshot")
+    assert (second.since, second.images) == (hours_ago(2), ("AMI-1",))
+
+
+def test_snapshot_of_a_failed_image_and_another() -> None:
+    """A snapshot of an AMI that failed stays when another AMI is made of it too."""
+    other = thing("AMI", resource_id="AMI-2", snapshot_ids=MADE_OF)
+    assert ids(SNAPSHOT, FAILED, other) == ["AMI-1"]
+
+
+@pytest.mark.parametrize(("source", "expected"), [("ami-0", []), ("ami-9", ["snapshot-1"])])
+def test_snapshot_of_a_copy_in_the_making(source: str, expected: list[str]) -> None:
+    """While an AMI is copied EC2 does not show its snapshots with it: those of the same source stay."""
+    copy = thing("AMI", "pending", {"bosh_source_ami": source})
+    assert ids(thing("snapshot", "completed", COPY), copy) == expected
+
+
+@pytest.mark.parametrize(("tags", "count"), [(STEMCELL, 1), (DONE, 0)])
+def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
+    """A whole AMI is a person's to judge when its snapshot does not say that its making ended, else none."""
+    strays = found(IMAGE, replace(SNAPSHOT, tags={**SNAPSHOT.tags, **tags, **({} if count else DONE)}))
+    assert [(stray.resource, stray.removal) for stray in strays] == [(IMAGE, Removal.HAND)] * count
+
+
+@pytest.mark.parametrize("value", ["", "yesterday", "2026-05-04T11:00:00Z"])
+def test_first_seen(value: str) -> None:
+    """An interface is as old as the mark on it says; one that says nothing is as good as none."""
+    (stray,) = found(thing("interface", tags={**AGENT, "bosh_sweep_seen": value}, hours=None))
+    assert stray.since == (hours_ago(1) if value.startswith("2026") else None)
