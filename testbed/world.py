@@ -8,6 +8,8 @@ from typing import Any, Self
 ZONE = "us-east-1a"
 OTHER_ZONE = "us-east-1b"
 KEY_NAME = "bosh"
+PUBLIC_KEY = b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICY3c/kA/E7M21rNXqGz+JFzwJZFZvdqjmf4EkAd1wHX testbed"
+"""Given to EC2, so that it need not make a pair each time; nobody has the private half."""
 INSTANCE_PROFILE = "bosh-vm"
 ROOT_SIZE = 5
 """GiB of the image's snapshot: no default of moto's or of the program's."""
@@ -45,7 +47,7 @@ class World:
         table = ec2.create_route_table(VpcId=vpc_id)["RouteTable"]
         subnets = [(1, ZONE), (2, ZONE), (3, OTHER_ZONE)]
         first, second, third = (_subnet(ec2, vpc_id, *subnet) for subnet in subnets)
-        ec2.create_key_pair(KeyName=KEY_NAME)
+        ec2.import_key_pair(KeyName=KEY_NAME, PublicKeyMaterial=PUBLIC_KEY)
         iam.create_instance_profile(InstanceProfileName=INSTANCE_PROFILE)
         world = cls(
             ec2=ec2,
