@@ -70,6 +70,7 @@ def test_names(cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world
     assert answer.error["message"] == "Instance has too many disks attached"
 
 
+@pytest.mark.usefixtures("hasty")
 def test_patience(
     cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World, fake_aws: FakeAws
 ) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
+    from testbed.executable import Answer, Cpi
 
 
 @pytest.mark.parametrize(
@@ -42,21 +42,25 @@ def test_no_capacity(
     assert left() == {}
 
 
-@pytest.mark.parametrize(("code", "status"), [("InternalError", 500), ("RequestLimitExceeded", 503)])
+@pytest.mark.parametrize(
+    "fault", [("InternalError", 500, 2), ("RequestLimitExceeded", 503, 0)], ids=["fault", "throttled"]
+)
 def test_aws_at_fault(
     create_vm: Callable[..., Answer],
+    cpi_with: Callable[..., Cpi],
     short: Callable[..., str],
     failure: Callable[..., dict[str, Any]],
     fake_aws: FakeAws,
     left: Callable[[], dict[str, list[str]]],
-    code: str,
-    status: int,
+    fault: tuple[str, int, int],
 ) -> None:
     """AWS's own trouble is waited out as often as is configured, with one client token; it may pass later."""
+    code, status, max_retries = fault
     message = short(code, status=status)
-    assert create_vm().error == failure("VMCreationFailed", message, ok_to_retry=True)
+    answer = create_vm(executable=cpi_with(max_retries=max_retries))
+    assert answer.error == failure("VMCreationFailed", message, ok_to_retry=True)
     launches = [call["parameters"] for call in fake_aws.calls() if call["action"] == "RunInstances"]
-    assert len(launches) == 3
+    assert len(launches) == max_retries + 1
     assert len({launch["ClientToken"] for launch in launches}) == 1
     assert left() == {}
 

@@ -93,6 +93,7 @@ def test_addresses_that_make_no_vm(
     assert refused(create_vm(networks=networks), message) == []
 
 
+@pytest.mark.usefixtures("hasty")
 def test_prefix_that_is_taken(
     create_vm: Callable[..., Answer],
     network: Callable[..., dict[str, Any]],

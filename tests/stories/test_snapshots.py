@@ -95,6 +95,7 @@ def test_failed(
     assert left() == {"volumes": [disk_cid]}
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(("when", "attempts"), [("after", 1), ("before", 2)])
 def test_lost_answer(
     cpi: Cpi,

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import THROTTLED
 from bosh_aws_cpi.aws.once import by_tags
 from bosh_aws_cpi.model import Json
 
@@ -52,13 +50,8 @@ def again(client: "EC2Client", resource: Resource) -> Resource | None:
 
 
 def mark(client: "EC2Client", resource_id: str, key: str, value: str) -> None:
-    """CreateTags with one tag, which must succeed; throttling is waited out."""
-    timing.patiently(
-        timing.UNTHROTTLED,
-        f"{resource_id} to take a tag",
-        THROTTLED,
-        lambda: client.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}]),
-    )
+    """CreateTags with one tag, which must succeed."""
+    client.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
 
 
 @dataclass(frozen=True)
@@ -74,12 +67,8 @@ class _Way:
 
 def _list(client: Any, kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - the operation is data here
     way = _KINDS[kind]
-
-    def read() -> list[Resource]:
-        pages = client.get_paginator(way.operation).paginate(**way.arguments, **more)
-        return [resource for page in pages for resource in way.resources(page)]
-
-    return timing.patiently(timing.UNTHROTTLED, f"{way.operation} to be answered", THROTTLED, read)
+    pages = client.get_paginator(way.operation).paginate(**way.arguments, **more)
+    return [resource for page in pages for resource in way.resources(page)]
 
 
 def _interfaces(page: Any) -> Iterable[Resource]:  # noqa: ANN401 - a page as the SDK has it

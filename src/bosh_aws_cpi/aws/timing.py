@@ -72,10 +72,13 @@ LOST_SEEN: Final = Policy(10)
 TAGGABLE: Final = Policy(30)
 VISIBLE: Final = Policy(30)
 """How long something new may stay unknown to AWS (eventual consistency)."""
-THROTTLED_CALL: Final = Policy(60)
-"""How long any call that AWS throttles is sent again, beyond what the SDK does."""
+THROTTLED_CALL: Final = Policy(300)
+"""How long any call that AWS throttles is sent again, beyond what the SDK does.
+
+EC2 refills two launches a second: of some hundreds that begin at once the last waits for minutes.
+"""
 UNTHROTTLED: Final = Policy(120)
-"""How long a removal goes on against throttling, the likeliest reason why a call failed before it."""
+"""How long a removal goes on against throttling, with ``max_retries`` 0 too: what stays is lost."""
 AT_ONCE: Final = Policy(0)
 """One attempt."""
 

@@ -120,17 +120,6 @@ def test_again(ec2: Ec2, shown: list[Any]) -> None:
     assert inventory.again(ec2.client, volume) == (volume if shown else None)
 
 
-def test_throttled(ec2: Ec2) -> None:
-    """Throttling is waited out, in lists and in marks."""
-    ec2.refuses("describe_volumes", "RequestLimitExceeded", Filters=BY_TAG)
-    ec2.answers("describe_volumes", {"Volumes": []}, Filters=BY_TAG)
-    assert inventory.tagged(ec2.client, "volume", READ) == []
-    marks = {"Resources": ["eni-1"], "Tags": [{"Key": "a", "Value": "b"}]}
-    ec2.refuses("create_tags", "RequestLimitExceeded", **marks)
-    ec2.answers("create_tags", **marks)
-    inventory.mark(ec2.client, "eni-1", "a", "b")
-
-
 def test_mark_that_is_refused(ec2: Ec2) -> None:
     """A mark that can't be set is an error: without it nothing would ever be old."""
     tags = [{"Key": "a", "Value": "b"}]
