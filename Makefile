@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test faults test-release e2e lint lock vendor instance-types iam-policy iam-policy-check \
-	clean venv
+.PHONY: help demo console test faults load test-release e2e lint lock vendor instance-types iam-policy \
+	iam-policy-check clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +24,9 @@ test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
 
 faults: venv ## Run the stories in which AWS misbehaves, at every call of the longest flows; some minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
+
+load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, detach and delete; two minutes
+	@$(BIN)/python -m testbed.load $(LOAD_ARGS)
 
 test-release: venv ## Run the tests of the release's job over the real ERB; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)

@@ -124,8 +124,9 @@ class FakeAws:
         )
 
     def reset(self) -> None:
-        """Forget everything: what exists, the calls and the rules."""
-        self._ask("DELETE", "/testbed/rules")
+        """Forget everything: what exists, the calls, the rules and the throttling."""
+        self.clear_rules()
+        self.throttle(0)
         self._ask("POST", "/moto-api/reset")
         self.forget_calls()
 
@@ -147,11 +148,11 @@ class FakeAws:
         self._ask("POST", "/testbed/rules", [rule])
 
     def clear_rules(self) -> None:
-        """Drop all rules, and let go of what they hold."""
+        """Drop all rules, let go of what they hold and see what they hide."""
         self._ask("DELETE", "/testbed/rules")
 
     def release(self) -> None:
-        """Let go of the calls and answers that are held."""
+        """Let go of the calls and answers that are held or late."""
         self._ask("POST", "/testbed/release")
 
     def wait_until_held(self) -> list[str]:
@@ -163,6 +164,21 @@ class FakeAws:
         """Wait until a call or its answer is held, or the time is over; returns the actions that are."""
         held: list[str] = self._ask("GET", f"/testbed/held?seconds={seconds}")
         return held
+
+    def throttle(self, speed: float = 1.0) -> None:
+        """Throttle the program's calls to EC2 as EC2 does, beginning with full buckets.
+
+        Calls of tests are never throttled.
+
+        Args:
+            speed: How many times faster than EC2's the buckets refill; 0 ends the throttling.
+        """
+        self._ask("POST", "/testbed/buckets", speed)
+
+    def buckets(self) -> dict[str, dict[str, Any]]:
+        """Tell how far the buckets are, by action; see `testbed.buckets.Bucket` and `Limit`."""
+        buckets: dict[str, dict[str, Any]] = self._ask("GET", "/testbed/buckets")
+        return buckets
 
     def _ask(self, method: str, path: str, document: object = None) -> Any:
         body = b"" if document is None else json.dumps(document).encode()

@@ -25,10 +25,17 @@ PROMPT = "cpi> "
 CONTRACT = STEMCELL = 3
 """What a line that is no whole request speaks."""
 
+FAULT = {"action": "CreateVolume", "times": 1, "drop": "after"}
+"""An example: CreateVolume makes a volume and its answer is lost, once."""
+
 HELP = f"""\
 VERB [ARGUMENT ...]    call a verb; arguments are JSON, with blanks between them: has_vm "i-0123"
 {{"method": ...}}        send a whole request, as it is
 state                  say what was made and is still there
+fault {{"action": ...}}  have calls to AWS go wrong, by a rule as testbed/rules.py has them, such as
+                       {json.dumps(FAULT)}
+faults clear           have them go right again
+throttle on|off        throttle calls as EC2 does, or no longer; both say what it has come to so far
 help                   say this
 quit                   end, and with it the simulated AWS; so does the end of the input
 
@@ -97,11 +104,32 @@ class Console:
             return masked(readable(state(self._stage)))
         if line.startswith("{"):
             return self._sent(line)
+        if line.split(maxsplit=1)[0] in {"fault", "faults", "throttle"}:
+            return self._told(line)
         verb, arguments = parsed(line)
         try:
             return shown(self.cpi.call(verb, *arguments, api_version=CONTRACT, stemcell=STEMCELL))
         except (OSError, subprocess.TimeoutExpired) as error:
             raise BadLine(f"the CPI could not be run: {error}") from None
+
+    def _told(self, line: str) -> str:
+        """Tell the simulated AWS how to misbehave."""
+        fake_aws = self._stage.fake_aws
+        match line.split(maxsplit=1):
+            case ["fault", rule]:
+                try:
+                    fake_aws.rule(**json.loads(rule))
+                except (ValueError, TypeError, RecursionError, RuntimeError) as error:
+                    raise BadLine(f"this is no rule: {error}") from None
+            case ["faults", "clear"]:
+                fake_aws.clear_rules()
+            case ["throttle", "on" | "off" as switch]:
+                figures = fake_aws.buckets()
+                fake_aws.throttle(1 if switch == "on" else 0)
+                return readable(figures)
+            case _:
+                raise BadLine("it is fault and a rule, faults clear, throttle on or throttle off")
+        return "done"
 
     def _sent(self, request: str) -> str:
         """Send a whole request."""

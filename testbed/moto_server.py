@@ -29,6 +29,7 @@ from testbed import moto_patches
 from testbed.middleware import Middleware
 from testbed.moto_patches.states import in_states
 from testbed.moto_patches.termination import end_instances
+from testbed.moto_patches.visibility import Unseen
 from testbed.program_calls import ProgramCalls
 
 HOST = "127.0.0.1"
@@ -37,7 +38,7 @@ HOST = "127.0.0.1"
 def make(program_calls: ProgramCalls) -> BaseWSGIServer:
     """Make the server, on a free port."""
     moto = DomainDispatcherApplication(create_backend_app)
-    application = Middleware(moto, end_instances, in_states, program_calls)
+    application = Middleware(moto, end_instances, in_states, Unseen(), program_calls)
     return make_server(HOST, 0, application, threaded=True, request_handler=MotoRequestHandler)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
@@ -28,6 +28,20 @@ OURS = "bosh-aws-cpi"
 Parameters = dict[str, str]
 
 
+class Call(NamedTuple):
+    """What a call asks for.
+
+    Attributes:
+        service: As the SDK calls it, `ec2`.
+        action: As `RunInstances`.
+        parameters: By their full names.
+    """
+
+    service: str
+    action: str
+    parameters: Parameters
+
+
 def service_of(authorization: str) -> str:
     """Read the service from a signature's scope; unsigned calls are STS's."""
     _, found, scope = authorization.partition("Credential=")
@@ -40,19 +54,17 @@ def is_ours(request: Request) -> bool:
     return OURS in request.headers.get("User-Agent", "")
 
 
-def read(request: Request, body: bytes) -> tuple[str, str, Parameters]:
+def read(request: Request, body: bytes) -> Call:
     """Read a call.
 
-    Returns:
-        The service, the action and the parameters by their full names. A part of a
-        REST body that is no text, such as a block of a disk, is no parameter.
+    A part of a REST body that is no text, such as a block of a disk, is no parameter.
     """
     service = service_of(request.headers.get("Authorization", ""))
     if service in REST:
-        return service, *_read_rest(service, request, body)
+        return Call(service, *_read_rest(service, request, body))
     parameters = dict(request.args.items())
     parameters.update(parse_qsl(body.decode(), keep_blank_values=True))
-    return service, parameters.get("Action", ""), parameters
+    return Call(service, parameters.get("Action", ""), parameters)
 
 
 def failure(error: Error, service: str) -> Response:

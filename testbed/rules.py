@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -35,12 +36,15 @@ class Rule:
         action: The action, such as `RunInstances`; `*` stands for all of them.
         nth: The first call that it fires at, since it was set; 0 and 1 are the first.
         times: How many calls it fires at; none: all the following. The default is
-            one with `nth`, `hold` or `hold_before`, otherwise all.
+            one with `nth`, `hold` or `hold_before` and without `seconds`, otherwise all.
+        seconds: How long it fires, from the first call that it fires at; 0: for good.
         where: Parameters that a call must have to be counted, by their full names.
         error: The error to answer with.
         hold: Whether the answer is held back until the release; the call has had its effect.
         hold_before: Whether the call is held back until the release; it has no effect
             before that, and none at all when its client is gone by then.
+        delay: Seconds that the answer is late, unless it is released; the call has had its
+            effect.
         ends: Why EC2 ends the instances that the answer names, right after it, as
             `Server.InternalError: Internal error on launch`.
         drop: The client's connection is closed without an answer: `before` the call is
@@ -49,21 +53,27 @@ class Rule:
             states in which it is shown to the calls that ask for it from then on, the
             last one for good, as `["modifying", "optimizing", "completed"]`; see
             `testbed.moto_patches.states`.
+        unseen: How often what the call makes is looked for in vain, as AWS does not know it
+            everywhere yet; see `testbed.moto_patches.visibility`.
         replace: Patterns (regular expressions) and what replaces them in the answer.
     """
 
     action: str
     nth: int = 0
     times: int | None = None
+    seconds: float = 0.0
     where: dict[str, str] = field(default_factory=dict)
     error: Error | None = None
     hold: bool = False
     hold_before: bool = False
+    delay: float = 0.0
     ends: str = ""
     drop: Literal["", "before", "after"] = ""
     states: list[str] = field(default_factory=list)
+    unseen: int = 0
     replace: list[tuple[str, str]] = field(default_factory=list)
-    seen: int = 0
+    _seen: int = field(default=0, init=False)
+    _until: float | None = field(default=None, init=False)
 
     @classmethod
     def parse(cls, document: dict[str, Any]) -> Rule:
@@ -77,7 +87,7 @@ class Rule:
         if fields.get("drop", "") not in {"", "before", "after"}:
             raise ValueError(fields["drop"])
         rule = cls(**fields)
-        if "times" not in document and (rule.nth or rule.hold or rule.hold_before):
+        if "times" not in document and not rule.seconds and (rule.nth or rule.hold or rule.hold_before):
             rule.times = 1
         return rule
 
@@ -85,9 +95,17 @@ class Rule:
         """Count a call, and say whether this is one that the rule is for."""
         if self.action not in {action, ANY} or not self.where.items() <= parameters.items():
             return False
-        self.seen += 1
-        since = self.seen - max(self.nth, 1)
-        return since >= 0 and (self.times is None or since < self.times)
+        self._seen += 1
+        since = self._seen - max(self.nth, 1)
+        return since >= 0 and (self.times is None or since < self.times) and self._is_in_time()
+
+    def _is_in_time(self) -> bool:
+        if not self.seconds:
+            return True
+        now = time.monotonic()
+        if self._until is None:
+            self._until = now + self.seconds
+        return now < self._until
 
     def rewrite(self, text: str) -> str:
         """Apply the replacements to the body of an answer."""

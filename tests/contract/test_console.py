@@ -22,6 +22,15 @@ has_vm i-123
 {"method": "ping", "arguments": [], "context": {"director_uuid": "me"}}
 {"method"
 state
+throttle on
+fault {"action": "DescribeInstances", "error": {"code": "UnauthorizedOperation", "message": "Not you."}}
+has_vm "i-0123456789abcdef0"
+faults clear
+has_vm "i-0123456789abcdef0"
+throttle off
+fault {"action": "DescribeInstances", "when": "never"}
+fault "DescribeInstances"
+faults
 help
 """
 
@@ -42,16 +51,22 @@ def test_piped_lines() -> None:
         called = subprocess.run(["/bin/sh", "-c", invocation[1]], capture_output=True, check=True)
         text, stderr, status = console.finish(LINES)
         assert (stderr, status, console.left()) == ("", 0, [])
-    info, disk, unknown, ping, state = documents(text)
+    info, disk, unknown, ping, state, unthrottled, denied, absent, throttled = documents(text)
     assert json.loads(called.stdout) == info
     assert info["result"]["stemcell_formats"] == ["aws-raw", "aws-light"]
     assert state[f"{disk['result']} is"].startswith("available, 1 GiB gp2 in us-east-1")
     assert unknown["error"]["message"] == "Method is not known, got: 'no_such_verb'"
     assert ping["result"] == "pong"
+    assert "UnauthorizedOperation: Not you." in denied["error"]["message"]
+    assert (absent["result"], unthrottled) == (False, {})
+    assert throttled["DescribeInstances"]["allowed"] == 2
     assert re.search(r"^stderr: .*Finished info in", text, re.MULTILINE)
     assert re.findall(r"^Bad line: (.{30})", text, re.MULTILINE) == [
         "an argument is no JSON, from h",
         "this request is no JSON: Expec",
+        "this is no rule: POST /testbed",
+        "this is no rule: testbed.cloud",
+        "it is fault and a rule, faults",
     ]
     assert "\nVERB [ARGUMENT ...]" in text
     assert "\033" not in introduction + text

@@ -1,0 +1,142 @@
+"""Token buckets: how EC2 throttles an account.
+
+EC2 evaluates each API action by itself: one has a bucket of tokens, per account and region, each
+call takes one out, and the bucket refills at a rate. A call that finds none is refused, has no
+effect and takes none. The figures are EC2's documented defaults.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from testbed.rules import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+THROTTLED = Error("RequestLimitExceeded", "Request limit exceeded.", 503)
+READING = ("Describe", "Get", "List", "Search")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How many calls EC2 takes.
+
+    Attributes:
+        burst: The tokens of a full bucket.
+        rate: Tokens that come in a second.
+    """
+
+    burst: int
+    rate: float
+
+
+LAUNCHES = Limit(5, 2)
+READS = Limit(100, 20)
+WHOLE_LISTS = Limit(50, 10)
+CHANGES = Limit(50, 5)
+
+LAUNCHING = {"RunInstances", "StartInstances"}
+LISTED = {
+    "DescribeInstances",
+    "DescribeInstanceStatus",
+    "DescribeNetworkInterfaces",
+    "DescribeSecurityGroups",
+    "DescribeSnapshots",
+    "DescribeSpotInstanceRequests",
+    "DescribeVolumes",
+}
+"""Those that have another bucket for calls that ask for everything at once."""
+WHOLE = {"Action", "Version"}
+"""The parameters of such a call: no ids, no filters, no pages."""
+
+
+def limit_of(name: str) -> Limit:
+    """Return the limit of a bucket, by its name."""
+    if name in LAUNCHING:
+        return LAUNCHES
+    if not name.startswith(READING):
+        return CHANGES
+    return READS if name.isalnum() else WHOLE_LISTS
+
+
+def bucket_name(action: str, parameters: dict[str, str]) -> str:
+    """Say from which bucket a call takes: the action's, as a rule."""
+    return f"{action} (all)" if action in LISTED and parameters.keys() <= WHOLE else action
+
+
+@dataclass
+class Bucket:
+    """The bucket of one action.
+
+    Attributes:
+        tokens: What is left in it, at the time of the last call.
+        allowed: How many calls took a token.
+        throttled: How many found none.
+    """
+
+    tokens: float
+    allowed: int = 0
+    throttled: int = 0
+
+    def take(self) -> bool:
+        """Take a token, if there is one."""
+        if self.tokens < 1:
+            self.throttled += 1
+            return False
+        self.tokens -= 1
+        self.allowed += 1
+        return True
+
+
+class Buckets:
+    """The buckets of the account; there are none until they are filled."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Throttle nothing yet.
+
+        Args:
+            clock: Tells the time in seconds.
+        """
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._speed = 0.0
+        self._at = 0.0
+        self._buckets: dict[str, Bucket] = {}
+
+    def fill(self, speed: float) -> None:
+        """Throttle from now on, beginning with full buckets.
+
+        Args:
+            speed: How many times faster than EC2's the buckets refill; 0 ends the throttling.
+        """
+        with self._lock:
+            self._speed, self._at = speed, self._clock()
+            self._buckets.clear()
+
+    def allow(self, action: str, parameters: dict[str, str]) -> bool:
+        """Take a token for a call; says whether there was one."""
+        with self._lock:
+            if not self._speed:
+                return True
+            self._refill()
+            name = bucket_name(action, parameters)
+            return self._buckets.setdefault(name, Bucket(limit_of(name).burst)).take()
+
+    def figures(self) -> dict[str, dict[str, Any]]:
+        """Tell, by the bucket's name, its `Bucket` and `Limit`, of those that were used since the filling."""
+        with self._lock:
+            self._refill()
+            return {
+                name: {**asdict(bucket), **asdict(limit_of(name))} for name, bucket in self._buckets.items()
+            }
+
+    def _refill(self) -> None:
+        now = self._clock()
+        passed, self._at = (now - self._at) * self._speed, now
+        for name, bucket in self._buckets.items():
+            limit = limit_of(name)
+            bucket.tokens = min(limit.burst, bucket.tokens + passed * limit.rate)

@@ -1,0 +1,118 @@
+"""What tests tell the stand-in for AWS and ask it: the calls so far, rules, holds, throttling."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import TYPE_CHECKING, Any
+
+from werkzeug.wrappers import Response
+
+from testbed.buckets import Buckets
+from testbed.hold import PATIENCE, Hold
+from testbed.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from werkzeug.wrappers import Request
+
+PREFIX = "/testbed/"
+"""Of the paths that are answered here."""
+
+
+class Control:
+    """The record of calls and what tests have said, for the calls and for the tests.
+
+    Attributes:
+        hold: Where held calls wait.
+        buckets: The account's.
+    """
+
+    def __init__(self, forget_unseen: Callable[[], None]) -> None:
+        """Start with no calls and no rules.
+
+        Args:
+            forget_unseen: Lets everything be seen that rules have hidden.
+        """
+        self.hold = Hold()
+        self.buckets = Buckets()
+        self._forget_unseen = forget_unseen
+        self._lock = threading.Lock()
+        self._calls: list[dict[str, Any]] = []
+        self._rules: list[Rule] = []
+
+    def note(self, call: dict[str, Any]) -> None:
+        """Add a call to the record; its status comes later."""
+        with self._lock:
+            self._calls.append(call)
+
+    def rules_for(self, action: str, parameters: dict[str, str]) -> list[Rule]:
+        """Count a call, and find the rules that fire at it."""
+        with self._lock:
+            return [rule for rule in self._rules if rule.fires(action, parameters)]
+
+    def answer(self, request: Request) -> Response:
+        """Answer a test."""
+        handlers: dict[tuple[str, str], Callable[[Request], Response]] = {
+            ("GET", "calls"): self._list_calls,
+            ("DELETE", "calls"): self._forget_calls,
+            ("POST", "rules"): self._add_rules,
+            ("DELETE", "rules"): self._clear_rules,
+            ("POST", "release"): self._release,
+            ("GET", "held"): self._wait_until_held,
+            ("GET", "buckets"): self._tell_buckets,
+            ("POST", "buckets"): self._fill_buckets,
+        }
+        handler = handlers.get((request.method, request.path.removeprefix(PREFIX)))
+        return handler(request) if handler else Response("unknown", 404)
+
+    def _list_calls(self, request: Request) -> Response:
+        del request
+        with self._lock:
+            return _told(self._calls)
+
+    def _forget_calls(self, request: Request) -> Response:
+        del request
+        with self._lock:
+            self._calls.clear()
+        return _told([])
+
+    def _add_rules(self, request: Request) -> Response:
+        try:
+            rules = [Rule.parse(document) for document in request.get_json(force=True)]
+        except Exception as problem:  # noqa: BLE001 - tells the test what is wrong
+            return _told({"error": repr(problem)}, 400)
+        with self._lock:
+            self._rules.extend(rules)
+        return _told([])
+
+    def _clear_rules(self, request: Request) -> Response:
+        with self._lock:
+            self._rules.clear()
+        self._forget_unseen()
+        return self._release(request)
+
+    def _release(self, request: Request) -> Response:
+        del request
+        self.hold.release()
+        return _told([])
+
+    def _wait_until_held(self, request: Request) -> Response:
+        seconds = request.args.get("seconds", type=float)
+        if seconds is not None:
+            return _told(self.hold.wait(seconds))
+        held = self.hold.wait(PATIENCE)
+        return _told(held, 200 if held else 504)
+
+    def _tell_buckets(self, request: Request) -> Response:
+        del request
+        return _told(self.buckets.figures())
+
+    def _fill_buckets(self, request: Request) -> Response:
+        self.buckets.fill(float(request.get_json(force=True)))
+        return _told([])
+
+
+def _told(document: object, status: int = 200) -> Response:
+    return Response(json.dumps(document), status, content_type="application/json")

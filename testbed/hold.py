@@ -1,0 +1,73 @@
+"""What may befall a call on its way: it is held, it is late, its connection is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from werkzeug.wrappers import Request
+
+PATIENCE = 60.0
+"""Seconds after which a held answer goes out, and a wait for one ends, by itself."""
+
+
+def is_gone(request: Request) -> bool:
+    """Whether the client has closed its connection, as the system does for a killed one."""
+    connection: socket.socket = request.environ["werkzeug.socket"]
+    try:
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def drop(request: Request) -> NoReturn:
+    """Close a connection in the middle of its call, as a network does that fails."""
+    connection: socket.socket = request.environ["werkzeug.socket"]
+    with contextlib.suppress(OSError):  # its client may be gone already
+        connection.shutdown(socket.SHUT_RDWR)
+    # What ends werkzeug's work on the call without an answer.
+    raise ConnectionAbortedError
+
+
+class Hold:
+    """Where held and late calls and answers wait for their release."""
+
+    def __init__(self) -> None:
+        """Start with nothing held."""
+        self._condition = threading.Condition()
+        self._held: list[str] = []
+        self._releases = 0
+
+    def hold(self, action: str) -> None:
+        """Hold the calling thread until the next release."""
+        with self._condition:
+            self._held.append(action)
+            self._condition.notify_all()
+            self._wait_for_release(PATIENCE)
+            self._held.remove(action)
+
+    def delay(self, seconds: float) -> None:
+        """Hold the calling thread for that time, or until the next release; it does not count as held."""
+        with self._condition:
+            self._wait_for_release(seconds)
+
+    def release(self) -> None:
+        """Let go of everything that is held or late now."""
+        with self._condition:
+            self._releases += 1
+            self._condition.notify_all()
+
+    def wait(self, seconds: float) -> list[str]:
+        """Wait until something is held; returns the actions, none after that time."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._held, timeout=seconds)
+            return list(self._held)
+
+    def _wait_for_release(self, seconds: float) -> None:
+        mine = self._releases
+        self._condition.wait_for(lambda: self._releases > mine, timeout=seconds)

@@ -1,0 +1,106 @@
+"""Visibility: what AWS has made and does not know yet, as its parts learn of it one after the other.
+
+What a rule calls `unseen` is hidden from moto while it answers a call that looks for it: one that
+names its id, whatever it does with it, or one that describes its kind by filters. So moto answers
+that there is no such thing, with the code of its kind, and lists leave it out. Calls that list
+everything see it.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from moto.ec2.models import ec2_backends
+
+from testbed.protocols import REST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from testbed.protocols import Call
+
+DESCRIBED = {
+    "DescribeImages": "ami",
+    "DescribeInstances": "i",
+    "DescribeInstanceStatus": "i",
+    "DescribeNetworkInterfaces": "eni",
+    "DescribeSnapshots": "snap",
+    "DescribeVolumes": "vol",
+    "DescribeVolumesModifications": "vol",
+}
+"""What the calls that take filters look for, by the beginning of its ids."""
+
+
+class Unseen:
+    """Things that are not to be seen, and how often they are looked for in vain until they are."""
+
+    def __init__(self) -> None:
+        """Begin with everything seen."""
+        self._looks: dict[str, int] = {}
+
+    @contextmanager
+    def during(self, call: Call, looks: int) -> Iterator[None]:
+        """Hide what a call looks for while moto answers it.
+
+        Args:
+            call: The call.
+            looks: How often what the call makes is looked for in vain; 0: it is seen at once.
+        """
+        with hidden(self._looked_for(call)):
+            before = existing() if looks else set()
+            yield
+        if looks:
+            self._looks.update(dict.fromkeys(existing() - before, looks))
+
+    def forget(self) -> None:
+        """Let everything be seen."""
+        self._looks = {}
+
+    def _looked_for(self, call: Call) -> list[str]:
+        """List what is looked for in vain, this time."""
+        if call.service in REST:  # the EBS direct APIs know what they make
+            return []
+        looks, named = self._looks, set(call.parameters.values())
+        kind = DESCRIBED.get(call.action) if "Filter.1.Name" in call.parameters else None
+        found = [each for each in looks if each in named or each.split("-")[0] == kind]
+        for identifier in found:
+            looks[identifier] -= 1
+            if not looks[identifier]:
+                del looks[identifier]
+        return found
+
+
+def existing() -> set[str]:
+    """Collect the ids of all that can be hidden."""
+    ids = {instance.id for backend in _backends() for instance in backend.all_instances()}
+    return ids.union(*(collection for backend in _backends() for collection in _collections(backend)))
+
+
+@contextmanager
+def hidden(identifiers: Iterable[str]) -> Iterator[None]:
+    """Take things out of moto's collections for a while."""
+    with ExitStack() as stack:
+        for identifier in identifiers:
+            for backend in _backends():
+                for collection in _collections(backend):
+                    if identifier in collection:
+                        stack.callback(collection.__setitem__, identifier, collection.pop(identifier))
+                _hide_instance(backend, identifier, stack)
+        yield
+
+
+def _hide_instance(backend: Any, identifier: str, stack: ExitStack) -> None:
+    for reservation in backend.reservations.values():
+        for instance in reservation.instances:
+            if instance.id == identifier:
+                stack.callback(setattr, reservation, "instances", reservation.instances)
+                reservation.instances = [each for each in reservation.instances if each is not instance]
+
+
+def _backends() -> list[Any]:
+    return [backend for regions in ec2_backends.values() for backend in regions.values()]
+
+
+def _collections(backend: Any) -> list[dict[str, Any]]:
+    return [backend.volumes, backend.snapshots, backend.amis, backend.enis]
