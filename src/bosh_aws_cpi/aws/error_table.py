@@ -41,31 +41,41 @@ _ALLOW: Final = (
 _KEYS: Final = "check the access keys, and the clock of the machine that the CPI runs on"
 _QUOTA: Final = "delete what is not needed, or have the quota raised"
 _MANIFEST: Final = "correct what AWS names, in the cloud config or the manifest"
+_NIC: Final = "the interface is gone: repeat the deployment"
+_ROUTE: Final = "correct advertised_routes: what the route led to is gone"
+_REPORT: Final = "this is a fault of the CPI: please report it"
 _SPOT_ROLE: Final = "allow iam:CreateServiceLinkedRole for spot, or create the role once"
 _STATE: Final = "wait until it is done with what it is doing, then repeat"
 
 ROWS: Final[dict[str, Row]] = {
     # Not found: instances and volumes
-    "InvalidInstanceID": Row(Kind.VM_GONE, _CCK),
     "InvalidInstanceID.NotFound": Row(Kind.VM_GONE, _CCK),
     "InvalidInstanceID.Malformed": Row(Kind.VM_GONE, _CCK),
     "InvalidVolume.NotFound": Row(Kind.DISK_GONE, _CCK),
     "InvalidVolumeID.Malformed": Row(Kind.DISK_GONE, _CCK),
     "InvalidVolumeId.Malformed": Row(Kind.DISK_GONE, _CCK),
     # Not found: everything else
-    "InvalidAMIID.NotFound": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
     "InvalidAMIID.Malformed": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
+    "InvalidAMIID.NotFound": Row(
+        Kind.MISSING, "upload the stemcell again with --fix; are other AMIs allowed only?"
+    ),
     "InvalidAMIID.Unavailable": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
     "InvalidSnapshot.NotFound": Row(Kind.MISSING, "the snapshot is gone; for a stemcell, upload it again"),
     "InvalidSnapshotID.Malformed": Row(Kind.MISSING, "it is no id of a snapshot"),
     "InvalidSubnetID.NotFound": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
+    "InvalidSubnetId.NotFound": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidSubnetID.Malformed": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidSubnet": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidGroup.NotFound": Row(Kind.MISSING, "correct security_groups"),
     "InvalidGroupId.Malformed": Row(Kind.MISSING, "correct security_groups"),
     "InvalidSecurityGroupID.NotFound": Row(Kind.MISSING, "correct security_groups"),
+    "InvalidSecurityGroupId.Malformed": Row(Kind.MISSING, "correct security_groups"),
     "InvalidKeyPair.NotFound": Row(Kind.MISSING, "correct key_name, or aws.default_key_name"),
-    "InvalidNetworkInterfaceID.NotFound": Row(Kind.MISSING, "the interface is gone: repeat the deployment"),
+    "InvalidNetworkInterfaceID.NotFound": Row(Kind.MISSING, _NIC),
+    "InvalidNetworkInterface.NotFound": Row(Kind.MISSING, _NIC),
+    "InvalidNetworkInterfaceAttachmentId.Malformed": Row(
+        Kind.MISSING, "the interface is gone: repeat the deployment"
+    ),
     "InvalidNetworkInterfaceId.Malformed": Row(Kind.MISSING, "it is no id of an interface"),
     "InvalidAllocationID.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
     "InvalidAddress.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
@@ -73,11 +83,22 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidRouteTableID.NotFound": Row(Kind.MISSING, "correct table_id in advertised_routes"),
     "InvalidRouteTableId.Malformed": Row(Kind.MISSING, "correct table_id in advertised_routes"),
     "InvalidRoute.NotFound": Row(Kind.MISSING, "the route was removed meanwhile: repeat the deployment"),
+    "InvalidGatewayID.NotFound": Row(
+        Kind.MISSING, "correct advertised_routes: what the route led to is gone"
+    ),
+    "InvalidNatGatewayID.NotFound": Row(
+        Kind.MISSING, "correct advertised_routes: what the route led to is gone"
+    ),
     "InvalidPlacementGroup.Unknown": Row(Kind.MISSING, "correct placement_group"),
+    "InvalidPlacementGroupId.Malformed": Row(Kind.MISSING, "correct placement_group"),
     "InvalidHostID.NotFound": Row(Kind.MISSING, "correct dedicated_host"),
+    "InvalidHostID.Malformed": Row(Kind.MISSING, "correct dedicated_host"),
+    "InvalidHostId": Row(Kind.MISSING, "correct dedicated_host"),
+    "InvalidHostId.NotFound": Row(Kind.MISSING, "correct dedicated_host"),
     "InvalidHostId.Malformed": Row(Kind.MISSING, "correct dedicated_host"),
     "InvalidCapacityReservationId.NotFound": Row(Kind.MISSING, "correct capacity_reservation"),
     "InvalidCapacityReservationId.Malformed": Row(Kind.MISSING, "correct capacity_reservation"),
+    "InvalidKernelId.Malformed": Row(Kind.MISSING, "correct kernel_id in the stemcell"),
     "InvalidVpcID.NotFound": Row(Kind.MISSING, "the VPC is gone: correct the subnets"),
     "InvalidID": Row(Kind.MISSING, "it is no id of what can have tags"),
     "InvalidAttachment.NotFound": Row(Kind.MISSING, "it is not attached any more"),
@@ -95,10 +116,18 @@ ROWS: Final[dict[str, Row]] = {
     "InsufficientHostCapacity": Row(Kind.BUSY, _ROOM),
     "InsufficientCapacityOnHost": Row(Kind.BUSY, _ROOM),
     "InsufficientReservedInstanceCapacity": Row(Kind.BUSY, _ROOM),
-    "ReservationCapacityExceeded": Row(Kind.BUSY, _ROOM),
+    "InsufficientReservedInstancesCapacity": Row(Kind.BUSY, _ROOM),
+    "ReservationCapacityExceeded": Row(
+        Kind.BUSY, "make the capacity reservation larger, or add instance_type_fallbacks"
+    ),
+    "UnavailableHostRequirements": Row(
+        Kind.BUSY, "no host fits: use another dedicated_host, or another type"
+    ),
+    "IncompatibleHostRequirements": Row(
+        Kind.BUSY, "no host fits: use another dedicated_host, or another type"
+    ),
     "InsufficientCapacity": Row(Kind.BUSY, _ROOM),
     "UnfulfillableCapacity": Row(Kind.BUSY, _ROOM),
-    "MaxSpotInstanceCountExceeded": Row(Kind.BUSY, _ROOM),
     "Unsupported": Row(Kind.BUSY, _ROOM),
     "SpotMaxPriceTooLow": Row(Kind.BUSY, "raise spot_bid_price, or set spot_ondemand_fallback"),
     "InsufficientFreeAddressesInSubnet": Row(Kind.BUSY, "use a larger subnet, or delete what is in it"),
@@ -114,8 +143,17 @@ ROWS: Final[dict[str, Row]] = {
     "TooManyRequestsException": Row(Kind.BUSY, _THROTTLED),
     "SlowDown": Row(Kind.BUSY, _THROTTLED),
     "PriorRequestNotComplete": Row(Kind.BUSY, _THROTTLED),
-    "ConcurrentSnapshotLimitExceeded": Row(Kind.BUSY, _THROTTLED),
-    "VolumeModificationRateExceeded": Row(Kind.BUSY, _THROTTLED),
+    "ConcurrentSnapshotLimitExceeded": Row(Kind.BUSY, "wait until pending snapshots are completed"),
+    "PendingSnapshotLimitExceeded": Row(Kind.BUSY, "wait until pending snapshots are completed"),
+    "SnapshotCreationPerVolumeRateExceeded": Row(
+        Kind.BUSY, "wait 15 seconds between two snapshots of a volume"
+    ),
+    "VolumeModificationRateExceeded": Row(
+        Kind.BUSY, "EBS limits how often a volume changes: repeat it some hours later"
+    ),
+    "ConcurrentLimitExceededException": Row(Kind.BUSY, _THROTTLED),
+    "BandwidthLimitExceeded": Row(Kind.BUSY, _THROTTLED),
+    "DependencyThrottle": Row(Kind.BUSY, _THROTTLED),
     "ConcurrentTagAccess": Row(Kind.BUSY, _THROTTLED),
     # AWS at fault
     "InternalError": Row(Kind.BUSY, _LATER),
@@ -128,24 +166,37 @@ ROWS: Final[dict[str, Row]] = {
     "RequestTimeout": Row(Kind.BUSY, _LATER),
     "RequestTimeoutException": Row(Kind.BUSY, _LATER),
     "KMSInternalException": Row(Kind.BUSY, _LATER),
+    "HealthUnavailable": Row(Kind.BUSY, _LATER),
+    "RetryableError": Row(Kind.BUSY, _LATER),
     # Not allowed
     "UnauthorizedOperation": Row(Kind.DENIED, _ALLOW),
     "AccessDenied": Row(Kind.DENIED, _ALLOW),
     "AccessDeniedException": Row(Kind.DENIED, _ALLOW),
-    "AuthFailure": Row(Kind.DENIED, _KEYS),
+    "AuthFailure": Row(
+        Kind.DENIED, "check keys and clock; an AMI or elastic IP may also be another account's"
+    ),
     "InvalidClientTokenId": Row(Kind.DENIED, _KEYS),
     "UnrecognizedClientException": Row(Kind.DENIED, _KEYS),
     "SignatureDoesNotMatch": Row(Kind.DENIED, _KEYS),
     "IncompleteSignature": Row(Kind.DENIED, _KEYS),
     "MissingAuthenticationToken": Row(Kind.DENIED, _KEYS),
-    "RequestExpired": Row(Kind.DENIED, "set the clock of the machine that the CPI runs on"),
+    "InvalidSignatureException": Row(Kind.DENIED, _KEYS),
+    "InvalidSecurity.RequestHasExpired": Row(
+        Kind.DENIED, "set the clock of the machine that the CPI runs on, or renew the keys"
+    ),
+    "RequestExpired": Row(
+        Kind.DENIED, "set the clock of the machine that the CPI runs on, or renew the keys"
+    ),
     "ExpiredToken": Row(Kind.DENIED, "renew the session token"),
     "ExpiredTokenException": Row(Kind.DENIED, "renew the session token"),
     "OptInRequired": Row(Kind.DENIED, "the account has to subscribe to the AMI, or to enable the region"),
+    "RegionDisabledException": Row(Kind.DENIED, "have the account enable STS in the region"),
+    "AccountDisabled": Row(Kind.DENIED, "ask AWS Support what the account lacks"),
     "PendingVerification": Row(Kind.DENIED, "AWS verifies the account; that mostly takes minutes"),
     "Blocked": Row(Kind.DENIED, "AWS has blocked the account: ask AWS Support"),
     "InvalidKMSKey.InvalidState": Row(Kind.DENIED, "enable the KMS key"),
     "KMSKeyNotAccessibleFault": Row(Kind.DENIED, "allow the use of the KMS key"),
+    "CustomerKeyHasBeenRevoked": Row(Kind.DENIED, "allow the use of the KMS key"),
     "InvalidSpotServiceLinkedRole": Row(
         Kind.DENIED, "allow iam:CreateServiceLinkedRole for spot, or create the role once"
     ),
@@ -153,9 +204,13 @@ ROWS: Final[dict[str, Row]] = {
         Kind.DENIED, "allow iam:CreateServiceLinkedRole for spot, or create the role once"
     ),
     "OperationNotPermitted": Row(Kind.DENIED, "somebody protected the resource, against termination for one"),
+    "TagPolicyViolation": Row(Kind.DENIED, "correct tags: the organization's tag policy wants others"),
+    "MalformedPolicyDocument": Row(Kind.DENIED, "correct the role's policy"),
+    "PackedPolicyTooLarge": Row(Kind.DENIED, "make the role's session policy smaller"),
     # Quotas of the account
     "InstanceLimitExceeded": Row(Kind.QUOTA, _QUOTA),
     "VcpuLimitExceeded": Row(Kind.QUOTA, _QUOTA),
+    "MaxSpotInstanceCountExceeded": Row(Kind.QUOTA, _QUOTA),
     "VolumeLimitExceeded": Row(Kind.QUOTA, _QUOTA),
     "MaxIOPSLimitExceeded": Row(Kind.QUOTA, _QUOTA),
     "SnapshotLimitExceeded": Row(Kind.QUOTA, _QUOTA),
@@ -169,8 +224,22 @@ ROWS: Final[dict[str, Row]] = {
     "CopyImageLimitExceeded": Row(Kind.QUOTA, _QUOTA),
     "TooManyRegistrationsForTargetId": Row(Kind.QUOTA, _QUOTA),
     "TooManyTargets": Row(Kind.QUOTA, _QUOTA),
+    "SecurityGroupsPerInstanceLimitExceeded": Row(
+        Kind.QUOTA, "give the VM fewer security groups, or have the quota raised"
+    ),
+    "SecurityGroupsPerInterfaceLimitExceeded": Row(
+        Kind.QUOTA, "give the VM fewer security groups, or have the quota raised"
+    ),
+    "SecurityGroupLimitExceeded": Row(
+        Kind.QUOTA, "give the VM fewer security groups, or have the quota raised"
+    ),
+    "ResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),
+    "RequestResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),
     "AttachmentLimitExceeded": Row(Kind.QUOTA, "the instance type takes no more of them: use a larger one"),
     "PrivateIpAddressLimitExceeded": Row(
+        Kind.QUOTA, "an interface of that type takes no more: use a larger one"
+    ),
+    "InvalidInterface.IpAddressLimitExceeded": Row(
         Kind.QUOTA, "an interface of that type takes no more: use a larger one"
     ),
     "TagLimitExceeded": Row(Kind.QUOTA, "EC2 takes 50 tags: remove some from tags or env.bosh.tags"),
@@ -186,24 +255,51 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidBlockDeviceMapping": Row(Kind.INVALID, "correct root_disk or ephemeral_disk"),
     "InvalidInstanceType": Row(Kind.INVALID, "correct instance_type"),
     "UnsupportedOperation": Row(Kind.INVALID, _MANIFEST),
+    "UnsupportedException": Row(Kind.INVALID, _MANIFEST),
+    "InvalidParameterDependency": Row(Kind.INVALID, _MANIFEST),
+    "InvalidFilter": Row(Kind.INVALID, _REPORT),
+    "FilterLimitExceeded": Row(Kind.INVALID, _REPORT),
+    "InvalidClientToken": Row(Kind.INVALID, _REPORT),
+    "VPCResourceNotSpecified": Row(Kind.INVALID, "give the network a subnet"),
     "UnsupportedHostConfiguration": Row(Kind.INVALID, "the dedicated host does not take that type"),
+    "UnsupportedInstanceTypeOnHost": Row(Kind.INVALID, "the dedicated host does not take that type"),
+    "InvalidHostConfiguration": Row(Kind.INVALID, "the dedicated host does not take that type"),
     "InstanceTypeNotSupported": Row(Kind.INVALID, "correct instance_type"),
+    "EncryptedVolumesNotSupported": Row(Kind.INVALID, "use a type that takes encrypted volumes"),
+    "UnsupportedInstanceAttribute": Row(
+        Kind.INVALID, "the instance type does not have that: correct the VM type"
+    ),
+    "InstanceCreditSpecification.NotSupported": Row(
+        Kind.INVALID, "remove credit_specification, or use a burstable type"
+    ),
+    "InvalidCpuCredits": Row(Kind.INVALID, "correct credit_specification"),
+    "VolumeTypeNotAvailableInZone": Row(Kind.INVALID, "use another type of disk in that zone"),
+    "UnknownVolumeType": Row(Kind.INVALID, "correct the disk's type"),
+    "VolumeIOPSLimit": Row(Kind.INVALID, "correct iops"),
+    "BootForVolumeTypeUnsupported": Row(Kind.INVALID, "correct root_disk.type: the VM can't boot from it"),
     "UnsupportedTenancy": Row(Kind.INVALID, "correct tenancy"),
+    "InvalidTenancy": Row(Kind.INVALID, "correct tenancy"),
     "InvalidAvailabilityZone": Row(Kind.INVALID, "correct availability_zone"),
     "InvalidZone.NotFound": Row(Kind.INVALID, "correct availability_zone"),
-    "VolumeInUseInDifferentZone": Row(Kind.INVALID, "VM and disk must be in one zone"),
+    "InvalidRegion": Row(Kind.INVALID, "correct aws.region"),
+    "ZonesMismatched": Row(Kind.INVALID, "VM, disk and subnet must be in one zone"),
+    "InvalidVolumeID.ZoneMismatch": Row(Kind.INVALID, "VM and disk must be in one zone"),
     "InvalidVolume.ZoneMismatch": Row(Kind.INVALID, "VM and disk must be in one zone"),
     "InvalidPermission.Malformed": Row(Kind.INVALID, _MANIFEST),
-    "InvalidUserData.Malformed": Row(Kind.INVALID, "make the agent settings smaller"),
+    "InvalidUserData.Malformed": Row(Kind.INVALID, _REPORT),
+    "InvalidIamInstanceProfileArn.Malformed": Row(Kind.INVALID, "correct iam_instance_profile"),
     "InvalidTag": Row(Kind.INVALID, "correct tags"),
     "InvalidTagKey.Malformed": Row(Kind.INVALID, "correct tags"),
     "InvalidIPAddress.InUse": Row(Kind.STATE, "use another address, or delete who holds it"),
     "InvalidPrivateIpAddress.Malformed": Row(Kind.INVALID, "correct the network's ip"),
     "InvalidAMIName.Duplicate": Row(Kind.STATE, "an AMI of that name is there: repeat"),
+    "InvalidAMIName.Malformed": Row(Kind.INVALID, _REPORT),
     "InvalidAMIAttributeItemValue": Row(Kind.INVALID, _MANIFEST),
     "InvalidManifest": Row(Kind.INVALID, "the stemcell's image is no good"),
     "InvalidDestinationPrefix": Row(Kind.INVALID, "correct destination in advertised_routes"),
+    "InvalidRoute.Malformed": Row(Kind.INVALID, "correct advertised_routes"),
     "InvalidSpotBidPrice": Row(Kind.INVALID, "correct spot_bid_price"),
+    "SnapshotCopyUnsupported.InterRegion": Row(Kind.INVALID, "use a light stemcell of this region"),
     "IdempotentParameterMismatch": Row(Kind.INVALID, "repeat the deployment: two calls differ"),
     "InvalidAction": Row(
         Kind.INVALID, "correct aws.ec2_endpoint or aws.elb_endpoint: it is another service's"
@@ -214,7 +310,17 @@ ROWS: Final[dict[str, Row]] = {
     "IncorrectInstanceState": Row(Kind.STATE, _STATE),
     "InvalidState": Row(Kind.STATE, _STATE),
     "IncorrectModificationState": Row(Kind.STATE, _STATE),
-    "InvalidAttributeValue": Row(Kind.STATE, _STATE),
+    "InvalidInstanceState": Row(Kind.STATE, _STATE),
+    "InvalidHostState": Row(Kind.STATE, _STATE),
+    "InvalidCapacityReservationState.PendingActivation": Row(Kind.STATE, _STATE),
+    "InvalidRoute.InvalidState": Row(Kind.STATE, _STATE),
+    "Gateway.NotAttached": Row(Kind.STATE, "attach the gateway that the route leads to"),
+    "InvalidInstanceAttributeValue": Row(Kind.INVALID, _MANIFEST),
+    "InvalidVolumeID.Duplicate": Row(Kind.STATE, "repeat it"),
+    "InvalidInstanceID": Row(
+        Kind.STATE, "the instance has several interfaces, which the call does not allow"
+    ),
+    "NonEBSInstance": Row(Kind.STATE, "an instance without an EBS root disk can't be stopped or started"),
     "VolumeInUse": Row(Kind.STATE, "detach the volume where it is attached"),
     "InvalidSnapshot.InUse": Row(Kind.STATE, "an AMI uses the snapshot: delete the stemcell first"),
     "InvalidNetworkInterface.InUse": Row(Kind.STATE, "an instance uses the interface: delete that first"),
@@ -224,5 +330,4 @@ ROWS: Final[dict[str, Row]] = {
     "Resource.AlreadyAssigned": Row(Kind.STATE, "use another address, or delete who holds it"),
     "IdempotentInstanceTerminated": Row(Kind.STATE, "repeat the deployment"),
     "ConflictException": Row(Kind.STATE, "repeat the upload"),
-    "InvalidVolume.Duplicate": Row(Kind.STATE, _STATE),
 }

@@ -39,14 +39,15 @@ NOT_FOUND_YET: Final = frozenset(
 TAG_REFUSED: Final = frozenset({"TagLimitExceeded", "InvalidParameterValue"})
 UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | {"InvalidID"}
 """Why one of several resources may not take tags that the others do."""
-QUOTA_REACHED: Final = frozenset({"InstanceLimitExceeded", "VcpuLimitExceeded"})
+QUOTA_REACHED: Final = frozenset(
+    {"InstanceLimitExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded"}
+)
 NO_CAPACITY: Final = QUOTA_REACHED | {
     "InsufficientCapacity",
     "InsufficientCapacityOnHost",
     "InsufficientHostCapacity",
     "InsufficientInstanceCapacity",
     "InsufficientReservedInstanceCapacity",
-    "MaxSpotInstanceCountExceeded",
     "ReservationCapacityExceeded",
     "SpotMaxPriceTooLow",
     "UnfulfillableCapacity",

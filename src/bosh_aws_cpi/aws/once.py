@@ -53,14 +53,19 @@ def make_once(
     Returns:
         What was made, by whichever attempt. When there is none, the last error is raised.
     """
+    has_looked = False
 
     def seen() -> Made:
-        if (found := find()) is None:
+        nonlocal has_looked
+        found = find()
+        has_looked = True
+        if found is None:
             raise timing.NotYet("not to be seen")
         return found
 
     while True:
         attempts -= 1
+        has_looked = False
         try:
             return make()
         except Exception as error:
@@ -69,9 +74,9 @@ def make_once(
             logger.warning("Whether %s was made is not certain: %s", what, described(error))
             with suppress(_Unseen):
                 return timing.until(timing.LOST_SEEN, f"{what} to be seen", seen, _Unseen)
-            logger.info("No trace of %s: it was not made", what)
-            if attempts <= 0:
+            if attempts <= 0 or not has_looked:  # AWS that does not answer has not said that there is none
                 raise
+            logger.info("No trace of %s: it was not made", what)
 
 
 class _Unseen(CloudError):

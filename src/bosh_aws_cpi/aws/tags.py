@@ -12,6 +12,8 @@ from bosh_aws_cpi.log import logger
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+_PASSING: Final = NOT_FOUND_YET | {"ConcurrentTagAccess"}
+"""The last is EC2's word for two calls at once on one resource, set_vm_metadata and a person's perhaps."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
 
 
@@ -75,7 +77,7 @@ def _create(
     timing.patiently(
         patience,
         f"{', '.join(resource_ids)} to take tags",
-        NOT_FOUND_YET,
+        _PASSING,
         lambda: client.create_tags(
             Resources=list(resource_ids),
             Tags=[{"Key": key, "Value": value} for key, value in tags.items()],

@@ -19,6 +19,7 @@ from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationF
 
 _INSTANCE: Final = re.compile(r"\bi-[0-9a-f]+\b")
 _VOLUME: Final = re.compile(r"\bvol-[0-9a-f]+\b")
+_DENIED: Final = re.compile(r"not authorized to perform: (\w[\w-]*:\w+)")
 _UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """For an answer that is no AWS service's; the SDK's own message quotes the whole of it."""
 
@@ -28,9 +29,16 @@ def explained(error: ClientError) -> str:
     row = ROWS.get(code_of(error))
     if row is None:
         return described(error)
-    call = call_of(error)
-    remedy = row.remedy.format(action=call.action if call else error.operation_name)
+    remedy = row.remedy.format(action=_denied(error))
     return f"{described(error)}. {remedy[0].upper()}{remedy[1:]}"
+
+
+def _denied(error: ClientError) -> str:
+    """IAM's name of the action that is missing: EC2 names another than its own, as for tags at a launch."""
+    if said := _DENIED.search(error.response["Error"].get("Message", "")):
+        return said[1]
+    call = call_of(error)
+    return call.action if call else error.operation_name
 
 
 def translate(error: Exception, method: str) -> BoshError | None:

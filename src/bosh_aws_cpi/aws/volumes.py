@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 MAX_UNSEEN = 16
 """Questions, over about 20 seconds, in which an attachment that EC2 has agreed to may not show."""
 _IN_USE = frozenset({"VolumeInUse"})
-_FAILED = frozenset({"error", "deleting", "deleted"})
+_GOING = frozenset({"deleting", "deleted"})
+_FAILED = _GOING | {"error"}
 _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
@@ -47,11 +48,10 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
-    """DescribeVolumes: one that has this tag and was just made; None when none is seen."""
+    """DescribeVolumes: one that has this tag, was just made and is not going; None when none is seen."""
     answer = client.describe_volumes(Filters=by_tags(dict([mark])))
-    return next(
-        (entry["VolumeId"] for entry in answer["Volumes"] if is_recent(entry.get("CreateTime"))), None
-    )
+    staying = (entry for entry in answer["Volumes"] if entry.get("State") not in _GOING)
+    return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
 
 
 def find(client: "EC2Client", disk_cid: str) -> Volume:

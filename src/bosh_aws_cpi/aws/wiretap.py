@@ -56,9 +56,18 @@ _CALL: Final = "bosh_call"
 """Where the SDK's context of a call keeps it for us."""
 _ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
 _NAMES: Final = frozenset(
-    {"LoadBalancerName", "LoadBalancerNames", "Names", "TargetGroupArn", "PublicIp", "PublicIps"}
+    {
+        "LoadBalancerName",
+        "LoadBalancerNames",
+        "Names",
+        "PublicIp",
+        "PublicIps",
+        "RoleArn",
+        "TargetGroupArn",
+    }
 )
 """Parameters that name something without being ids of EC2's shape."""
+_TAGS: Final = frozenset({"Tags", "TagSpecifications"})
 MAX_IDS: Final = 6
 """How many ids a message takes: those of a VM are its AMI, its subnets and its groups."""
 
@@ -71,6 +80,8 @@ def ids(params: dict[str, Any]) -> tuple[str, ...]:
 def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401 - parameters, of any shape
     if isinstance(value, dict):
         for key, inner in value.items():
+            if key in _TAGS:  # what operators write there may look like an id, and be a secret
+                continue
             yield from _ids(inner, is_name=key in _NAMES)
     elif isinstance(value, list | tuple):
         for inner in value:

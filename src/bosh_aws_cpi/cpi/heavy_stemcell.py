@@ -60,7 +60,7 @@ def create(
     )
 
     def make(undo: Undo) -> str:
-        if cloud.config.request_id and (earlier := _made_before(cloud, source)):
+        if cloud.config.request_id and (earlier := _made_before(cloud, source, undo)):
             return earlier
         snapshot_id = _snapshot(cloud, source, undo)
         arguments = register_image.arguments(
@@ -86,7 +86,7 @@ def _finished(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
     return ami_id
 
 
-def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
+def _made_before(cloud: Cloud, source: ImageSource, undo: Undo) -> str | None:
     """The AMI of this very request, which was killed before; what is no AMI yet is removed."""
     mark = (tag_plan.STEMCELL_TAG, source.call_id)
     snapshot_id = snapshots.find_marked(cloud.ec2, mark)
@@ -95,6 +95,8 @@ def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
         return None
     if ami_id := images.find_copy(cloud.ec2, dict([mark])):
         logger.info("AMI '%s' was made by this request before", ami_id)
+        undo.arm(snapshot_id, lambda: snapshots.discard(cloud.ec2, snapshot_id))
+        undo.arm(ami_id, lambda: images.deregister(cloud.ec2, ami_id))
         return _finished(cloud, ami_id, snapshot_id)
     volume_upload.remove_earlier(cloud, mark)
     snapshots.discard(cloud.ec2, snapshot_id)

@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ from bosh_aws_cpi.cpi import stemcell_image
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcell_image import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import device_names
@@ -76,9 +77,10 @@ def remove_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
     disk_cid = volumes.find_marked(cloud.ec2, mark)
     if disk_cid is None:
         return
-    for vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
-        volumes.detach_by_force(cloud.ec2, disk_cid, vm_cid)
-    volumes.discard(cloud.ec2, disk_cid)
+    with suppress(DiskNotFound):  # it is just going
+        for vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
+            volumes.detach_by_force(cloud.ec2, disk_cid, vm_cid)
+        volumes.discard(cloud.ec2, disk_cid)
 
 
 def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scratch: Undo) -> tuple[str, str]:

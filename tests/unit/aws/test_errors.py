@@ -11,13 +11,13 @@ from botocore.exceptions import (
     ConnectTimeoutError,
     EndpointConnectionError,
     NoCredentialsError,
-    PartialCredentialsError,
     ReadTimeoutError,
     SSLError,
 )
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import errors
+from bosh_aws_cpi.aws.errors import Call
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 
 if TYPE_CHECKING:
@@ -163,6 +163,20 @@ def test_naming_others(naming: Callable[[str], AbstractContextManager[None]], er
     assert caught.value is error
 
 
+def remembered(error: ClientError, *ids: str) -> ClientError:
+    """Put the call into an error, as the wiretap does with the answer that it is made of."""
+    answer: Any = error.response
+    errors.remember_call(answer, Call("ec2:DoThis", ids))
+    return error
+
+
+def noted(error: Exception, *notes: str) -> Exception:
+    """Put notes on an error."""
+    for note in notes:
+        error.add_note(note)
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "message"),
     [
@@ -171,58 +185,30 @@ def test_naming_others(naming: Callable[[str], AbstractContextManager[None]], er
             "DoThis failed with AuthFailure: no\nway (request id r-1)",
         ),
         (refusal("A", "b"), "DoThis failed with A: b (request id none)"),
-        (ClientError(BLANK, "DoThis"), "DoThis failed with no code: no message (request id none)"),
+        (ClientError({"Error": {}}, "DoThis"), "DoThis failed with no code: no message (request id none)"),
+        (remembered(refusal("A", "b")), "DoThis failed with A: b (request id none)"),
         (
-            NO_ANSWER,
-            'AWS could not be called: EndpointConnectionError: Could not connect to the endpoint URL: "http://h/"',
+            remembered(refusal("A", "b", ResponseMetadata={"RequestId": "r-1"}), "vol-1", "i-1"),
+            "DoThis failed with A: b (request id r-1, for vol-1, i-1)",
         ),
-        (
-            ConnectTimeoutError(endpoint_url="http://h/"),
-            'AWS could not be called: ConnectTimeoutError: Connect timeout on endpoint URL: "http://h/"',
-        ),
+        (ValueError("x"), "ValueError: x"),
+        (noted(CloudError("x"), "ec2:DoThis for i-1", "more"), "CloudError: x (ec2:DoThis for i-1; more)"),
     ],
 )
-def test_translate(error: Exception, message: str) -> None:
-    """Whatever the SDK raises becomes a CloudError with all that AWS said, not to be repeated."""
-    translated = errors.translate(error)
-    assert type(translated) is CloudError
-    assert translated.message == message
-    assert translated.ok_to_retry is False
+def test_described(error: Exception, message: str) -> None:
+    """An error tells all that AWS said of the call, and what the call was about as far as that is known."""
+    assert errors.described(error) == message
 
 
-@pytest.mark.parametrize(
-    "error", [NoCredentialsError(), PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY")]
-)
-def test_translate_missing_credentials(error: Exception) -> None:
-    """Missing credentials say where they are looked for."""
-    translated = errors.translate(error)
-    assert type(translated) is CloudError
-    assert translated.message.startswith(
-        "No AWS credentials found: credentials_source env_or_profile looks in the environment "
-        "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. "
-        f"{type(error).__name__}: "
-    )
+def test_call() -> None:
+    """An error gives back the call that was put into it."""
+    error = remembered(refusal("A"), "vol-1")
+    assert errors.call_of(error) == Call("ec2:DoThis", ("vol-1",))
+    assert errors.call_of(refusal("A")) is None
 
 
-def test_translate_unreadable_answer() -> None:
-    """An answer that can't be read is not quoted: it may hold secrets."""
-    translated = errors.translate(ResponseParserError("hunter2"))
-    assert type(translated) is CloudError
-    assert translated.message == (
-        "AWS could not be called: its answer can't be read. Is there a proxy in between?"
-    )
-
-
-@pytest.mark.parametrize(("bundle", "where"), [("/ca.pem", " with BOSH_CA_CERT_FILE '/ca.pem'"), ("", "")])
-def test_translate_untrusted(monkeypatch: pytest.MonkeyPatch, bundle: str, where: str) -> None:
-    """A certificate that is not trusted names the bundle that was used, if there was one."""
-    monkeypatch.setenv("BOSH_CA_CERT_FILE", bundle)
-    translated = errors.translate(UNTRUSTED)
-    assert type(translated) is CloudError
-    assert translated.message.startswith(f"AWS could not be called{where}: SSLError: ")
-
-
-@pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), OSError("x"), CloudError("x")])
-def test_translate_others(error: Exception) -> None:
-    """What is not the SDK's is not translated."""
-    assert errors.translate(error) is None
+def test_call_of_a_success() -> None:
+    """What is no error stays as it is: callers get it as AWS answered it."""
+    answer: dict[str, Any] = {"Volumes": []}
+    errors.remember_call(answer, Call("ec2:DoThis", ()))
+    assert answer == {"Volumes": []}

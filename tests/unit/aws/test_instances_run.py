@@ -83,11 +83,11 @@ RETRIABLE = {
     **dict.fromkeys(
         ("InsufficientCapacity", "InsufficientInstanceCapacity", "InsufficientHostCapacity"), True
     ),
-    **dict.fromkeys(("InsufficientReservedInstanceCapacity", "MaxSpotInstanceCountExceeded"), True),
+    "InsufficientReservedInstanceCapacity": True,
     **dict.fromkeys(("SpotMaxPriceTooLow", "Unsupported"), True),
     **dict.fromkeys(("InsufficientCapacityOnHost", "ReservationCapacityExceeded"), True),
     "UnfulfillableCapacity": True,
-    **dict.fromkeys(("InstanceLimitExceeded", "VcpuLimitExceeded"), False),
+    **dict.fromkeys(("InstanceLimitExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded"), False),
 }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, make_once
+from bosh_aws_cpi.aws.once import RECENT, WITHOUT_TOKEN, is_recent, make_once
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import Script, fault, refusal
 
@@ -103,3 +104,39 @@ def test_search_that_is_throttled(clock: Clock) -> None:
     assert len(clock.pauses) == 2
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         make_once("it", Script(LOST), Script(refusal("UnauthorizedOperation")))
+
+
+def test_search_that_is_never_answered(clock: Clock) -> None:
+    """Whoever could not look has not seen that there is nothing: it is not made again."""
+    make = Script(LOST)
+    with pytest.raises(ReadTimeoutError):
+        make_once("it", make, Script(refusal("RequestLimitExceeded")), WITHOUT_TOKEN)
+    assert make.calls == 1
+    assert clock.now >= 10
+
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("age", "recent"),
+    [
+        (timedelta(0), True),
+        (RECENT - MINUTE, True),
+        (RECENT + MINUTE, False),
+        (timedelta(days=365), False),
+        (-MINUTE, True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("hours", [0, -8, 5.5])
+def test_recent(age: timedelta, hours: float, *, recent: bool) -> None:
+    """What is older than half an hour is another call's; AWS's clock may be ahead of ours."""
+    made = datetime.now(timezone(timedelta(hours=hours))) - age
+    assert is_recent(made) is recent
+    assert is_recent(made.astimezone(UTC)) is recent
+
+
+def test_recent_without_a_time() -> None:
+    """What AWS shows without a time can be this call's."""
+    assert is_recent(None) is True

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import snapshots
+from bosh_aws_cpi.aws.once import RECENT
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 
 if TYPE_CHECKING:
@@ -223,3 +225,21 @@ def test_find_marked(ec2: Ec2, found: list[str]) -> None:
     """A snapshot is found by the tag that tells it from all others."""
     ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": each} for each in found]}, **SEARCH)
     assert snapshots.find_marked(ec2.client, MARK) == (SNAPSHOT if found else None)
+
+
+NOW = datetime.now(UTC)
+NEW, OLD = NOW - timedelta(minutes=5), NOW - RECENT - timedelta(minutes=5)
+
+
+@pytest.mark.parametrize(
+    ("begun", "found"),
+    [([OLD], None), ([NEW], "snap-0"), ([OLD, NEW, NEW], "snap-1"), ([OLD, None], "snap-1")],
+    ids=["old", "new", "both", "without a time"],
+)
+def test_find_marked_and_new(ec2: Ec2, begun: list[datetime | None], found: str | None) -> None:
+    """One that was begun long ago belongs to another request, which had the same id by chance."""
+    entries: list[dict[str, Any]] = [
+        {"SnapshotId": f"snap-{n}", **({"StartTime": when} if when else {})} for n, when in enumerate(begun)
+    ]
+    ec2.answers("describe_snapshots", {"Snapshots": entries}, **SEARCH)
+    assert snapshots.find_marked(ec2.client, MARK) == found

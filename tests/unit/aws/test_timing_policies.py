@@ -22,7 +22,7 @@ def test_policies() -> None:
         **dict.fromkeys(("INSTANCE_RUNNING", "INSTANCE_STOPPED", "ADDRESS_RELEASED"), 600),
         **dict.fromkeys(("VOLUME_AVAILABLE", "VOLUME_ATTACHED", "VOLUME_DETACHED", "VOLUME_DELETED"), 600),
         **dict.fromkeys(("VOLUME_MODIFIED", "VOLUME_RELEASED"), 600),
-        **dict.fromkeys(("IMAGE_GONE", "SNAPSHOT_RELEASED", "NIC_AVAILABLE"), 300),
+        **dict.fromkeys(("IMAGE_GONE", "SNAPSHOT_RELEASED", "NIC_AVAILABLE", "THROTTLED_CALL"), 300),
         **dict.fromkeys(("ADDRESS_ASSOCIATED", "INSTANCE_READY_TO_ATTACH", "INSTANCE_SEEN"), 60),
         **dict.fromkeys(("TAGGABLE", "VISIBLE"), 30),
         **dict.fromkeys(("NIC_SEEN", "LOST_SEEN"), 10),

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from bosh_aws_cpi.cpi.interfaces import MAX_GENERATIONS, make_interfaces
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from tests.unit.cpi.interface_calls import (
     FIRST,
     NOT_FOUND,
@@ -125,30 +125,51 @@ def test_refused(cloud: Cloud, ec2: Ec2) -> None:
         made(cloud, FIRST, SECOND)
     assert caught.value.message == (
         "Failed to create network interface for nic_group 'b': CreateNetworkInterface failed with "
-        "InvalidSubnetID.NotFound: sorry (request id none)"
+        "InvalidSubnetID.NotFound: sorry (request id none). "
+        "Correct the subnet in the networks' cloud_properties"
     )
+    assert type(caught.value) is CloudError
     assert isinstance(caught.value.__cause__, ClientError)
 
 
+@pytest.mark.parametrize("code", ["InsufficientFreeAddressesInSubnet", "RequestLimitExceeded"])
+def test_busy(cloud: Cloud, ec2: Ec2, code: str) -> None:
+    """A refusal that may pass fails the whole VM, so that the Director makes it again."""
+    lay_create(ec2, FIRST, code)
+    with pytest.raises(VMCreationFailed) as caught:
+        made(cloud, FIRST)
+    begin = (
+        f"Failed to create network interface for nic_group 'a': CreateNetworkInterface failed with {code}: "
+    )
+    assert caught.value.message.startswith(begin)
+    assert caught.value.ok_to_retry is True
+
+
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("error", "message", "kind"),
     [
-        (EndpointConnectionError(endpoint_url="http://h/"), "AWS could not be called: EndpointConnection"),
-        (CloudError("said"), "said"),
+        (
+            EndpointConnectionError(endpoint_url="http://h/"),
+            "AWS could not be called: EndpointConnection",
+            VMCreationFailed,
+        ),
+        (CloudError("said"), "said", CloudError),
+        (CloudError("said", ok_to_retry=True), "said", VMCreationFailed),
     ],
 )
 def test_other_failures(
-    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str, kind: type[CloudError]
 ) -> None:
-    """So does whatever else goes wrong in between."""
+    """Whatever else goes wrong in between names the group, too; what may pass is retriable."""
 
     def fail(*_: object) -> None:
         raise error
 
     monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.create", fail)
     said = f"Failed to create network interface for nic_group 'a': {message}"
-    with pytest.raises(CloudError, match=said):
+    with pytest.raises(CloudError, match=said) as caught:
         made(cloud, FIRST)
+    assert (type(caught.value), caught.value.ok_to_retry) == (kind, kind is VMCreationFailed)
 
 
 def test_programming_error(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

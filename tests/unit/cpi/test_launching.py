@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.exceptions import ClientError
 
+from bosh_aws_cpi.aws.error_table import ROWS
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from tests.unit.cpi.launches import (
     ON_DEMAND,
@@ -29,6 +30,12 @@ SHORT = "InsufficientInstanceCapacity"
 QUOTA = "VcpuLimitExceeded"
 FAULT = "Server.InternalError"
 SAID = "RunInstances failed with {}: sorry (request id none)"
+
+
+def explained(code: str) -> str:
+    """Return what EC2 said, and what can be done about it."""
+    remedy = ROWS[code].remedy
+    return f"{SAID.format(code)}. {remedy[0].upper()}{remedy[1:]}"
 
 
 def failed(cloud: Cloud, *offers: Offer) -> VMCreationFailed:
@@ -80,7 +87,7 @@ def test_one_type_short(cloud: Cloud, ec2: Ec2, code: str, *, ok_to_retry: bool)
     """Without a fallback EC2's answer is the error; a quota does not pass by itself."""
     lay_run(ec2, ON_DEMAND, 0, code)
     error = failed(cloud, ON_DEMAND)
-    assert (error.message, error.ok_to_retry) == (SAID.format(code), ok_to_retry)
+    assert (error.message, error.ok_to_retry) == (explained(code), ok_to_retry)
 
 
 @pytest.mark.parametrize("code", [SHORT, QUOTA, "SpotMaxPriceTooLow", "InvalidParameterValue"])
@@ -90,7 +97,7 @@ def test_one_spot_offer_short(cloud: Cloud, ec2: Ec2, code: str) -> None:
     error = failed(cloud, SPOT)
     assert error.ok_to_retry is False
     assert error.message == (
-        f"Spot instance creation failed, and spot_ondemand_fallback is not set: {SAID.format(code)}"
+        f"Spot instance creation failed, and spot_ondemand_fallback is not set: {explained(code)}"
     )
 
 
@@ -141,7 +148,7 @@ def test_aws_at_fault(cloud: Cloud, ec2: Ec2, offers: list[Offer]) -> None:
         lay_agents(ec2)
     lay_run(ec2, ON_DEMAND, 0, "InternalError")
     error = failed(cloud, *offers)
-    assert (error.message, error.ok_to_retry) == (SAID.format("InternalError"), True)
+    assert (error.message, error.ok_to_retry) == (explained("InternalError"), True)
 
 
 def test_relaunches(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:

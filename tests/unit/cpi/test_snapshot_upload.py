@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from base64 import b64encode
 from concurrent.futures import wait as really_wait
 from hashlib import sha256
@@ -40,17 +41,28 @@ def test_upload(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatc
     image = Image(monkeypatch, count)
     lay_completed(ec2)
     assert upload(cloud, image.source(), Undo()) == SNAPSHOT
+    token = ebs.started.pop("ClientToken")
+    assert str(uuid.UUID(token)) == token
     assert ebs.started == {
         "VolumeSize": 2,
         "Description": "d",
         "Tags": [{"Key": "a", "Value": "1"}],
-        "ClientToken": "call-1",
         "Timeout": 60,
     }
     assert ebs.blocks == image.blocks
     checksums = b"".join(sha256(block).digest() for block in image.blocks.values())
     assert ebs.completed["ChangedBlocksCount"] == count
     assert ebs.completed["Checksum"] == b64encode(sha256(checksums).digest()).decode()
+
+
+def test_upload_again(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each upload has a client token of its own: EBS would answer with the snapshot that was removed."""
+    tokens = set()
+    for _ in range(2):
+        lay_completed(ec2)
+        upload(cloud, Image(monkeypatch, 1).source(), Undo())
+        tokens.add(ebs.started["ClientToken"])
+    assert len(tokens) == 2
 
 
 def test_start_without_an_answer(

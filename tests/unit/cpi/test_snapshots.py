@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import ANY
 
+from bosh_aws_cpi.aws.once import RECENT
+from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.snapshots import delete_snapshot, snapshot_disk
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from tests.unit.conftest import DIRECTOR
@@ -90,6 +94,45 @@ def test_answer_that_was_lost(cloud: Cloud, ec2: Ec2) -> None:
     ec2.answers("describe_snapshots", found, OwnerIds=["self"], Filters=filters)
     lay_state(ec2, "completed")
     assert snapshot_disk(cloud, DISK, {}) == SNAPSHOT
+
+
+def lay_search(cloud: Cloud, ec2: Ec2, *entries: dict[str, Any]) -> str:
+    """Lay out the question for the snapshot of a request that has a number; returns the request's id."""
+    cloud.config = replace(cloud.config, request_id="cpi-1")
+    call = call_id(cloud, "snapshot_disk", DISK, METADATA)
+    filters = [{"Name": "tag:bosh_call", "Values": [call]}]
+    ec2.answers("describe_snapshots", {"Snapshots": list(entries)}, OwnerIds=["self"], Filters=filters)
+    return call
+
+
+def test_again(cloud: Cloud, ec2: Ec2) -> None:
+    """The same request made again finds the snapshot that the first one took, and waits for it."""
+    lay_volume(ec2)
+    lay_search(cloud, ec2, {"SnapshotId": SNAPSHOT, "StartTime": datetime.now(UTC)})
+    lay_state(ec2, "pending", "completed")
+    assert snapshot_disk(cloud, DISK, METADATA) == SNAPSHOT
+
+
+def test_again_and_in_vain(cloud: Cloud, ec2: Ec2) -> None:
+    """One that was found and that EBS could not make is removed, so that the next request takes another."""
+    lay_volume(ec2)
+    lay_search(cloud, ec2, {"SnapshotId": SNAPSHOT, "StartTime": datetime.now(UTC)})
+    lay_state(ec2, "error")
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    with pytest.raises(CloudError, match=f"EBS could not make snapshot '{SNAPSHOT}'"):
+        snapshot_disk(cloud, DISK, METADATA)
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["none", "an old one"])
+def test_for_the_first_time(cloud: Cloud, ec2: Ec2, *, is_there: bool) -> None:
+    """Without an earlier one, or with one that another request took long ago, a snapshot is taken."""
+    lay_volume(ec2)
+    old = {"SnapshotId": "snap-0", "StartTime": datetime.now(UTC) - 2 * RECENT}
+    call = lay_search(cloud, ec2, *([old] if is_there else []))
+    named = {"deployment": "d", "director_uuid": "said", "instance_index": "0", "instance_name": "j"}
+    lay_create(ec2, {**named, "Name": "d/j/0", "bosh_director_uuid": DIRECTOR, "bosh_call": call}, "d/j/0")
+    lay_state(ec2, "completed")
+    assert snapshot_disk(cloud, DISK, METADATA) == SNAPSHOT
 
 
 def test_snapshot_that_fails(cloud: Cloud, ec2: Ec2) -> None:

@@ -1,0 +1,61 @@
+"""The identity of a request, by which it finds what it made before it was killed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi.cpi.identity import call_id
+from tests.unit.conftest import DIRECTOR
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+
+WISH = (1024, {"type": "gp3", "tags": {"a": "1", "b": "2"}}, None)
+
+
+def asked(cloud: Cloud, request_id: str | None, *wish: Any, director: str | None = DIRECTOR) -> str:
+    """Return the id of a create_disk that a Director asks for."""
+    cloud.config = replace(cloud.config, request_id=request_id, director_uuid=director)
+    return call_id(cloud, "create_disk", *wish)
+
+
+def test_same_request(cloud: Cloud) -> None:
+    """The same request has the same id, in every process and every release from now on."""
+    assert DIRECTOR == "director-1"
+    assert asked(cloud, "cpi-1", *WISH) == (
+        "6518c3fe6879aae403698129ebfa74221249d685e0c2b6bf6ca17ada259f09b5"
+    )
+
+
+def test_other_requests(cloud: Cloud) -> None:
+    """Another Director, number, method or argument makes another id."""
+    found = [
+        asked(cloud, "cpi-1", *WISH),
+        asked(cloud, "cpi-1", *WISH, director="director-2"),
+        asked(cloud, "cpi-1", *WISH, director=None),
+        asked(cloud, "cpi-2", *WISH),
+        asked(cloud, "cpi-1", 2048, *WISH[1:]),
+        asked(cloud, "cpi-1", WISH[0], {}, None),
+        asked(cloud, "cpi-1", *WISH[:2], "i-1"),
+        asked(cloud, "cpi-1", *WISH[:2], "null"),
+        asked(cloud, "cpi-1"),
+        call_id(cloud, "snapshot_disk"),
+    ]
+    assert all(one != other for one, other in combinations(found, 2))
+
+
+@pytest.mark.parametrize("request_id", ["cpi-1", "ü", "x" * 1000, None])
+def test_form(cloud: Cloud, request_id: str | None) -> None:
+    """It fits a client token and the value of a tag: 64 ASCII characters at most."""
+    found = asked(cloud, request_id, *WISH)
+    assert 1 <= len(found) <= 64
+    assert found.isascii()
+
+
+def test_no_request_id(cloud: Cloud) -> None:
+    """Without a number nothing tells that a call is made again: each has an id of its own."""
+    assert len({asked(cloud, None, *WISH) for _ in range(10)}) == 10

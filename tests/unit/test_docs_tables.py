@@ -1,0 +1,207 @@
+"""docs/errors.md and docs/retries.md against the code."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi import errors
+from bosh_aws_cpi.aws import error_table, timing
+from bosh_aws_cpi.aws.error_table import ROWS
+from bosh_aws_cpi.aws.timing import Policy
+from bosh_aws_cpi.aws.translation import translate
+from bosh_aws_cpi.aws.wiretap import MAX_IDS
+from bosh_aws_cpi.errors import BoshError
+from bosh_aws_cpi.rpc.methods import METHODS
+from tests.unit.code_paths import reachable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+ERRORS = (ROOT / "docs/errors.md").read_text()
+RETRIES = (ROOT / "docs/retries.md").read_text()
+SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
+POLICIES = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
+IDS = "i-0123456789abcdef0 vol-0123456789abcdef0"
+UNCOUNTED = {"NEW_SEEN", "THROTTLED_CALL", "AT_ONCE"}
+"""Policies that are no wait of their own, or none."""
+REPLACED = {"delete_stemcell": {"VISIBLE"}}
+"""The default of `timing.remove`, where a method has none but calls with another one."""
+
+
+def table(page: str, heading: str) -> Iterator[list[str]]:
+    """The rows of each table of a page that has this header, as their cells."""
+    for block in re.findall(
+        rf"^\| {re.escape(heading)} \|\n\| [-| ]+ \|\n((?:\|.*\|\n)+)", page, re.MULTILINE
+    ):
+        for line in block.splitlines():
+            yield [cell.strip() for cell in line.strip("|").split(" |")]
+
+
+def groups(page: str, pattern: str, entry: str) -> dict[str, list[str]]:
+    """Each entry of a text below the heading that it stands under, in the text's order."""
+    found: dict[str, list[str]] = {}
+    for line in page.splitlines():
+        if heading := re.fullmatch(pattern, line):
+            found[heading[1]] = []
+        elif named := re.match(entry, line):
+            found[list(found)[-1]].append(named[1])
+    return {heading: names for heading, names in found.items() if names}
+
+
+CODES = list(table(ERRORS, "code | type | `ok_to_retry` | at create_vm | what to do"))
+
+
+def answered(code: str, method: str) -> str:
+    """What the program makes of a code, as the page writes it."""
+    answer: Any = {"Error": {"Code": code, "Message": IDS}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+    typed = translate(ClientError(answer, "DoThis"), method)
+    assert typed is not None
+    return f"`{type(typed).__name__}`, {'yes' if typed.ok_to_retry else 'no'}"
+
+
+def test_codes() -> None:
+    """The page lists every code once, and no other, in the groups and the order of the program's table."""
+    source = inspect.getsource(error_table)
+    in_code = groups(source, r"    # (.+)", r'    "([\w.]+)": Row\(')
+    assert [code for codes in in_code.values() for code in codes] == list(ROWS)
+    assert groups(ERRORS, r"### (.+)", r"\| `([\w.]+)` \| `\w+` \| (?:yes|no)") == in_code
+    assert [row[0] for row in CODES] == [f"`{code}`" for code in ROWS]
+
+
+@pytest.mark.parametrize("row", CODES, ids=lambda row: row[0].strip("`"))
+def test_code(row: list[str]) -> None:
+    """What the page says of a code is what the program makes of it, and tells in its message."""
+    code, kind, ok_to_retry, at_create_vm, remedy = row
+    name = code.strip("`")
+    assert f"{kind}, {ok_to_retry}" == answered(name, "attach_disk")
+    expected = answered(name, "create_vm")
+    assert at_create_vm == ("the same" if expected == f"{kind}, {ok_to_retry}" else expected)
+    assert remedy == ROWS[name].remedy.replace("{action}", "ACTION")
+
+
+def test_types() -> None:
+    """The page lists every type of error, and what it is called on the wire."""
+    kinds = {
+        name: kind.wire_type
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, BoshError) and kind is not BoshError
+    }
+    listed = {
+        name: wire_type.strip("`")
+        for names, wire_type, _ in table(ERRORS, "type | answered as | when")
+        for name in re.findall(r"`(\w+)`", names)
+    }
+    assert set(listed) == set(kinds)
+    for name, wire_type in listed.items():
+        assert re.fullmatch(re.escape(wire_type).replace("…", ".+"), kinds[name]), name
+
+
+def test_types_that_are_not_answered() -> None:
+    """Those of them that the program never raises are marked so."""
+    marked = [row[0] for row in table(ERRORS, "type | answered as | when") if "never answered" in row[2]]
+    names = set(re.findall(r"`(\w+)`", marked[0]))
+    every = {
+        name for row in table(ERRORS, "type | answered as | when") for name in re.findall(r"`(\w+)`", row[0])
+    }
+    raised = {
+        name for name in every if re.search(rf"\b{name}\(|, {name}\)", SOURCE.replace(f"class {name}(", ""))
+    }
+    assert names == every - raised - {"CpiError"}
+
+
+def test_numbers_of_messages() -> None:
+    """The page says how many ids a message takes."""
+    words = ("one", "two", "three", "four", "five", "six", "seven", "eight")
+    assert f"{words[MAX_IDS - 1]} at most" in ERRORS
+
+
+def test_policies() -> None:
+    """The page lists every wait of the program, with its time and its longest pause, and no other."""
+    listed = list(table(RETRIES, "what is waited for | constant | seconds | longest pause"))
+    found = {name.strip("`"): (float(seconds), float(pause)) for _, name, seconds, pause in listed}
+    assert len(found) == len(listed)
+    assert found == {name: (policy.seconds, policy.longest_pause) for name, policy in POLICIES.items()}
+
+
+def test_policies_are_used() -> None:
+    """Each of them is used somewhere."""
+    for name in POLICIES:
+        assert len(re.findall(rf"\b{name}\b", SOURCE)) > 1, name
+
+
+METHOD_ROWS = list(table(RETRIES, "method | waits | seconds"))
+STEP_ROWS = list(table(RETRIES, "step of create_vm | waits | seconds"))
+REMOVAL_ROWS = list(table(RETRIES, "what is removed after a failure | by | waits | seconds"))
+
+
+def waits(cell: str) -> Iterator[tuple[int, str]]:
+    """Each wait of a row, and how often it is passed through."""
+    for part in cell.split(" + "):
+        match = re.fullmatch(r"(?:(\d+) x )?`([A-Z_]+)`", part)
+        assert match, part
+        yield int(match[1] or 1), match[2]
+
+
+@pytest.mark.parametrize("row", [*METHOD_ROWS, *STEP_ROWS, *REMOVAL_ROWS], ids=lambda row: row[0])
+def test_sums(row: list[str]) -> None:
+    """The time of each row is that of its waits together."""
+    *_, listed, seconds = row
+    assert sum(count * POLICIES[name].seconds for count, name in waits(listed)) == float(seconds)
+
+
+def named(cell: str) -> str:
+    """The method that a row is about."""
+    return cell.split("`")[1]
+
+
+def test_methods() -> None:
+    """Every method that is there has its rows, or is said to wait for nothing."""
+    with_rows = {named(row[0]) for row in METHOD_ROWS}
+    (sentence,) = re.findall(r"^((?:`\w+`[,\s]+)+and `\w+`)\nwait for nothing", RETRIES, re.MULTILINE)
+    without = set(re.findall(r"`(\w+)`", sentence))
+    assert not with_rows & without
+    assert with_rows | without == {name for name, target in METHODS.items() if target}
+
+
+@pytest.mark.parametrize(("method", "target"), [entry for entry in METHODS.items() if entry[1]])
+def test_waits(method: str, target: str) -> None:
+    """The rows of a method, and of what it removes, have just the waits that its code can get to."""
+    found = reachable("bosh_aws_cpi.cpi." + target.replace(":", "."))
+    reached = {name for name in POLICIES if f"{timing.__name__}.{name}" in found}
+    rows = [row[1] for row in METHOD_ROWS if named(row[0]) == method]
+    rows += [row[2] for row in REMOVAL_ROWS if named(row[1]) == method]
+    listed = {name for row in rows for _, name in waits(row)}
+    assert listed - UNCOUNTED == reached - UNCOUNTED - REPLACED.get(method, set())
+
+
+def test_steps() -> None:
+    """What is said of create_vm as a whole is made of its steps."""
+    steps = {name for row in STEP_ROWS for _, name in waits(row[1])}
+    whole = {name for row in METHOD_ROWS if named(row[0]) == "create_vm" for _, name in waits(row[1])}
+    assert whole == steps
+
+
+def test_growth() -> None:
+    """The page says how the pauses of a wait grow."""
+    text = " ".join(RETRIES.split())
+    assert f"then after {timing.FIRST_PAUSE} seconds, and each pause is {timing.GROWTH} times" in text
+    assert f"up to {timing.JITTER} seconds of chance" in text
+
+
+@pytest.mark.parametrize("page", [ERRORS, RETRIES], ids=["errors", "retries"])
+def test_links(page: str) -> None:
+    """Each link leads to a page that is there, and to one of its headings."""
+    links = re.findall(r"\]\(([\w.-]*)(?:#([\w-]+))?\)", page)
+    assert links
+    for name, anchor in links:
+        text = (ROOT / "docs" / name).read_text() if name else page
+        headings = re.findall(r"^##+ (.+)$", text, re.MULTILINE)
+        anchors = {re.sub(r"[^a-z0-9_ -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+        assert not anchor or anchor in anchors, (name, anchor)
