@@ -11,6 +11,7 @@ from testbed.executable import ACCESS_KEY_ID, SECRET_ACCESS_KEY, Answer, Cpi, co
 from testbed.hypervisor import APART, AS_VCAP, BASE
 
 if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
     from testbed.world import World
     from tests.e2e.conftest import Installation
 
@@ -27,8 +28,13 @@ exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME={BASE} TMPDIR={BASE} {BASE}/
 @pytest.fixture
 def cpi(installation: Installation) -> Cpi:
     """Return the installed executable; it has its configuration from the job's template."""
-    script = ["sh", "-c", AS_THE_DIRECTOR, "sh", str(installation.vcap), str(ROOT)]
-    return Cpi(config("unused"), command=[*APART, *script])
+    return as_the_director(installation, "")
+
+
+def as_the_director(installation: Installation, command: str) -> Cpi:
+    """Return bin/cpi, or a command of it with its arguments."""
+    line = f"{AS_THE_DIRECTOR.rstrip()} {command}"
+    return Cpi(config("unused"), command=[*APART, "sh", "-c", line, "sh", str(installation.vcap), str(ROOT)])
 
 
 def checked(answer: Answer) -> dict[str, Any]:
@@ -54,6 +60,15 @@ def test_info_without_version(cpi: Cpi) -> None:
     assert document["error"] is None
     assert document["result"]["api_version"] == 3
     assert set(document["result"]["stemcell_formats"]) == {"aws-light", "aws-raw"}
+
+
+def test_commands(installation: Installation, fake_aws: FakeAws) -> None:
+    """An operator's commands run from the job, with its configuration and all that Python needs for them."""
+    swept = as_the_director(installation, "sweep --director somebody --json").raw(b"")
+    assert (swept.returncode, swept.document["strays"]) == (0, [])
+    assert "DescribeVolumes" in fake_aws.actions()
+    checked_before = as_the_director(installation, "preflight --json").raw(b"")
+    assert (checked_before.returncode, checked_before.document["is_ready"]) == (0, True)
 
 
 def test_stemcell_with_tags(cpi: Cpi, world: World) -> None:
