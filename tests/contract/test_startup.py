@@ -92,7 +92,7 @@ def test_light_stemcell() -> None:
             [VM, DISK],
             AGAINST_AWS,
             {"attachments", "type_facts"},
-            {"instances", "once", "volumes", "instance_types", "type_cache"},
+            {"attachments", "instances", "once", "volumes", "instance_types", "type_cache"},
         ),
         (
             "create_disk",
@@ -106,7 +106,7 @@ def test_light_stemcell() -> None:
             ["", {"ami": {"us-east-1": "ami-0123456789abcdef0"}}],
             MAKING,
             {"stemcell_creation", "stemcells", "undo"},
-            {"images", "cleanup", "once", "snapshots", "tags"},
+            {"image_removal", "images", "cleanup", "once", "snapshots", "tags"},
         ),
     ],
 )

@@ -1,6 +1,6 @@
 """attach_disk and detach_disk: AWS first, the registry afterwards, so that a repeated call can finish."""
 
-from bosh_aws_cpi.aws import instances, volumes
+from bosh_aws_cpi.aws import attachments, instances
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.registry import Registry
 from bosh_aws_cpi.cpi.type_facts import type_facts
@@ -33,10 +33,10 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     if device_name is None:
         further = device_names.further_names(instance, facts)
         device_name = device_names.first_free(instance.devices, further)
-        volumes.attach(cloud.ec2, disk_cid, vm_cid, device_name)
+        attachments.attach(cloud.ec2, disk_cid, vm_cid, device_name)
     else:
         logger.info("Disk '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, device_name)
-    volumes.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
+    attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
     path = device_names.guest_path(device_name, disk_cid, facts)
     registry.attach(vm_cid, disk_cid, path)
     return path
@@ -55,8 +55,8 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
     """
     registry = cloud.registry
     try:
-        volumes.detach(cloud.ec2, disk_cid, vm_cid)
-        volumes.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
+        attachments.detach(cloud.ec2, disk_cid, vm_cid)
+        attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
     except DiskNotFound:
         logger.info("Disk '%s' is gone: there is nothing to detach from '%s'", disk_cid, vm_cid)
     except DiskNotAttached:

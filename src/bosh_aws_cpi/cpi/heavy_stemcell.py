@@ -7,7 +7,7 @@ from typing import Final
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
-from bosh_aws_cpi.aws import ebs_direct, images, snapshots, tags
+from bosh_aws_cpi.aws import ebs_direct, image_removal, images, snapshots, tags
 from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.cpi import snapshot_upload, stemcell_image, volume_upload
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -72,7 +72,7 @@ def create(
         )
         ami_id = undo.make(
             lambda: images.register(cloud.ec2, arguments),
-            lambda made: images.deregister(cloud.ec2, made),
+            lambda made: image_removal.deregister(cloud.ec2, made),
         )
         return _finished(cloud, ami_id, snapshot_id)
 
@@ -96,7 +96,7 @@ def _made_before(cloud: Cloud, source: ImageSource, undo: Undo) -> str | None:
     if ami_id := images.find_copy(cloud.ec2, dict([mark])):
         logger.info("AMI '%s' was made by this request before", ami_id)
         undo.arm(snapshot_id, lambda: snapshots.discard(cloud.ec2, snapshot_id))
-        undo.arm(ami_id, lambda: images.deregister(cloud.ec2, ami_id))
+        undo.arm(ami_id, lambda: image_removal.deregister(cloud.ec2, ami_id))
         return _finished(cloud, ami_id, snapshot_id)
     volume_upload.remove_earlier(cloud, mark)
     snapshots.discard(cloud.ec2, snapshot_id)

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bosh_aws_cpi.aws import instances, network_interfaces
+from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import described
-from bosh_aws_cpi.aws.instances import Ended, NeverSeen, NoCapacity, TokenSpent, Unanswered
+from bosh_aws_cpi.aws.launches import Ended, NeverSeen, NoCapacity, TokenSpent, Unanswered
 from bosh_aws_cpi.aws.translation import explained
 from bosh_aws_cpi.cpi.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -106,7 +106,7 @@ class Launching:
             message = f"its instance '{launched.vm_cid}' is {launched.state}"
             raise TokenSpent(message)
         try:
-            return instances.wait_until_running(self._cloud.ec2, launched.vm_cid, len(self._plan.nic_plans))
+            return launches.wait_until_running(self._cloud.ec2, launched.vm_cid, len(self._plan.nic_plans))
         except NeverSeen as error:
             instances.discard(self._cloud.ec2, launched.vm_cid)
             raise TokenSpent(error.message) from error
@@ -119,7 +119,7 @@ class Launching:
 
         def make() -> Instance:
             return self._undo.make(
-                lambda: instances.run(
+                lambda: launches.run(
                     cloud.ec2, arguments, lambda: self._generations.launched(offer, generation)
                 ),
                 lambda made: _discard(cloud, made.vm_cid),

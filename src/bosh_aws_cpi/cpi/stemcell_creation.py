@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bosh_aws_cpi.aws import images, tags
+from bosh_aws_cpi.aws import image_removal, images, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -84,7 +84,7 @@ def _copy(
 
     def make(undo: Undo) -> str:
         copy = undo.make(
-            lambda: images.copy(ec2, arguments, marks), lambda made: images.discard_copy(ec2, made)
+            lambda: images.copy(ec2, arguments, marks), lambda made: image_removal.discard_copy(ec2, made)
         )
         images.wait_until_available(ec2, copy)
         return copy

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import instances, snapshots, timing, volumes
+from bosh_aws_cpi.aws import attachments, instances, snapshots, timing, volumes
 from bosh_aws_cpi.cpi import stemcell_image
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcell_image import ImageSource
@@ -79,7 +79,7 @@ def remove_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
         return
     with suppress(DiskNotFound):  # it is just going
         for vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
-            volumes.detach_by_force(cloud.ec2, disk_cid, vm_cid)
+            attachments.detach_by_force(cloud.ec2, disk_cid, vm_cid)
         volumes.discard(cloud.ec2, disk_cid)
 
 
@@ -101,10 +101,10 @@ def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scra
     volumes.wait_until_available(ec2, disk_cid)
     scratch.arm(
         f"attachment of '{disk_cid}'",
-        lambda: volumes.detach_by_force(ec2, disk_cid, instance.vm_cid),
+        lambda: attachments.detach_by_force(ec2, disk_cid, instance.vm_cid),
     )
-    volumes.attach(ec2, disk_cid, instance.vm_cid, name)
-    volumes.wait_until_attached(ec2, disk_cid, instance.vm_cid)
+    attachments.attach(ec2, disk_cid, instance.vm_cid, name)
+    attachments.wait_until_attached(ec2, disk_cid, instance.vm_cid)
     return disk_cid, name
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws import images, inventory, network_interfaces, snapshots, volumes
+from bosh_aws_cpi.aws import image_removal, inventory, network_interfaces, snapshots, volumes
 from bosh_aws_cpi.aws.clients import Clients
 from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.aws.inventory import Kind, Resource
@@ -148,7 +148,7 @@ def _remove(client: "EC2Client", there: Inventory, stray: Stray, before: Sequenc
 
 
 def _remove_image(client: "EC2Client", stray: Stray) -> None:
-    images.deregister(client, stray.resource.resource_id)
+    image_removal.deregister(client, stray.resource.resource_id)
 
 
 def _remove_snapshot(client: "EC2Client", stray: Stray) -> None:

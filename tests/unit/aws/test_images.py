@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import images
+from bosh_aws_cpi.aws import image_removal, images
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image
 
@@ -113,7 +113,7 @@ def test_discard(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
     lay(ec2, entry(), last)
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
-    images.discard(ec2.client, AMI)
+    image_removal.discard(ec2.client, AMI)
     assert len(clock.pauses) == 1
 
 
@@ -126,7 +126,7 @@ def test_discard_with_snapshots_in_use(ec2: Ec2, clock: Clock) -> None:
     ec2.refuses("delete_snapshot", IN_USE, SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.refuses("delete_snapshot", "InvalidSnapshot.NotFound", SnapshotId="snap-2")
-    images.discard(ec2.client, AMI)
+    image_removal.discard(ec2.client, AMI)
     assert len(clock.pauses) == 2
 
 
@@ -136,7 +136,7 @@ def test_discard_what_goes_meanwhile(ec2: Ec2) -> None:
     ec2.refuses("deregister_image", "InvalidAMIID.Unavailable", **DEREGISTER)
     lay(ec2, GONE)
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
-    images.discard(ec2.client, AMI)
+    image_removal.discard(ec2.client, AMI)
 
 
 def snapshots_left(ec2: Ec2, *by_description: str, by_tag: tuple[str, ...] = ()) -> None:
@@ -154,7 +154,7 @@ def test_discard_what_is_gone(ec2: Ec2, program_log: pytest.LogCaptureFixture) -
     """An AMI that is gone already is logged and is no error."""
     lay(ec2, GONE)
     snapshots_left(ec2)
-    images.discard(ec2.client, AMI)
+    image_removal.discard(ec2.client, AMI)
     assert [record.getMessage() for record in program_log.records] == [f"AMI '{AMI}' is gone already"]
 
 
@@ -164,7 +164,7 @@ def test_discard_what_was_half_deleted(ec2: Ec2) -> None:
     snapshots_left(ec2, "snap-1", "snap-2", by_tag=("snap-2", "snap-3"))
     for number in (1, 2, 3):
         ec2.answers("delete_snapshot", SnapshotId=f"snap-{number}")
-    images.discard(ec2.client, AMI)
+    image_removal.discard(ec2.client, AMI)
 
 
 def test_discard_refused(ec2: Ec2) -> None:
@@ -172,7 +172,7 @@ def test_discard_refused(ec2: Ec2) -> None:
     lay(ec2, entry("available", "snap-1"))
     ec2.refuses("deregister_image", "UnauthorizedOperation", **DEREGISTER)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        images.discard(ec2.client, AMI)
+        image_removal.discard(ec2.client, AMI)
 
 
 def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
@@ -184,7 +184,7 @@ def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
     ec2.answers("create_tags", Resources=["snap-1"], Tags=[{"Key": "bosh_ami", "Value": AMI}])
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        images.discard(ec2.client, AMI)
+        image_removal.discard(ec2.client, AMI)
 
 
 def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
@@ -195,7 +195,7 @@ def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
     lay(ec2, GONE)
     snapshots_left(ec2, "snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
-    images.discard_copy(ec2.client, AMI)
+    image_removal.discard_copy(ec2.client, AMI)
     assert len(clock.pauses) == 1
 
 
@@ -207,7 +207,7 @@ def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
     snapshots_left(ec2, "snap-1", "snap-2")
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
-    images.discard_copy(ec2.client, AMI)
+    image_removal.discard_copy(ec2.client, AMI)
 
 
 def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
@@ -216,7 +216,7 @@ def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
     snapshots_left(ec2)
-    images.discard_copy(ec2.client, AMI)
+    image_removal.discard_copy(ec2.client, AMI)
 
 
 @pytest.mark.parametrize("is_copy", [True, False], ids=["copy", "stemcell"])
@@ -230,5 +230,5 @@ def test_discard_what_may_not_be_waited_for(ec2: Ec2, *, is_copy: bool) -> None:
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
     with pytest.raises(ClientError, match="DescribeImages") as caught:
-        (images.discard_copy if is_copy else images.discard)(ec2.client, AMI)
+        (image_removal.discard_copy if is_copy else image_removal.discard)(ec2.client, AMI)
     assert "UnauthorizedOperation" in str(caught.value)

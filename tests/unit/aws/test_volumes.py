@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import volumes
+from bosh_aws_cpi.aws import attachments, volumes
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from tests.unit.aws.volume_looks import DISK, NOT_FOUND, OTHER, OTHER_VM, VM, attached, entry, lay
 
@@ -118,8 +118,8 @@ def test_unknown_volume(ec2: Ec2, code: str, message: str) -> None:
     ec2.refuses("detach_volume", code, message, VolumeId=DISK, InstanceId=VM)
     calls: list[Callable[[], None]] = [
         lambda: volumes.delete(ec2.client, DISK),
-        lambda: volumes.attach(ec2.client, DISK, VM, "/dev/sdf"),
-        lambda: volumes.detach(ec2.client, DISK, VM),
+        lambda: attachments.attach(ec2.client, DISK, VM, "/dev/sdf"),
+        lambda: attachments.detach(ec2.client, DISK, VM),
     ]
     for call in calls:
         with pytest.raises(DiskNotFound, match=f"Disk '{DISK}' not found"):
@@ -156,7 +156,7 @@ def test_discard(ec2: Ec2, clock: Clock, looks: list[dict[str, Any] | None]) -> 
 def test_wait_until_detached(ec2: Ec2, clock: Clock, last: dict[str, Any] | None) -> None:
     """The wait ends when the VM does not hold the disk any more, also when the disk is gone."""
     lay(ec2, *attached("attached", "detaching", "busy"), last)
-    volumes.wait_until_detached(ec2.client, DISK, VM)
+    attachments.wait_until_detached(ec2.client, DISK, VM)
     assert len(clock.pauses) == 3
 
 
@@ -165,7 +165,7 @@ def test_detach_what_is_not_attached(ec2: Ec2, code: str) -> None:
     """A disk that is not attached to that VM is said to be so; the Director may repeat that."""
     ec2.refuses("detach_volume", code, VolumeId=DISK, InstanceId=VM)
     with pytest.raises(DiskNotAttached) as caught:
-        volumes.detach(ec2.client, DISK, VM)
+        attachments.detach(ec2.client, DISK, VM)
     assert caught.value.message == f"Disk `{DISK}' is not attached to instance `{VM}'"
     assert caught.value.ok_to_retry is True
 
@@ -201,7 +201,7 @@ def test_answers_that_were_lost(ec2: Ec2) -> None:
     ec2.refuses_repetition("detach_volume", "InvalidAttachment.NotFound", **pair)
     volumes.delete(ec2.client, DISK)
     for _ in range(2):
-        volumes.detach(ec2.client, DISK, VM)
+        attachments.detach(ec2.client, DISK, VM)
 
 
 def test_repetition_that_says_nothing(ec2: Ec2) -> None:
@@ -212,7 +212,7 @@ def test_repetition_that_says_nothing(ec2: Ec2) -> None:
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         volumes.delete(ec2.client, DISK)
     with pytest.raises(DiskNotFound):
-        volumes.detach(ec2.client, DISK, VM)
+        attachments.detach(ec2.client, DISK, VM)
 
 
 @pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound", None])
@@ -224,7 +224,7 @@ def test_detach_by_force(ec2: Ec2, clock: Clock, code: str | None) -> None:
     else:
         ec2.answers("detach_volume", **arguments)
         lay(ec2, *attached("detaching"), entry())
-    volumes.detach_by_force(ec2.client, DISK, VM)
+    attachments.detach_by_force(ec2.client, DISK, VM)
     assert len(clock.pauses) == (0 if code else 1)
 
 
@@ -233,4 +233,4 @@ def test_detach_by_force_refused(ec2: Ec2) -> None:
     arguments = {"VolumeId": DISK, "InstanceId": VM, "Force": True}
     ec2.refuses("detach_volume", "UnauthorizedOperation", **arguments)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        volumes.detach_by_force(ec2.client, DISK, VM)
+        attachments.detach_by_force(ec2.client, DISK, VM)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.aws import volumes
-from bosh_aws_cpi.aws.volumes import MAX_UNSEEN
+from bosh_aws_cpi.aws import attachments
+from bosh_aws_cpi.aws.attachments import MAX_UNSEEN
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from tests.unit.aws.volume_looks import DISK, OTHER_VM, VM, attached, entry, lay
 
@@ -33,7 +33,7 @@ def test_attach(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
         if code == "VolumeInUse":
             lay(ec2, *attached("busy", vm_cid=OTHER_VM))
     ec2.answers("attach_volume", **ARGUMENTS)
-    volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
+    attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
     assert len(clock.pauses) == len(codes)
 
 
@@ -42,7 +42,7 @@ def test_attach_whose_answer_was_lost(ec2: Ec2, clock: Clock, state: str) -> Non
     """A disk in use by this very attachment is attached: AttachVolume has no client token."""
     ec2.refuses("attach_volume", "VolumeInUse", **ARGUMENTS)
     lay(ec2, *attached(state))
-    volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
+    attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
     assert clock.pauses == []
 
 
@@ -58,7 +58,7 @@ def test_other_attachments(ec2: Ec2, clock: Clock, vm_cid: str, state: str, name
     ec2.refuses("attach_volume", "VolumeInUse", **ARGUMENTS)
     lay(ec2, entry("in-use", DISK, (vm_cid, state), name=name))
     ec2.answers("attach_volume", **ARGUMENTS)
-    volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
+    attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
     assert len(clock.pauses) == 1
 
 
@@ -67,7 +67,7 @@ def test_attach_what_went_meanwhile(ec2: Ec2) -> None:
     ec2.refuses("attach_volume", "VolumeInUse", **ARGUMENTS)
     lay(ec2, None)
     with pytest.raises(DiskNotFound, match=DISK):
-        volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
+        attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
 
 
 def test_unknown_instance(ec2: Ec2) -> None:
@@ -76,15 +76,15 @@ def test_unknown_instance(ec2: Ec2) -> None:
     ec2.refuses("attach_volume", "InvalidInstanceID.NotFound", **pair, Device="/dev/sdf")
     ec2.refuses("detach_volume", "InvalidInstanceID.Malformed", **pair)
     with pytest.raises(VMNotFound, match=VM):
-        volumes.attach(ec2.client, DISK, VM, "/dev/sdf")
+        attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
     with pytest.raises(VMNotFound, match=VM):
-        volumes.detach(ec2.client, DISK, VM)
+        attachments.detach(ec2.client, DISK, VM)
 
 
 def test_wait_until_attached(ec2: Ec2, clock: Clock) -> None:
     """The wait ends when the disk is attached to that VM; another VM's attachment doesn't count."""
     lay(ec2, entry(), *attached("attached", vm_cid=OTHER_VM), *attached("attaching", "busy", "attached"))
-    volumes.wait_until_attached(ec2.client, DISK, VM)
+    attachments.wait_until_attached(ec2.client, DISK, VM)
     assert len(clock.pauses) == 4
 
 
@@ -94,7 +94,7 @@ def test_wait_for_what_came_off(ec2: Ec2, clock: Clock, state: str, last: dict[s
     """An attachment that was seen and is there no more ends the wait at once."""
     lay(ec2, entry(), *attached(state), last)
     with pytest.raises(CloudError) as caught:
-        volumes.wait_until_attached(ec2.client, DISK, VM)
+        attachments.wait_until_attached(ec2.client, DISK, VM)
     assert caught.value.message == f"Volume '{DISK}' came off instance '{VM}' again, is the VM ending?"
     assert len(clock.pauses) == 2
 
@@ -102,10 +102,10 @@ def test_wait_for_what_came_off(ec2: Ec2, clock: Clock, state: str, last: dict[s
 def test_wait_for_what_is_never_seen(ec2: Ec2, clock: Clock) -> None:
     """An attachment may be unseen for about 20 seconds, and not in one more question."""
     lay(ec2, *[entry()] * MAX_UNSEEN, *attached("attached"), *[entry()] * (MAX_UNSEEN + 1))
-    volumes.wait_until_attached(ec2.client, DISK, VM)
+    attachments.wait_until_attached(ec2.client, DISK, VM)
     assert 18 <= clock.now <= 30
     with pytest.raises(CloudError, match="came off instance"):
-        volumes.wait_until_attached(ec2.client, DISK, VM)
+        attachments.wait_until_attached(ec2.client, DISK, VM)
     assert len(clock.pauses) == 2 * MAX_UNSEEN
 
 
@@ -113,4 +113,4 @@ def test_wait_for_what_went_away(ec2: Ec2) -> None:
     """A disk that goes away meanwhile can't be attached any more."""
     lay(ec2, *attached("attaching"), None)
     with pytest.raises(DiskNotFound):
-        volumes.wait_until_attached(ec2.client, DISK, VM)
+        attachments.wait_until_attached(ec2.client, DISK, VM)

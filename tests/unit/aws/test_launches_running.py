@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.aws import instances
+from bosh_aws_cpi.aws import launches
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.model import Instance
 from tests.unit.aws.instance_looks import VM, lay
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def test_wait_until_running(ec2: Ec2, clock: Clock, states: tuple[str | None, ...]) -> None:
     """A new instance is waited for, also while EC2 does not know it yet."""
     lay(ec2, *states)
-    assert instances.wait_until_running(ec2.client, VM).state == "running"
+    assert launches.wait_until_running(ec2.client, VM).state == "running"
     assert len(clock.pauses) == len(states) - 1
 
 
@@ -40,7 +40,7 @@ def test_wait_until_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
     lay(ec2, "running", NetworkInterfaces=seen[:1])
     lay(ec2, "running", NetworkInterfaces=[seen[0], {"NetworkInterfaceId": "eni-1"}])
     lay(ec2, "running", NetworkInterfaces=seen)
-    running = instances.wait_until_running(ec2.client, VM, 2)
+    running = launches.wait_until_running(ec2.client, VM, 2)
     assert [nic.nic_id for nic in running.nics] == ["eni-0", "eni-1"]
     assert len(clock.pauses) == 3
 
@@ -77,8 +77,8 @@ def test_ended_before_it_ran(
     """An instance that EC2 ends before it runs ends the wait at once; a reason on our side is final."""
     code, _, text = (reason or "").partition(": ")
     lay(ec2, "pending", state, **({"StateReason": {"Code": code, "Message": text}} if reason else {}))
-    with pytest.raises(instances.Ended) as caught:
-        instances.wait_until_running(ec2.client, VM)
+    with pytest.raises(launches.Ended) as caught:
+        launches.wait_until_running(ec2.client, VM)
     assert caught.value.message == f"EC2 ended instance '{VM}' before it ran: {said}"
     assert (caught.value.code, caught.value.instance.state) == (code, state)
     assert caught.value.ok_to_retry is ok_to_retry
@@ -92,7 +92,7 @@ def test_never_runs(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
         "bosh_aws_cpi.aws.instances.find", lambda _, cid: Instance(cid, "pending", "t", "z", {})
     )
     with pytest.raises(VMCreationFailed) as caught:
-        instances.wait_until_running(ec2.client, VM)
+        launches.wait_until_running(ec2.client, VM)
     assert caught.value.message == (
         f"Timed out after 600 seconds waiting for instance '{VM}' to run; last seen: pending"
     )
@@ -107,8 +107,8 @@ def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
         raise VMNotFound(vm_cid)
 
     monkeypatch.setattr("bosh_aws_cpi.aws.instances.find", unknown)
-    with pytest.raises(instances.NeverSeen) as caught:
-        instances.wait_until_running(ec2.client, VM)
+    with pytest.raises(launches.NeverSeen) as caught:
+        launches.wait_until_running(ec2.client, VM)
     assert caught.value.message == (
         f"Timed out after 60 seconds waiting for instance '{VM}' to be seen; last seen: not to be seen yet"
     )
@@ -118,7 +118,7 @@ def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 def test_seen_and_then_not(ec2: Ec2, clock: Clock) -> None:
     """One that was seen may be unknown to another of EC2's servers for a moment: it is waited for."""
     lay(ec2, "pending", None, None, "running")
-    assert instances.wait_until_running(ec2.client, VM).state == "running"
+    assert launches.wait_until_running(ec2.client, VM).state == "running"
     assert len(clock.pauses) == 3
 
 
@@ -133,5 +133,5 @@ def test_no_answer_while_waiting(ec2: Ec2, clock: Clock, operation: str) -> None
             ec2.loses("describe_instances", **ask)
         lay(ec2, "pending")
     lay(ec2, "running")
-    assert instances.wait_until_running(ec2.client, VM).state == "running"
+    assert launches.wait_until_running(ec2.client, VM).state == "running"
     assert len(clock.pauses) == 4

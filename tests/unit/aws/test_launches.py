@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws import instances
+from bosh_aws_cpi.aws import instances, launches
 from bosh_aws_cpi.aws.errors import AT_FAULT, NO_CAPACITY
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.model import AttachedNic, Instance
@@ -65,7 +65,7 @@ def test_run(ec2: Ec2) -> None:
         StateReason={"Code": "pending", "Message": "pending"},
     )
     ec2.answers("run_instances", {"Instances": [answer]}, **ONE, ImageId="ami-1")
-    assert instances.run(ec2.client, {"ImageId": "ami-1"}, never) == Instance(
+    assert launches.run(ec2.client, {"ImageId": "ami-1"}, never) == Instance(
         vm_cid=VM,
         state="pending",
         instance_type="m5.large",
@@ -95,8 +95,8 @@ RETRIABLE = {
 def test_run_without_capacity(ec2: Ec2, code: str) -> None:
     """A type that is not to be had now may be tried again, unless it takes a higher quota."""
     ec2.refuses("run_instances", code, "none left", **ONE)
-    with pytest.raises(instances.NoCapacity, match=f"RunInstances failed with {code}: none left") as caught:
-        instances.run(ec2.client, {}, never)
+    with pytest.raises(launches.NoCapacity, match=f"RunInstances failed with {code}: none left") as caught:
+        launches.run(ec2.client, {}, never)
     assert caught.value.ok_to_retry is RETRIABLE[code]
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
 
@@ -105,8 +105,8 @@ def test_run_without_capacity(ec2: Ec2, code: str) -> None:
 def test_run_without_capacity_as_a_fault(ec2: Ec2, code: str) -> None:
     """EC2 sends some shortages as faults of its own: nothing was made all the same, nothing is repeated."""
     ec2.fails("run_instances", code, **ONE)
-    with pytest.raises(instances.NoCapacity, match=code):
-        instances.run(ec2.client, {}, never)
+    with pytest.raises(launches.NoCapacity, match=code):
+        launches.run(ec2.client, {}, never)
 
 
 @pytest.mark.parametrize("code", sorted(AT_FAULT | {"RequestLimitExceeded", "Throttling"}))
@@ -114,7 +114,7 @@ def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
     """When AWS is at fault, out of addresses or throttles, the same call may succeed later."""
     ec2.refuses("run_instances", code, "sorry", **ONE)
     with pytest.raises(VMCreationFailed, match=f"RunInstances failed with {code}: sorry") as caught:
-        instances.run(ec2.client, {}, never)
+        launches.run(ec2.client, {}, never)
     assert type(caught.value) is VMCreationFailed
     assert caught.value.ok_to_retry is True
 
@@ -123,8 +123,8 @@ def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
 def test_run_with_a_spent_token(ec2: Ec2, code: str) -> None:
     """A client token that stands for another launch is told apart: it is no failure yet."""
     ec2.refuses("run_instances", code, **ONE, ClientToken="t")
-    with pytest.raises(instances.TokenSpent, match=code):
-        instances.run(ec2.client, {"ClientToken": "t"}, never)
+    with pytest.raises(launches.TokenSpent, match=code):
+        launches.run(ec2.client, {"ClientToken": "t"}, never)
 
 
 @pytest.mark.parametrize("code", ["InvalidParameterValue", "InvalidIPAddress.InUse", "UnauthorizedOperation"])
@@ -132,7 +132,7 @@ def test_run_refused(ec2: Ec2, code: str) -> None:
     """Any other refusal goes on as it is."""
     ec2.refuses("run_instances", code, **ONE)
     with pytest.raises(ClientError, match=code):
-        instances.run(ec2.client, {}, never)
+        launches.run(ec2.client, {}, never)
 
 
 def test_of_agent(ec2: Ec2) -> None:
@@ -158,14 +158,14 @@ def test_lost_answer_found(ec2: Ec2, clock: Clock, how: str, unseen: int) -> Non
     """An instance whose launch was not answered is looked for until it is seen, and none is made again."""
     find = Finder(unseen)
     lay_uncertain(ec2, how)
-    assert instances.run(ec2.client, {}, find) == MADE
+    assert launches.run(ec2.client, {}, find) == MADE
     assert (find.looks, len(clock.pauses)) == (unseen + 1, unseen)
 
 
 @pytest.mark.parametrize(
     ("how", "said", "kind"),
     [
-        ("lost", "EC2 did not answer: ReadTimeoutError", instances.Unanswered),
+        ("lost", "EC2 did not answer: ReadTimeoutError", launches.Unanswered),
         ("fault", "RunInstances failed with InternalError", VMCreationFailed),
     ],
 )
@@ -175,7 +175,7 @@ def test_lost_answer_not_found(
     """The SDK has repeated it by its token: what is not seen for ten seconds is left to a repeated call."""
     lay_uncertain(ec2, how)
     with pytest.raises(VMCreationFailed, match=said) as caught:
-        instances.run(ec2.client, {}, Finder(1000))
+        launches.run(ec2.client, {}, Finder(1000))
     assert type(caught.value) is kind
     assert caught.value.ok_to_retry is True
     assert 10 <= clock.now <= 13
@@ -188,9 +188,9 @@ def test_unreadable_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPat
         raise ResponseParserError("<html>")
 
     monkeypatch.setattr(ec2.client, "run_instances", garble)
-    with pytest.raises(instances.Unanswered, match="EC2 did not answer: ResponseParserError"):
-        instances.run(ec2.client, {}, Finder(1000))
-    assert instances.run(ec2.client, {}, Finder(0)) == MADE
+    with pytest.raises(launches.Unanswered, match="EC2 did not answer: ResponseParserError"):
+        launches.run(ec2.client, {}, Finder(1000))
+    assert launches.run(ec2.client, {}, Finder(0)) == MADE
     assert 10 <= clock.now <= 13
 
 
