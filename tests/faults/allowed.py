@@ -1,0 +1,123 @@
+"""What a request may come to beside what its fault asks for, each with its reason: the whole list.
+
+The tables are by scenario.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tests.faults.scenario import Change
+from tests.faults.scenarios_disk import ATTACHED, DETACHED
+from tests.faults.scenarios_stemcell import HEAVY_SNAPSHOT, WITHOUT_AMI
+from tests.faults.scenarios_vm import BALANCERS
+
+BALANCED_VM = "delete_vm that leaves its load balancers"
+OLD_ATTACHING, OLD_DETACHING = (f"{verb} of an old stemcell" for verb in ("attach_disk", "detach_disk"))
+
+
+class Outlived(NamedTuple):
+    """A call that may be refused for good, and the request is a success all the same.
+
+    Attributes:
+        why: Why that is right.
+        calls: Which calls.
+        change: How the success differs.
+    """
+
+    why: str
+    calls: frozenset[str]
+    change: Change = Change()
+
+
+class Step(NamedTuple):
+    """A state on the way that a request which fails may leave.
+
+    Attributes:
+        why: Why that is right.
+        change: What it has changed by then.
+    """
+
+    why: str
+    change: Change
+
+
+class Again(NamedTuple):
+    """An error that says of a request which is made again: that is done.
+
+    Attributes:
+        why: Why that is right.
+        kind: The error's type.
+    """
+
+    why: str
+    kind: str
+
+
+BUILT_IN_TABLE = Outlived(
+    "A role that may not call DescribeInstanceTypes is served from the built-in table of types",
+    frozenset({"DescribeInstanceTypes"}),
+)
+DELETED_ALL_THE_SAME = (
+    "A VM that is to be deleted is deleted, as it is without deregister_on_delete: what keeps it from "
+    "leaving its load balancers is logged. "
+)
+OUTLIVED: dict[str, list[Outlived]] = {
+    "create_vm": [BUILT_IN_TABLE],
+    "create_vm with everything": [BUILT_IN_TABLE],
+    "attach_disk": [BUILT_IN_TABLE],
+    OLD_ATTACHING: [BUILT_IN_TABLE],
+    "create_stemcell with its image": [
+        Outlived(
+            "The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand",
+            frozenset({"CreateTags"}),
+            Change([HEAVY_SNAPSHOT], [WITHOUT_AMI]),
+        )
+    ],
+    BALANCED_VM: [
+        Outlived(
+            f"{DELETED_ALL_THE_SAME}A classic load balancer drops it by and by, as a failing instance",
+            frozenset({"DescribeLoadBalancers", "DeregisterInstancesFromLoadBalancer"}),
+            Change(gains=BALANCERS[:1]),
+        ),
+        Outlived(
+            f"{DELETED_ALL_THE_SAME}It is no target any more once it is ended",
+            frozenset(
+                {"DescribeTargetGroups", "DeregisterTargets", "DeregisterTargets2", "DescribeTargetHealth"}
+                | {f"DescribeTargetHealth{nth}" for nth in (2, 3, 4)}
+            ),
+        ),
+    ],
+}
+AWS_FIRST = (
+    "AWS's work comes before the registry's: what the registry was not told stays as AWS has it, and the "
+    "same call again finishes it"
+)
+STEPS: dict[str, list[Step]] = {
+    OLD_ATTACHING: [Step(AWS_FIRST, ATTACHED)],
+    OLD_DETACHING: [Step(AWS_FIRST, DETACHED)],
+    BALANCED_VM: [
+        Step("It gets no traffic any more, and lives: the same call again ends it", Change(BALANCERS[:left]))
+        for left in range(1, len(BALANCERS) + 1)
+    ],
+}
+AGAIN: dict[str, Again] = {
+    "delete_disk": Again(
+        "The contract has DiskNotFound for an unknown disk, and callers take it as deleted",
+        "Bosh::Clouds::DiskNotFound",
+    ),
+    "detach_disk": Again(
+        "The contract has DiskNotAttached for a disk that is not attached",
+        "Bosh::Clouds::DiskNotAttached",
+    ),
+}
+
+
+def is_done_before(scenario: str, kind: str) -> bool:
+    """Whether this type of error says that what is asked for again is done."""
+    return scenario in AGAIN and AGAIN[scenario].kind == kind
+
+
+def outlived(scenario: str, call: str) -> Change | None:
+    """Say how a success may differ after a call was refused for good; none: there must be no success."""
+    return next((each.change for each in OUTLIVED.get(scenario, []) if call in each.calls), None)

@@ -1,0 +1,175 @@
+"""The faults: what may befall any one of the calls that a request takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from testbed.killing import interrupt_at, kill_at
+from tests.conftest import SPEED
+from tests.faults.scenario import MAKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from testbed.executable import Answer
+    from testbed.killing import When
+    from tests.faults.scenario import Call, Scenario
+    from tests.faults.stage import Stage
+
+LOOKS = 3
+"""How often something that was just made is looked for in vain."""
+THROTTLED_SECONDS = 30
+BALANCERS = frozenset(
+    {
+        "DeregisterInstancesFromLoadBalancer",
+        "DeregisterTargets",
+        "DescribeLoadBalancers",
+        "DescribeTargetGroups",
+        "DescribeTargetHealth",
+        "RegisterInstancesWithLoadBalancer",
+        "RegisterTargets",
+    }
+)
+DIRECT = frozenset({"CompleteSnapshot", "PutSnapshotBlock", "StartSnapshot"})
+
+
+class Expected(Enum):
+    """What a request has to come to.
+
+    Attributes:
+        SURVIVED: It succeeds, as if nothing had been.
+        REFUSED: It answers AWS's error, and nothing is left.
+        ENDED: It answers that it was ended, and nothing is left, or it succeeds.
+        REPEATED: It ends without an answer; made again, it succeeds and does so once.
+    """
+
+    SURVIVED = auto()
+    REFUSED = auto()
+    ENDED = auto()
+    REPEATED = auto()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One way in which things go wrong.
+
+    Attributes:
+        name: For the table.
+        expected: What the request has to come to.
+        inflict: Makes the request, with the fault at a call, and returns its answer, or that to
+            the request that is made again.
+    """
+
+    name: str
+    expected: Expected
+    inflict: Callable[[Stage, Call], Answer]
+
+
+def refusal(action: str) -> dict[str, Any]:
+    """Return what a service answers that denies an action."""
+    code = "UnauthorizedOperation"
+    if action in BALANCERS:
+        code = "AccessDenied"
+    elif action in DIRECT:
+        code = "AccessDeniedException"
+    return {"code": code, "message": "You are not authorized to do this.", "status": 403}
+
+
+def throttle(action: str) -> dict[str, Any]:
+    """Return what a service answers that has too much to do."""
+    if action in BALANCERS:
+        return {"code": "Throttling", "message": "Rate exceeded", "status": 400}
+    if action in DIRECT:
+        code, reason = "RequestThrottledException", "ACCOUNT_THROTTLED"
+        return {"code": code, "message": "Rate exceeded.", "status": 400, "reason": reason}
+    return {"code": "RequestLimitExceeded", "message": "Request limit exceeded.", "status": 503}
+
+
+def fault(action: str) -> dict[str, Any]:
+    """Return what a service answers that is at fault."""
+    code = "InternalError"
+    if action in BALANCERS:
+        code = "InternalFailure"
+    elif action in DIRECT:
+        code = "InternalServerException"
+    return {"code": code, "message": "An internal error has occurred", "status": 500}
+
+
+def _ruled(stage: Stage, call: Call, rule: Callable[[str], dict[str, Any]]) -> Answer:
+    stage.fake_aws.rule(action=call.action, nth=call.nth, **rule(call.action))
+    return stage.call()
+
+
+def _by_rule(rule: Callable[[str], dict[str, Any]]) -> Callable[[Stage, Call], Answer]:
+    return lambda stage, call: _ruled(stage, call, rule)
+
+
+def _interrupted(stage: Stage, call: Call, when: When) -> Answer:
+    return interrupt_at(stage.fake_aws, stage.start, call.nth, when=when, action=call.action)
+
+
+def _killed(stage: Stage, call: Call, when: When) -> Answer:
+    kill_at(stage.fake_aws, stage.start, call.nth, when=when, action=call.action)
+    return stage.call()
+
+
+REFUSED = Kind(
+    "permanent error", Expected.REFUSED, _by_rule(lambda action: {"error": refusal(action), "times": None})
+)
+TRANSIENT = (
+    Kind("throttled once", Expected.SURVIVED, _by_rule(lambda action: {"error": throttle(action)})),
+    Kind(
+        f"throttled {THROTTLED_SECONDS} s",
+        Expected.SURVIVED,
+        _by_rule(lambda action: {"error": throttle(action), "seconds": THROTTLED_SECONDS / SPEED}),
+    ),
+    Kind("HTTP 500 once", Expected.SURVIVED, _by_rule(lambda action: {"error": fault(action)})),
+    Kind("connection dropped", Expected.SURVIVED, _by_rule(lambda _: {"drop": "before"})),
+    Kind("answer lost", Expected.SURVIVED, _by_rule(lambda _: {"drop": "after"})),
+)
+NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, _by_rule(lambda _: {"unseen": LOOKS}))
+TERMINATED = (
+    Kind("SIGTERM before", Expected.ENDED, partial(_interrupted, when="before")),
+    Kind("SIGTERM after", Expected.ENDED, partial(_interrupted, when="after")),
+)
+KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, partial(_killed, when="before"))
+KILLED = Kind("SIGKILL after", Expected.REPEATED, partial(_killed, when="after"))
+KINDS = (REFUSED, *TRANSIENT, NOT_FOUND_YET, *TERMINATED, KILLED_FIRST, KILLED)
+
+
+def kinds_at(call: Call, place: int) -> Iterator[Kind]:
+    """List what may befall a call.
+
+    Args:
+        call: The call.
+        place: Which of the request's calls it is; 0 is the first.
+    """
+    yield from (REFUSED, *TRANSIENT)
+    if call.action in MAKING:
+        yield NOT_FOUND_YET
+    yield from TERMINATED
+    if place == 0:
+        # Later on it is the same as after the call before it.
+        yield KILLED_FIRST
+    yield KILLED
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fault at one call of a scenario."""
+
+    scenario: Scenario
+    call: Call
+    kind: Kind
+
+    def __str__(self) -> str:
+        return f"{self.scenario.name}-{self.call}-{self.kind.name}".replace(" ", "_")
+
+
+def cases(scenario: Scenario) -> Iterator[Case]:
+    """List all that may befall a scenario."""
+    for place, call in enumerate(scenario.each()):
+        yield from (Case(scenario, call, kind) for kind in kinds_at(call, place))

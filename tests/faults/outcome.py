@@ -1,0 +1,183 @@
+"""What a request with a fault in it came to, against what it should have."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from testbed.executable import SECRETS
+from testbed.registry import PASSWORD
+from tests.faults.allowed import STEPS, is_done_before, outlived
+from tests.faults.kinds import Expected, refusal
+from tests.faults.picture import lasting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from testbed.executable import Answer
+    from tests.faults.kinds import Case
+    from tests.faults.picture import Painter
+    from tests.faults.scenario import Change
+
+LEFT, UNKNOWN, MALFORMED, OTHER = "left behind", "Unknown", "malformed", "otherwise wrong"
+COLUMNS = (LEFT, UNKNOWN, MALFORMED, OTHER)
+"""What may be wrong, as the table has it."""
+TYPES = {
+    f"Bosh::Clouds::{name}"
+    for name in (
+        "CloudError",
+        "CpiError",
+        "DiskNotAttached",
+        "DiskNotFound",
+        "NetworkNotFound",
+        "NoDiskSpace",
+        "NotImplemented",
+        "NotSupported",
+        "VMCreationFailed",
+        "VMNotFound",
+    )
+}
+"""The types of errors that callers know."""
+
+
+UNDO_FAILED = "Perhaps left behind"
+
+
+class Problem(NamedTuple):
+    """Something that is wrong, and the column of the table that it counts in."""
+
+    column: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case came to.
+
+    Attributes:
+        case: What was tried.
+        answer: The last answer.
+        before: The picture before the request.
+        painter: Takes the picture after it.
+    """
+
+    case: Case
+    answer: Answer
+    before: Sequence[str]
+    painter: Painter
+
+    def problems(self) -> list[Problem]:
+        """List what is wrong."""
+        malformed = list(_malformed(self.answer))
+        said = [] if malformed else [*self._of_success(), *self._of_error()]
+        return [*malformed, *_shown_secrets(self.answer), *said, *self._of_undo(), *self._of_world()]
+
+    @property
+    def _is_done(self) -> bool:
+        """Whether the request says that what it asks for is done."""
+        if list(_malformed(self.answer)):
+            return False
+        return self.answer.error is None or self._is_done_before(self.answer.error)
+
+    def _is_done_before(self, error: dict[str, Any]) -> bool:
+        is_repeated = self.case.kind.expected == Expected.REPEATED
+        return is_repeated and is_done_before(self.case.scenario.name, error["type"])
+
+    @property
+    def _outlived(self) -> Change | None:
+        """How a success may differ, where the refusal of a call is none of the request."""
+        if self.case.kind.expected != Expected.REFUSED:
+            return None
+        return outlived(self.case.scenario.name, str(self.case.call))
+
+    def _of_success(self) -> Iterator[Problem]:
+        case, answer = self.case, self.answer
+        if answer.error is not None:
+            return
+        shown = case.scenario.shown(answer.result)
+        if case.scenario.makes:
+            self.painter.name(shown, "made")
+        result = self.painter.named(json.dumps(shown))
+        if result != case.scenario.result:
+            yield Problem(OTHER, f"it answered {result}")
+        is_refused = case.kind.expected == Expected.REFUSED and self._outlived is None
+        is_ended_early = case.kind.expected == Expected.ENDED and not case.call.is_settled
+        if is_refused or is_ended_early:
+            yield Problem(OTHER, "it succeeded")
+
+    def _of_error(self) -> Iterator[Problem]:
+        case, error = self.case, self.answer.error
+        if error is None:
+            return
+        if error["type"] not in TYPES:
+            yield Problem(UNKNOWN, f"type {error['type']}: {error['message']}")
+        is_foreseen = {
+            Expected.SURVIVED: False,
+            Expected.REFUSED: self._outlived is None and self._is_refusal(error),
+            Expected.ENDED: "ended by SIGTERM" in error["message"],
+            Expected.REPEATED: self._is_done_before(error),
+        }
+        if not is_foreseen[case.kind.expected]:
+            yield Problem(OTHER, f"it failed: {error}")
+
+    def _is_refusal(self, error: dict[str, Any]) -> bool:
+        action, message = self.case.call.action, error["message"]
+        return action in message and refusal(action)["code"] in message and not error["ok_to_retry"]
+
+    def _of_undo(self) -> Iterator[Problem]:
+        """What AWS refuses for good may be what the undo needs; any other fault it has to live with."""
+        if UNDO_FAILED in self.answer.stderr and self.case.kind.expected != Expected.REFUSED:
+            yield Problem(OTHER, f"its log says: {UNDO_FAILED}")
+
+    def _of_world(self) -> Iterator[Problem]:
+        found, wanted = self.painter.picture(), self._wanted()
+        if not self._is_done:
+            found, wanted = lasting(found), [lasting(each) for each in wanted]
+        if found not in wanted:
+            nearest = min((_difference(found, each) for each in wanted), key=len)
+            yield Problem(LEFT, "\n  ".join(["the world is another:", *nearest]))
+
+    def _wanted(self) -> list[list[str]]:
+        """List the pictures that are well."""
+        scenario = self.case.scenario
+        success = scenario.success.of(self.before)
+        if self._is_done:
+            return [self._outlived.of(success) if self._outlived else success]
+        steps = [step.change.of(self.before) for step in STEPS.get(scenario.name, [])]
+        return [sorted(self.before), *steps, *([success] if scenario.is_in_place else [])]
+
+
+def _difference(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    more, less = Counter(found) - Counter(wanted), Counter(wanted) - Counter(found)
+    return [*(f"+ {line}" for line in more.elements()), *(f"- {line}" for line in less.elements())]
+
+
+def _malformed(answer: Answer) -> Iterator[Problem]:
+    try:
+        document = answer.document
+    except AssertionError as problem:
+        yield Problem(MALFORMED, str(problem))
+        return
+    shape = {"result": object, "error": dict | None, "log": str}
+    error_shape = {"type": str, "message": str, "ok_to_retry": bool}
+    is_shaped = _has_shape(document, shape) and (
+        document["error"] is None
+        or (_has_shape(document["error"], error_shape) and document["result"] is None)
+    )
+    if not is_shaped or answer.returncode != 0:
+        yield Problem(MALFORMED, f"exit status {answer.returncode}: {answer.stdout!r}")
+
+
+def _has_shape(document: dict[str, Any], shape: dict[str, Any]) -> bool:
+    return document.keys() == shape.keys() and all(
+        isinstance(document[key], kind) for key, kind in shape.items()
+    )
+
+
+def _shown_secrets(answer: Answer) -> Iterator[Problem]:
+    shown = answer.stdout.decode(errors="replace") + answer.stderr
+    yield from (
+        Problem(MALFORMED, f"it shows {secret}") for secret in (*SECRETS, PASSWORD) if secret in shown
+    )

@@ -1,0 +1,178 @@
+"""A picture of the stand-in for AWS: all that a call may have changed there, a line for each thing.
+
+Two worlds that are alike have equal pictures: an id that has a name is shown by it, all others, and
+what calls draw by lot, by one word.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from testbed.executable import DIRECTOR_UUID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from testbed.exposure import Exposure
+    from testbed.registry import Registry
+    from testbed.world import World
+
+ID = re.compile(r"\b(?:ami|i|snap|vol)-[0-9a-f]{8,17}\b")
+DRAWN = re.compile(r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,64})\b")
+ENDED = "ended instance"
+FIGURES = {"Encrypted": "encrypted", "Iops": "iops", "Throughput": "throughput"}
+
+
+@dataclass
+class Painter:
+    """Takes pictures.
+
+    Attributes:
+        world: What is looked at.
+        registry: The registry, whose documents belong to the picture.
+        exposure: What leads to VMs, where something does.
+        names: By id.
+        contents: Tells what a snapshot holds, where that counts.
+    """
+
+    world: World
+    registry: Registry
+    exposure: Exposure | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    contents: Callable[[str], str] | None = None
+
+    def __post_init__(self) -> None:
+        """Name what is laid in every world."""
+        self.names[DIRECTOR_UUID] = "director"
+        self.name(self.world.image_id, "image")
+        for number, subnet_id in enumerate(self.world.subnet_ids, 1):
+            self.name(subnet_id, f"subnet {number}")
+
+    def name(self, identifier: str, name: str) -> str:
+        """Give an id a name, also as it stands in the path of a device; returns the id."""
+        self.names[identifier] = name
+        self.names[identifier.replace("-", "")] = name
+        return identifier
+
+    def named(self, line: str) -> str:
+        """Put names in the place of ids."""
+        for identifier, name in self.names.items():
+            line = line.replace(identifier, name)
+        return DRAWN.sub("…", ID.sub("new", line))
+
+    def picture(self) -> list[str]:
+        """Describe all there is, sorted; what has ended is there too, see `lasting`."""
+        interfaces = self.world.ec2.describe_network_interfaces()["NetworkInterfaces"]
+        for each in interfaces:
+            self.name(each["NetworkInterfaceId"], f"eni {each['PrivateIpAddress']}")
+        lines = [
+            *map(_interface, interfaces),
+            *self._instances(),
+            *self._disks(),
+            *self._exposed(),
+            *(_settings(*each) for each in self.registry.documents.items()),
+        ]
+        return sorted(self.named(line) for line in lines)
+
+    def _instances(self) -> Iterator[str]:
+        for reservation in self.world.ec2.describe_instances()["Reservations"]:
+            yield from map(_instance, reservation["Instances"])
+
+    def _disks(self) -> Iterator[str]:
+        ec2 = self.world.ec2
+        yield from map(_volume, ec2.describe_volumes()["Volumes"])
+        yield from map(_image, ec2.describe_images(Owners=["self"])["Images"])
+        for each in ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]:
+            if each["SnapshotId"] not in self.world.laid["snapshots"]:
+                yield _snapshot(each) + (self.contents(each["SnapshotId"]) if self.contents else "")
+
+    def _exposed(self) -> Iterator[str]:
+        if self.exposure is None:
+            return
+        for kind, entries in self.exposure.state().items():
+            if kind != "routes":
+                yield from (f"{kind}: {entry}" for entry in entries)
+        (table,) = self.world.ec2.describe_route_tables(RouteTableIds=[self.world.route_table_id])[
+            "RouteTables"
+        ]
+        for route in table["Routes"]:
+            target = route.get("NetworkInterfaceId") or route["GatewayId"]
+            yield f"route: {route['DestinationCidrBlock']} to {target}"
+
+
+def _settings(vm_cid: str, document: str) -> str:
+    return f"registry of {vm_cid}: {json.dumps(json.loads(document)['disks']['persistent'])}"
+
+
+def _tags(tags: list[Mapping[str, str]]) -> str:
+    listed = sorted(f"{tag['Key']}={tag['Value']}" for tag in tags)
+    return f" [{', '.join(listed)}]" if listed else ""
+
+
+def _figures(entry: Mapping[str, Any]) -> str:
+    return "".join(f", {name} {entry[key]}" for key, name in FIGURES.items() if entry.get(key))
+
+
+def lasting(picture: Sequence[str]) -> list[str]:
+    """Leave terminated instances out of a picture: they are gone, though EC2 shows them for an hour."""
+    return [line for line in picture if not line.startswith(ENDED)]
+
+
+def _instance(entry: Mapping[str, Any]) -> str:
+    if entry["State"]["Name"] == "terminated":
+        return f"{ENDED} {entry['InstanceId']}"
+    devices = sorted(device["DeviceName"] for device in entry["BlockDeviceMappings"])
+    return (
+        f"instance {entry['InstanceId']}: {entry['InstanceType']} of {entry['ImageId']}, "
+        f"{entry['State']['Name']}, {' '.join(devices)}{_tags(entry.get('Tags', []))}"
+    )
+
+
+def _volume(entry: Mapping[str, Any]) -> str:
+    attached = "".join(
+        f", {each['State']} to {each['InstanceId']} as {each['Device']}{_fate(each)}"
+        for each in entry["Attachments"]
+    )
+    return (
+        f"volume {entry['VolumeId']}: {entry['Size']} GiB {entry['VolumeType']}{_figures(entry)}, "
+        f"{entry['State']}{attached}{_tags(entry.get('Tags', []))}"
+    )
+
+
+def _fate(attachment: Mapping[str, Any]) -> str:
+    return ", goes with it" if attachment.get("DeleteOnTermination") else ""
+
+
+def _interface(entry: Mapping[str, Any]) -> str:
+    attachment = entry.get("Attachment", {})
+    on = (
+        f", on {attachment['InstanceId']} as {attachment['DeviceIndex']}{_fate(attachment)}"
+        if "InstanceId" in attachment
+        else ""
+    )
+    prefixes = "".join(f", {each['Ipv4Prefix']}" for each in entry.get("Ipv4Prefixes", []))
+    groups = " ".join(sorted(group["GroupName"] for group in entry["Groups"]))
+    checked = "" if entry["SourceDestCheck"] else ", passes foreign traffic"
+    return (
+        f"{entry['NetworkInterfaceId']}{prefixes}: in {entry['SubnetId']}, {groups}, {entry['Status']}"
+        f"{on}{checked}{_tags(entry.get('TagSet', []))}"
+    )
+
+
+def _snapshot(entry: Mapping[str, Any]) -> str:
+    return (
+        f"snapshot {entry['SnapshotId']}: {entry['VolumeSize']} GiB{_figures(entry)}, {entry['State']}, "
+        f"'{entry.get('Description', '')}'{_tags(entry.get('Tags', []))}"
+    )
+
+
+def _image(entry: Mapping[str, Any]) -> str:
+    devices = (each["Ebs"] for each in entry["BlockDeviceMappings"] if "Ebs" in each)
+    snapshots = sorted(device["SnapshotId"] for device in devices)
+    return (
+        f"image {entry['ImageId']}: '{entry['Name']}' of {' '.join(snapshots)}, {entry['State']}"
+        f"{_tags(entry.get('Tags', []))}"
+    )

@@ -1,0 +1,112 @@
+"""What is asked for stemcells."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+from tests.faults.scenario import Change, Scenario
+from tests.stories.stemcell_images import FULL_BLOCKS, PROPERTIES, packed, read_back
+
+if TYPE_CHECKING:
+    from tests.faults.stage import Stage
+
+COPY_TAGS = "[bosh_director_uuid=director, bosh_kms_key=default, bosh_source_ami=image]"
+HEAVY_TAGS = "bosh_director_uuid=director, bosh_stemcell=…, distro=noble, n=1]"
+LAID = "image image: 'BOSH-light-stemcell' of new, available"
+TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
+
+
+@functools.cache
+def image() -> bytes:
+    """Return a small stemcell's image."""
+    return packed()
+
+
+def heavy(stage: Stage) -> list[Any]:
+    """Write a heavy stemcell's image."""
+    stage.painter.contents = lambda snapshot_id: (
+        ", whole" if read_back(stage.fake_aws, snapshot_id) == FULL_BLOCKS else ", not the image"
+    )
+    path = stage.folder / "image"
+    path.write_bytes(image())
+    return [str(path), dict(PROPERTIES)]
+
+
+def own_image(stage: Stage) -> list[Any]:
+    """Have an AMI that is ours, and its snapshot."""
+    snapshot_id = stage.snapshot()
+    device = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot_id}}
+    answer = stage.ec2.register_image(
+        Name="own", RootDeviceName="/dev/xvda", VirtualizationType="hvm", BlockDeviceMappings=[device]
+    )
+    return [stage.painter.name(answer["ImageId"], "ours")]
+
+
+HEAVY_SNAPSHOT, WITHOUT_AMI = (
+    f"snapshot new: 3 GiB, completed, '{TITLE}' [{ami}{HEAVY_TAGS}, whole" for ami in ("bosh_ami=made, ", "")
+)
+
+STEMCELLS = (
+    Scenario(
+        name="create_stemcell that is light",
+        calls=("DescribeImages", "CreateTags"),
+        lay=lambda stage: [
+            "/x/image",
+            {"ami": {"us-east-1": stage.world.image_id}},
+            {"tags": {"deployment": "cf"}},
+        ],
+        result='"image light"',
+        success=Change([LAID], [f"{LAID} [deployment=cf]"]),
+        is_in_place=True,
+        version=3,
+    ),
+    Scenario(
+        name="create_stemcell that is copied",
+        calls=("DescribeImages", "DescribeImages", "CopyImage", "DescribeImages", "DescribeImages"),
+        states={"CopyImage": ["pending", "available"]},
+        lay=lambda stage: ["/x/image", {"ami": {"us-east-1": stage.world.image_id}, "encrypted": True}],
+        result='"made"',
+        success=Change(
+            gains=[
+                f"image made: 'Copied from SourceAMI image' of new, available {COPY_TAGS}",
+                (
+                    "snapshot new: 5 GiB, encrypted True, completed, 'Copied for DestinationAmi made from "
+                    f"SourceAmi image for SourceSnapshot new. Task created on 1,234,567,890,123.' {COPY_TAGS}"
+                ),
+            ]
+        ),
+    ),
+    Scenario(
+        name="create_stemcell with its image",
+        calls=(
+            "DescribeSnapshots",
+            "DescribeVolumes",
+            "StartSnapshot",
+            *("PutSnapshotBlock",) * 3,
+            "CompleteSnapshot",
+            *("DescribeSnapshots",) * 2,
+            "RegisterImage",
+            *("DescribeImages",) * 2,
+            "CreateTags",
+        ),
+        states={"CompleteSnapshot": ["pending", "completed"], "RegisterImage": ["pending", "available"]},
+        lay=heavy,
+        result='"made"',
+        success=Change(
+            gains=[
+                f"image made: 'BOSH-…' of new, available [Name={TITLE}, {HEAVY_TAGS}",
+                HEAVY_SNAPSHOT,
+            ]
+        ),
+    ),
+    Scenario(
+        name="delete_stemcell",
+        calls=("DescribeImages", "DeregisterImage", "DescribeImages"),
+        lay=own_image,
+        success=Change(
+            ["image ours: 'own' of snapshot, available", "snapshot snapshot: 1 GiB, completed, ''"]
+        ),
+        is_in_place=True,
+    ),
+)

@@ -1,0 +1,200 @@
+"""What is asked for VMs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tests.faults.scenario import Change, Scenario
+from tests.faults.scenarios_disk import FREE, HELD, VM_WITH
+from tests.faults.scenarios_disk import VM_WITHOUT as VM
+
+if TYPE_CHECKING:
+    from tests.faults.stage import Stage
+
+ROOT = "volume new: 5 GiB gp2, iops 100, in-use, attached to vm as /dev/xvda, goes with it"
+ENI = "eni 10.0.1.4: in subnet 1, default, in-use, on vm as 0, goes with it"
+TAGS = "[deployment=cf]"
+ORIGIN = "[bosh_agent_id=agent-1, bosh_director_uuid=director]"
+VOLUMES = tuple(
+    f"volume new: {size} GiB gp3, iops 3000, throughput 125, in-use, attached to made as {device}, "
+    f"goes with it {ORIGIN}"
+    for size, device in ((5, "/dev/xvda"), (10, "/dev/sdb"))
+)
+MADE = (f"instance made: t3.micro of image, running, /dev/sdb /dev/xvda {ORIGIN}", *VOLUMES)
+LOOKING = ("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets")
+INTERFACE = ("CreateNetworkInterface", "DescribeNetworkInterfaces")
+BALANCERS = ("registered: vm", "targets: vm", "targets: vm")
+
+
+def network(stage: Stage, ip: str, subnet: int = 0, **keys: Any) -> dict[str, Any]:
+    """Write a manual network."""
+    return {
+        "type": "manual",
+        "ip": ip,
+        "cloud_properties": {"subnet": stage.world.subnet_ids[subnet]},
+        **keys,
+    }
+
+
+def arguments(stage: Stage, networks: dict[str, Any], disks: list[str], **properties: Any) -> list[Any]:
+    """Write create_vm's arguments."""
+    ordinary = {"instance_type": "t3.micro", "availability_zone": stage.world.zone}
+    stemcell_cid = f"{stage.world.image_id} light"
+    return ["agent-1", stemcell_cid, {**ordinary, **properties}, networks, disks, None]
+
+
+def plain(stage: Stage) -> list[Any]:
+    """Ask for a VM with one network, and a disk to be attached later."""
+    return arguments(stage, {"private": network(stage, "10.0.1.10")}, [stage.disk()])
+
+
+def everything(stage: Stage) -> list[Any]:
+    """Ask for a VM with all that can be made for one.
+
+    One of its two interfaces has a delegated prefix and all that leads to the VM; of its two
+    routes one is new, and one leads elsewhere so far.
+    """
+    exposure = stage.expose()
+    networks = {
+        "first": network(stage, "10.0.1.10", nic_group="front"),
+        "containers": network(stage, "10.0.1.32", nic_group="front", prefix="28"),
+        "second": network(stage, "10.0.2.10", 1),
+        "public": {"type": "vip", "ip": exposure.public_ip, "nic_group": "front"},
+    }
+    routes = [
+        {"table_id": exposure.route_table_id, "destination": destination}
+        for destination in ("10.9.0.0/16", "0.0.0.0/0")
+    ]
+    return arguments(
+        stage,
+        networks,
+        [],
+        source_dest_check=False,
+        auto_assign_public_ip=True,
+        lb_target_groups=[exposure.target_group],
+        elbs=[exposure.load_balancer],
+        advertised_routes=routes,
+    )
+
+
+def balanced(stage: Stage) -> list[Any]:
+    """Have a VM registered with a classic load balancer and two target groups."""
+    exposure, vm_cid = stage.expose(), stage.vm()
+    for arn in exposure.target_groups.values():
+        exposure.elbv2.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
+    exposure.elb.register_instances_with_load_balancer(
+        LoadBalancerName=exposure.load_balancer, Instances=[{"InstanceId": vm_cid}]
+    )
+    return [vm_cid]
+
+
+VMS = (
+    Scenario(
+        name="has_vm",
+        calls=("DescribeInstances",),
+        lay=lambda stage: [stage.vm()],
+        result="true",
+    ),
+    Scenario(
+        name="get_disks",
+        calls=("DescribeInstances",),
+        lay=lambda stage: stage.vm_with_disk()[:1],
+        result='["new", "disk"]',
+    ),
+    Scenario(
+        name="reboot_vm",
+        calls=("DescribeInstances", "RebootInstances"),
+        lay=lambda stage: [stage.vm()],
+    ),
+    Scenario(
+        name="set_vm_metadata",
+        calls=("DescribeInstances", "CreateTags"),
+        lay=lambda stage: [stage.vm(), {"deployment": "cf"}],
+        success=Change([VM, ROOT], [f"{VM} {TAGS}", f"{ROOT} {TAGS}"]),
+        is_in_place=True,
+    ),
+    Scenario(
+        name="create_vm",
+        calls=(
+            *LOOKING,
+            "DescribeVolumes",
+            "DescribeSecurityGroups",
+            "RunInstances",
+            "DescribeInstances",
+        ),
+        lay=plain,
+        result='"made"',
+        success=Change(
+            gains=[*MADE, f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
+        ),
+    ),
+    Scenario(
+        name="create_vm with everything",
+        calls=(
+            *LOOKING,
+            "DescribeSecurityGroups",
+            "DescribeTargetGroups",
+            "DescribeLoadBalancers",
+            "DescribeRouteTables",
+            "DescribeAddresses",
+            *INTERFACE,
+            "AssignPrivateIpAddresses",
+            "ModifyNetworkInterfaceAttribute",
+            *INTERFACE,
+            "RunInstances",
+            "DescribeInstances",
+            *("ModifyNetworkInterfaceAttribute",) * 4,
+            "CreateRoute",
+            "ReplaceRoute",
+            "RegisterTargets",
+            "RegisterInstancesWithLoadBalancer",
+            "AssociateAddress",
+        ),
+        lay=everything,
+        result='"made"',
+        success=Change(
+            loses=["route: 0.0.0.0/0 to gateway"],
+            gains=[
+                *MADE,
+                (
+                    "eni 10.0.1.10, 10.0.1.32/28: in subnet 1, bosh, in-use, on made as 0, goes with it, "
+                    f"passes foreign traffic {ORIGIN}"
+                ),
+                (
+                    "eni 10.0.2.10: in subnet 2, bosh, in-use, on made as 1, goes with it, "
+                    f"passes foreign traffic {ORIGIN}"
+                ),
+                "associations: eni 10.0.1.10",
+                "registered: made",
+                "targets: made",
+                "route: 0.0.0.0/0 to eni 10.0.1.10",
+                "route: 10.9.0.0/16 to eni 10.0.1.10",
+            ],
+        ),
+    ),
+    Scenario(
+        name="delete_vm",
+        calls=("TerminateInstances", "DescribeInstances"),
+        lay=lambda stage: stage.vm_with_disk()[:1],
+        success=Change([VM_WITH, HELD, ROOT, ENI], [FREE, "ended instance vm"]),
+        is_in_place=True,
+    ),
+    Scenario(
+        name="delete_vm that leaves its load balancers",
+        calls=(
+            "DescribeInstances",
+            "DescribeLoadBalancers",
+            "DeregisterInstancesFromLoadBalancer",
+            "DescribeTargetGroups",
+            *("DescribeTargetHealth",) * 2,
+            *("DeregisterTargets",) * 2,
+            *("DescribeTargetHealth",) * 2,
+            "TerminateInstances",
+            "DescribeInstances",
+        ),
+        lay=balanced,
+        success=Change([VM, ROOT, ENI, *BALANCERS], ["ended instance vm"]),
+        is_in_place=True,
+        aws={"deregister_on_delete": True},
+    ),
+)

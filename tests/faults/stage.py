@@ -1,0 +1,120 @@
+"""Where a scenario is played: a laid world, the executable, and what it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from testbed.executable import Cpi, config
+from testbed.exposure import Exposure
+from testbed.registry import PASSWORD, USER
+from tests.faults.picture import Painter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Process
+    from testbed.registry import Registry
+    from testbed.world import World
+    from tests.faults.scenario import Scenario
+
+CONTEXT = {"request_id": "cpi-424242"}
+"""Of each request: a call that is made again after the process was killed is the same request."""
+MAX_RETRIES = 8
+"""What the release has when nothing is configured."""
+
+
+@dataclass
+class Stage:
+    """A world for one case.
+
+    Attributes:
+        fake_aws: The stand-in for AWS.
+        world: What is laid.
+        registry: For requests of old stemcells.
+        folder: For files that a request names.
+        painter: Takes pictures of it all.
+    """
+
+    fake_aws: FakeAws
+    world: World
+    registry: Registry
+    folder: Path
+    painter: Painter = field(init=False)
+    _cpi: Cpi = field(init=False)
+    _request: dict[str, Any] = field(init=False)
+    _words: list[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the empty world."""
+        self.registry.documents.clear()
+        self.painter = Painter(self.world, self.registry)
+
+    def prepare(self, scenario: Scenario) -> None:
+        """Lay what a scenario needs, and get the executable ready for its request."""
+        arguments = scenario.lay(self)
+        section = {"endpoint": self.registry.endpoint, "user": USER, "password": PASSWORD}
+        registry = section if scenario.version == 1 else None
+        self._cpi = Cpi(
+            config(self.fake_aws.endpoint, registry=registry, max_retries=MAX_RETRIES, **scenario.aws)
+        )
+        self._words = [scenario.verb, *arguments]
+        stemcell = 1 if scenario.version == 1 else 2
+        self._request = {"api_version": scenario.version, "stemcell": stemcell, "context": CONTEXT}
+        for action, states in scenario.states.items():
+            self.fake_aws.rule(action=action, states=list(states))
+        self.fake_aws.forget_calls()
+
+    def call(self) -> Answer:
+        """Make the request."""
+        return self._cpi.call(*self._words, **self._request)
+
+    def start(self) -> Process:
+        """Make it without waiting for it; the caller ends it."""
+        return self._cpi.start(*self._words, **self._request)
+
+    @property
+    def ec2(self) -> Any:
+        """A client of EC2 that is no part of the program."""
+        return self.world.ec2
+
+    def vm(self) -> str:
+        """Have an instance run."""
+        answer = self.ec2.run_instances(
+            ImageId=self.world.image_id,
+            InstanceType="t3.micro",
+            MinCount=1,
+            MaxCount=1,
+            NetworkInterfaces=[
+                {"DeviceIndex": 0, "SubnetId": self.world.subnet_id, "PrivateIpAddress": "10.0.1.4"}
+            ],
+        )
+        return self.painter.name(answer["Instances"][0]["InstanceId"], "vm")
+
+    def disk(self) -> str:
+        """Have a volume there."""
+        answer = self.ec2.create_volume(AvailabilityZone=self.world.zone, Size=1, VolumeType="gp3")
+        return self.painter.name(answer["VolumeId"], "disk")
+
+    def vm_with_disk(self) -> list[str]:
+        """Have an instance with a volume attached."""
+        vm_cid, disk_cid = self.vm(), self.disk()
+        self.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
+        return [vm_cid, disk_cid]
+
+    def snapshot(self) -> str:
+        """Have a snapshot there, and the volume that it is of."""
+        answer = self.ec2.create_snapshot(VolumeId=self.disk())
+        return self.painter.name(answer["SnapshotId"], "snapshot")
+
+    def expose(self) -> Exposure:
+        """Have load balancers, an elastic address, and a route that leads out of the VPC."""
+        gateway = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+        self.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=self.world.vpc_id)
+        self.ec2.create_route(
+            RouteTableId=self.world.route_table_id, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway
+        )
+        self.painter.name(gateway, "gateway")
+        self.painter.exposure = Exposure.lay(self.fake_aws, self.world)
+        return self.painter.exposure

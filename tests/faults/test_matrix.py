@@ -1,0 +1,58 @@
+"""The matrix: every fault, at every AWS call, of every verb."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.matrix import sampled
+from tests.faults.kinds import Case, cases
+from tests.faults.outcome import Outcome
+from tests.faults.scenarios_disk import DISKS
+from tests.faults.scenarios_stemcell import STEMCELLS
+from tests.faults.scenarios_vm import VMS
+from tests.faults.summary import FOUND, TRIED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.faults.scenario import Scenario
+    from tests.faults.stage import Stage
+
+SCENARIOS = (*VMS, *DISKS, *STEMCELLS)
+MATRIX = [case for scenario in SCENARIOS for case in cases(scenario)]
+EVERY = 23
+"""A prime, so that the sample has every kind of fault."""
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "_"))
+def test_nothing_wrong(stage: Stage, scenario: Scenario) -> None:
+    """Without a fault a scenario takes the calls that the matrix counts on, and is a success."""
+    stage.prepare(scenario)
+    before = stage.painter.picture()
+    stage.fake_aws.forget_calls()
+    answer = stage.call()
+    assert stage.fake_aws.actions() == list(scenario.calls)
+    shown = scenario.shown(answer.ok())
+    if scenario.makes:
+        stage.painter.name(shown, "made")
+    assert stage.painter.picture() == scenario.success.of(before)
+
+
+@pytest.mark.parametrize("case", sampled(MATRIX, EVERY), ids=str)
+def test_fault(stage: Stage, case: Case, record_property: Callable[[str, object], None]) -> None:
+    """A request survives what passes, is refused well, leaves nothing, and can be made again."""
+    record_property(TRIED, (case.scenario.verb, case.kind.name))
+    stage.prepare(case.scenario)
+    before = stage.painter.picture()
+    stage.fake_aws.forget_calls()
+    answer = case.kind.inflict(stage, case.call)
+    assert stage.fake_aws.actions().count(case.call.action) >= case.call.nth, "the fault met no call"
+    stage.fake_aws.clear_rules()
+    problems = Outcome(case, answer, before, stage.painter).problems()
+    record_property(FOUND, sorted({problem.column for problem in problems}))
+    assert not problems, (
+        "\n".join(f"{problem.column}: {problem.text}" for problem in problems) + f"\n{answer}"
+    )
