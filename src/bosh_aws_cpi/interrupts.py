@@ -71,6 +71,11 @@ def check() -> None:
     _signals.raise_if_due()
 
 
+def pending() -> str | None:
+    """The name of a signal that waits for the end of a shielded step; None when there is none."""
+    return None if _signals.closed else _signals.received
+
+
 def close() -> None:
     """Take no signal as a reason to end the call any more: its outcome stands."""
     _signals.closed = True

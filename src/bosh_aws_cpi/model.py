@@ -130,6 +130,7 @@ class Volume:
     throughput: int | None = None
     """MiB/s."""
     kms_key_arn: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

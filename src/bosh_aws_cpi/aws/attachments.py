@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import code_of, has_code, naming_disk, naming_vm, was_repeated
+from bosh_aws_cpi.aws.errors import code_of, has_code, may_be_done, naming_disk, naming_vm
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
@@ -87,7 +87,7 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
-            if code_of(error) in _NOT_ATTACHED and was_repeated(error):
+            if code_of(error) in _NOT_ATTACHED and may_be_done(error):
                 logger.info("Volume '%s' was detached by the call whose answer was lost", disk_cid)
                 return
             if code_of(error) in _NOT_ATTACHED:

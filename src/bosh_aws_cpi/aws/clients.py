@@ -1,8 +1,6 @@
 """The one place where AWS clients are made: credentials, endpoints, CA bundle, retries, logging."""
 
 import os
-import random
-import time
 import uuid
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,12 +15,9 @@ from botocore.credentials import (
     Credentials,
     DeferredRefreshableCredentials,
 )
-from botocore.exceptions import ClientError
 from botocore.session import Session
 
-from bosh_aws_cpi.aws import sdk_data, wiretap
-from bosh_aws_cpi.aws.errors import NO_CAPACITY, THROTTLED, is_uncertain
-from bosh_aws_cpi.aws.timing import THROTTLED_CALL
+from bosh_aws_cpi.aws import attempts, sdk_data, wiretap
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tally import Tally
@@ -54,10 +49,6 @@ _FILE_PROVIDERS = (
 )
 
 
-_WITHOUT_TOKEN = ("CreateSnapshot", "RegisterImage")
-"""Calls that make something each time they arrive."""
-_BEGAN = "bosh_began"
-"""Where the SDK's context of a request keeps for us when it was first looked at."""
 _ENDPOINT_NAMES = {"elb": "ELASTIC_LOAD_BALANCING", "elbv2": "ELASTIC_LOAD_BALANCING_V2"}
 """How the SDK's AWS_ENDPOINT_URL_… variables call services whose id is not botocore's name."""
 
@@ -87,10 +78,6 @@ class Clients:
     def ec2(self) -> "EC2Client":
         """The EC2 client."""
         client: EC2Client = self._make(self._session, "ec2")
-        events: Any = client.meta.events
-        events.register("needs-retry.ec2.RunInstances", _leave_shortage_to_us)
-        for operation in _WITHOUT_TOKEN:
-            events.register(f"needs-retry.ec2.{operation}", _leave_uncertain_to_us)
         return client
 
     @cached_property
@@ -167,9 +154,7 @@ class Clients:
             ),
             **credentials,
         )
-        if self._config.max_retries:
-            events: Any = client.meta.events  # its stubs know only of handlers that return nothing
-            events.register("needs-retry", _wait_out_throttling)
+        attempts.watch(client, self._config.max_retries)
         return client
 
     def _is_dualstack(self, service: str) -> bool:
@@ -177,41 +162,6 @@ class Clients:
         given = self._config.endpoints.get(service) or os.environ.get("AWS_ENDPOINT_URL")
         name = _ENDPOINT_NAMES.get(service, service.upper())
         return self._config.dualstack and not (given or os.environ.get(f"AWS_ENDPOINT_URL_{name}"))
-
-
-def _wait_out_throttling(**event: Any) -> float | None:  # noqa: ANN401 - botocore's events are keywords
-    """Seconds until a throttled call is sent again, also after as many times as the SDK does it.
-
-    A throttled call has had no effect. The SDK's own repetitions are used up within seconds when
-    chance has it so, and a deployment of hundreds of VMs is throttled for longer than that. When
-    both have an answer the SDK's counts.
-    """
-    began = event["request_dict"]["context"].setdefault(_BEGAN, time.monotonic())
-    if _code(event) not in THROTTLED or time.monotonic() - began > THROTTLED_CALL.seconds:
-        return None
-    return random.uniform(1, THROTTLED_CALL.longest_pause)  # noqa: S311 - spreads calls, guards nothing
-
-
-def _code(event: dict[str, Any]) -> str:
-    """The error code in an answer that the SDK asks about; empty when there is none."""
-    response = event["response"]
-    return str(response[1].get("Error", {}).get("Code", "")) if response else ""
-
-
-def _leave_shortage_to_us(**event: Any) -> bool | None:  # noqa: ANN401
-    """Keep the SDK from repeating a launch that EC2 has no capacity for, also when it says so with HTTP 500.
-
-    False is botocore's word for "no retry"; None leaves it to the SDK's own rules.
-    """
-    return False if _code(event) in NO_CAPACITY else None
-
-
-def _leave_uncertain_to_us(**event: Any) -> bool | None:  # noqa: ANN401
-    """Keep the SDK from repeating a call that may have made something already."""
-    error = event["caught_exception"]
-    if event["response"] is not None:
-        error = ClientError(event["response"][1], event["operation"].name)
-    return False if is_uncertain(error) else None
 
 
 def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:

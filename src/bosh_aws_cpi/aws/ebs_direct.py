@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import has_code, was_repeated
+from bosh_aws_cpi.aws.errors import has_code, may_be_done
 from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
@@ -134,6 +134,6 @@ def complete(client: "EBSClient", snapshot_id: str, digests: "Mapping[int, bytes
             ChecksumAggregationMethod="LINEAR",
         )
     except ClientError as error:
-        if not (was_repeated(error) and has_code(error, _NOT_PENDING)):
+        if not (may_be_done(error) and has_code(error, _NOT_PENDING)):
             raise
         logger.info("Snapshot '%s' was completed by the call whose answer was lost", snapshot_id)

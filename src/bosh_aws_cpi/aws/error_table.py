@@ -73,9 +73,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidKeyPair.NotFound": Row(Kind.MISSING, "correct key_name, or aws.default_key_name"),
     "InvalidNetworkInterfaceID.NotFound": Row(Kind.MISSING, _NIC),
     "InvalidNetworkInterface.NotFound": Row(Kind.MISSING, _NIC),
-    "InvalidNetworkInterfaceAttachmentId.Malformed": Row(
-        Kind.MISSING, "the interface is gone: repeat the deployment"
-    ),
+    "InvalidNetworkInterfaceAttachmentId.Malformed": Row(Kind.MISSING, _NIC),
     "InvalidNetworkInterfaceId.Malformed": Row(Kind.MISSING, "it is no id of an interface"),
     "InvalidAllocationID.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
     "InvalidAddress.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
@@ -83,12 +81,8 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidRouteTableID.NotFound": Row(Kind.MISSING, "correct table_id in advertised_routes"),
     "InvalidRouteTableId.Malformed": Row(Kind.MISSING, "correct table_id in advertised_routes"),
     "InvalidRoute.NotFound": Row(Kind.MISSING, "the route was removed meanwhile: repeat the deployment"),
-    "InvalidGatewayID.NotFound": Row(
-        Kind.MISSING, "correct advertised_routes: what the route led to is gone"
-    ),
-    "InvalidNatGatewayID.NotFound": Row(
-        Kind.MISSING, "correct advertised_routes: what the route led to is gone"
-    ),
+    "InvalidGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
+    "InvalidNatGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
     "InvalidPlacementGroup.Unknown": Row(Kind.MISSING, "correct placement_group"),
     "InvalidPlacementGroupId.Malformed": Row(Kind.MISSING, "correct placement_group"),
     "InvalidHostID.NotFound": Row(Kind.MISSING, "correct dedicated_host"),
@@ -128,7 +122,6 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "InsufficientCapacity": Row(Kind.BUSY, _ROOM),
     "UnfulfillableCapacity": Row(Kind.BUSY, _ROOM),
-    "Unsupported": Row(Kind.BUSY, _ROOM),
     "SpotMaxPriceTooLow": Row(Kind.BUSY, "raise spot_bid_price, or set spot_ondemand_fallback"),
     "InsufficientFreeAddressesInSubnet": Row(Kind.BUSY, "use a larger subnet, or delete what is in it"),
     "InsufficientVolumeCapacity": Row(Kind.BUSY, "another zone or another type of volume may have room"),
@@ -141,6 +134,7 @@ ROWS: Final[dict[str, Row]] = {
     "RequestThrottled": Row(Kind.BUSY, _THROTTLED),
     "RequestThrottledException": Row(Kind.BUSY, _THROTTLED),
     "TooManyRequestsException": Row(Kind.BUSY, _THROTTLED),
+    "EC2ThrottledException": Row(Kind.BUSY, _THROTTLED),
     "SlowDown": Row(Kind.BUSY, _THROTTLED),
     "PriorRequestNotComplete": Row(Kind.BUSY, _THROTTLED),
     "ConcurrentSnapshotLimitExceeded": Row(Kind.BUSY, "wait until pending snapshots are completed"),
@@ -154,7 +148,7 @@ ROWS: Final[dict[str, Row]] = {
     "ConcurrentLimitExceededException": Row(Kind.BUSY, _THROTTLED),
     "BandwidthLimitExceeded": Row(Kind.BUSY, _THROTTLED),
     "DependencyThrottle": Row(Kind.BUSY, _THROTTLED),
-    "ConcurrentTagAccess": Row(Kind.BUSY, _THROTTLED),
+    "ConcurrentTagAccess": Row(Kind.BUSY, _LATER),
     # AWS at fault
     "InternalError": Row(Kind.BUSY, _LATER),
     "InternalFailure": Row(Kind.BUSY, _LATER),
@@ -197,12 +191,8 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidKMSKey.InvalidState": Row(Kind.DENIED, "enable the KMS key"),
     "KMSKeyNotAccessibleFault": Row(Kind.DENIED, "allow the use of the KMS key"),
     "CustomerKeyHasBeenRevoked": Row(Kind.DENIED, "allow the use of the KMS key"),
-    "InvalidSpotServiceLinkedRole": Row(
-        Kind.DENIED, "allow iam:CreateServiceLinkedRole for spot, or create the role once"
-    ),
-    "AuthFailure.ServiceLinkedRoleCreationNotPermitted": Row(
-        Kind.DENIED, "allow iam:CreateServiceLinkedRole for spot, or create the role once"
-    ),
+    "InvalidSpotServiceLinkedRole": Row(Kind.DENIED, _SPOT_ROLE),
+    "AuthFailure.ServiceLinkedRoleCreationNotPermitted": Row(Kind.DENIED, _SPOT_ROLE),
     "OperationNotPermitted": Row(Kind.DENIED, "somebody protected the resource, against termination for one"),
     "TagPolicyViolation": Row(Kind.DENIED, "correct tags: the organization's tag policy wants others"),
     "MalformedPolicyDocument": Row(Kind.DENIED, "correct the role's policy"),
@@ -254,6 +244,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidRequest": Row(Kind.INVALID, _MANIFEST),
     "InvalidBlockDeviceMapping": Row(Kind.INVALID, "correct root_disk or ephemeral_disk"),
     "InvalidInstanceType": Row(Kind.INVALID, "correct instance_type"),
+    "Unsupported": Row(Kind.INVALID, "the zone, or the type, does not have that: use another"),
     "UnsupportedOperation": Row(Kind.INVALID, _MANIFEST),
     "UnsupportedException": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameterDependency": Row(Kind.INVALID, _MANIFEST),

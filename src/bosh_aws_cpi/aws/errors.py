@@ -3,9 +3,10 @@
 `translation` makes of them what the caller is answered with.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from botocore.exceptions import ClientError, HTTPClientError, SSLError
@@ -73,22 +74,36 @@ UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "Acces
 """EC2's word for it, and the words of the other services."""
 THROTTLED: Final = frozenset(
     {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "PriorRequestNotComplete",
         "RequestLimitExceeded",
-        "Throttling",
-        "ThrottlingException",
         "RequestThrottled",
         "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
     }
 )
-
-
+"""What the SDK, too, takes for throttling: the call has had no effect."""
+UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
+"""For an answer that is no AWS service's; the SDK's own message quotes the whole of it."""
+_TOO_MANY: Final = 429
+"""The HTTP status that means throttling, whatever the code."""
 _SERVER_FAULT: Final = 500
 """From this HTTP status on it is AWS's fault."""
 
 
+def detail_of(error: ClientError) -> dict[str, Any]:
+    """The part of an answer that tells what is wrong; a proxy's answer has none."""
+    return dict(error.response.get("Error", {}))
+
+
 def code_of(error: BaseException | None) -> str:
     """The AWS error code of an exception; empty for one that AWS did not answer."""
-    return str(error.response["Error"].get("Code", "")) if isinstance(error, ClientError) else ""
+    return str(detail_of(error).get("Code", "")) if isinstance(error, ClientError) else ""
 
 
 def has_code(error: BaseException | None, codes: frozenset[str]) -> bool:
@@ -106,21 +121,26 @@ def is_volume_missing(error: BaseException) -> bool:
 def is_passing(error: BaseException) -> bool:
     """Whether the same question may be answered in a moment: throttled, AWS at fault, no connection."""
     is_unconnected = isinstance(error, NotConnected) and not isinstance(error, SSLError)
-    return has_code(error, THROTTLED) or is_uncertain(error) or is_unconnected
-
-
-def was_repeated(error: BaseException) -> bool:
-    """Whether the SDK had sent the call before, so that its work may have been done by then."""
-    metadata = error.response.get("ResponseMetadata", {}) if isinstance(error, ClientError) else {}
-    return bool(metadata.get("RetryAttempts", 0))
+    is_throttled = has_code(error, THROTTLED) or _status(error) == _TOO_MANY
+    return is_throttled or is_uncertain(error) or is_unconnected
 
 
 def is_uncertain(error: BaseException) -> bool:
-    """Whether a call that ended like this may have done its work all the same."""
-    if isinstance(error, ClientError):
-        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-        return status >= _SERVER_FAULT and not has_code(error, THROTTLED)
+    """Whether an attempt that ended like this may have done its work all the same."""
+    if isinstance(error, ClientError):  # EC2 says some shortages with HTTP 500
+        return _status(error) >= _SERVER_FAULT and not has_code(error, THROTTLED | NO_CAPACITY)
     return isinstance(error, HTTPClientError | ResponseParserError)
+
+
+def may_be_done(error: BaseException) -> bool:
+    """Whether a call that ended like this may have done its work, by this attempt or an earlier one."""
+    call = call_of(error)
+    return is_uncertain(error) or (call is not None and call.was_uncertain)
+
+
+def _status(error: BaseException) -> int:
+    metadata = error.response.get("ResponseMetadata", {}) if isinstance(error, ClientError) else {}
+    return int(metadata.get("HTTPStatusCode", 0))
 
 
 @contextmanager
@@ -153,42 +173,51 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
         raise
 
 
-def described(error: Exception) -> str:
-    """What AWS said of which call: operation, code, message, request id and ids, on one line."""
-    if isinstance(error, ClientError):
-        detail = error.response["Error"]
-        request_id = error.response.get("ResponseMetadata", {}).get("RequestId", "none")
-        said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
-        ids = ", ".join(call.ids) if (call := call_of(error)) else ""
-        about = f"request id {request_id}" + (f", for {ids}" if ids else "")
-        return f"{error.operation_name} failed with {said} ({about})"
-    notes = "; ".join(getattr(error, "__notes__", []))
-    return f"{type(error).__name__}: {error}" + (f" ({notes})" if notes else "")
-
-
-@dataclass(frozen=True)
+@dataclass
 class Call:
-    """A call to AWS, as an error about it tells.
+    """A call to AWS, from its beginning through all its attempts.
 
     Attributes:
         action: IAM's name for it, "ec2:AttachVolume".
         ids: Of what it is about, "vol-1".
+        began: By the monotonic clock.
+        throttled: How many attempts were throttled.
+        was_uncertain: Whether an attempt ended so that it may have done its work.
     """
 
     action: str
     ids: tuple[str, ...]
+    began: float = field(default_factory=time.monotonic)
+    throttled: int = 0
+    was_uncertain: bool = False
 
 
-_CALL = "BoshCall"
+CALL: Final = "bosh_call"
+"""Where the SDK's context of a call, and the error that it ends with, keep it for us."""
 
 
 def remember_call(answer: dict[str, Any], call: Call) -> None:
-    """Put a call into the error that AWS answered it with, so that messages can name it."""
+    """Put a call into the error that AWS answered it with."""
     if "Error" in answer:
-        answer["Error"][_CALL] = call
+        answer["Error"][CALL] = call
 
 
-def call_of(error: ClientError) -> Call | None:
-    """The call that was refused; None when nobody has put it there."""
-    detail: dict[str, Any] = dict(error.response["Error"])
-    return detail.get(_CALL)
+def call_of(error: BaseException) -> Call | None:
+    """The call that ended with an error; None when nobody has put it there."""
+    found = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)
+    return found if isinstance(found, Call) else None
+
+
+def described(error: Exception) -> str:
+    """What AWS said of which call: operation, code, message, request id and ids, on one line."""
+    call = call_of(error)
+    ids = ", ".join(call.ids) if call else ""
+    if isinstance(error, ClientError):
+        detail = detail_of(error)
+        request_id = error.response.get("ResponseMetadata", {}).get("RequestId", "none")
+        said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
+        about = f"request id {request_id}" + (f", for {ids}" if ids else "")
+        return f"{error.operation_name} failed with {said} ({about})"
+    said = UNREADABLE if isinstance(error, ResponseParserError) else str(error)
+    about = " for ".join(filter(None, [call.action, ids])) if call else ""
+    return f"{type(error).__name__}: {said}" + (f" ({about})" if about else "")

@@ -1,4 +1,4 @@
-"""AMIs: find, copy, deregister, with the snapshots behind them."""
+"""AMIs: look at, copy, register; `image_removal` ends them."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -16,6 +16,7 @@ from bosh_aws_cpi.aws.errors import (
     TOKEN_SPENT,
     described,
     has_code,
+    may_be_done,
 )
 from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.aws.translation import explained
@@ -23,6 +24,7 @@ from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.model import Instance, Json
 
 if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
     from mypy_boto3_ec2 import EC2Client
 
 
@@ -94,13 +96,7 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
     """
 
     def launch() -> Instance:
-        try:
-            answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
-        except client.exceptions.ClientError as error:
-            if has_code(error, NO_CAPACITY):  # also when it comes as a fault of EC2's
-                is_quota = has_code(error, QUOTA_REACHED)
-                raise NoCapacity(described(error), explained(error), ok_to_retry=not is_quota) from error
-            raise
+        answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
         return instances.from_entry(answer["Instances"][0])
 
     try:
@@ -108,11 +104,23 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
     except (HTTPClientError, ResponseParserError) as error:
         raise Unanswered(f"EC2 did not answer: {described(error)}", ok_to_retry=True) from error
     except client.exceptions.ClientError as error:
-        if has_code(error, TOKEN_SPENT):
-            raise TokenSpent(described(error)) from error
-        if has_code(error, AT_FAULT | THROTTLED):
-            raise VMCreationFailed(explained(error), ok_to_retry=True) from error
-        raise
+        meaning = _meaning(error)
+        if meaning is None:
+            raise
+        raise meaning from error
+
+
+def _meaning(error: "ClientError") -> Exception | None:
+    """What EC2's refusal of a launch means to the caller; None when it is for good."""
+    if has_code(error, TOKEN_SPENT):
+        return TokenSpent(described(error))
+    if may_be_done(error):
+        return Unanswered(explained(error), ok_to_retry=True)
+    if has_code(error, NO_CAPACITY):
+        return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
+    if has_code(error, AT_FAULT | THROTTLED):
+        return VMCreationFailed(explained(error), ok_to_retry=True)
+    return None
 
 
 def wait_until_running(client: "EC2Client", vm_cid: str, nic_count: int = 0) -> Instance:
@@ -129,17 +137,17 @@ def wait_until_running(client: "EC2Client", vm_cid: str, nic_count: int = 0) -> 
             the caller's side.
         VMCreationFailed: It does not run in time; retriable.
     """
-
-    def look() -> Instance:
-        try:
-            return instances.find(client, vm_cid)
-        except VMNotFound:  # eventual consistency: RunInstances has answered with this id
-            raise timing.NotYet("not to be seen yet") from None
-
-    seen = [timing.until(timing.INSTANCE_SEEN, f"instance '{vm_cid}' to be seen", look, NeverSeen)]
+    sight = timing.Sight(timing.INSTANCE_SEEN)
 
     def probe() -> Instance:
-        instance = seen.pop() if seen else look()
+        try:
+            instance = instances.find(client, vm_cid)
+        except VMNotFound as error:  # eventual consistency: RunInstances has answered with this id
+            if sight.is_overdue:
+                message = f"EC2 does not show instance '{vm_cid}'"
+                raise NeverSeen(message) from error
+            raise timing.NotYet("not to be seen") from None
+        sight.was_seen = True
         if instance.is_ending:
             raise Ended(instance)
         if instance.state != "running":

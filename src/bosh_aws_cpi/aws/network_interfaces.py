@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 class NicGone(CloudError):
-    """The interface was made by an earlier call and is gone."""
+    """The interface was made by an earlier call and is gone; ``was_seen``: EC2 has shown it in this one."""
+
+    def __init__(self, nic_id: str, *, was_seen: bool) -> None:
+        super().__init__(f"Network interface '{nic_id}' is gone")
+        self.was_seen = was_seen
 
 
 def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None]) -> Nic:
@@ -70,25 +74,20 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
         NicGone: EC2 does not show it, or no longer.
         CloudError: It takes too long.
     """
-
-    def seen() -> Nic:
-        if (nic := find(client, nic_id)) is None:
-            raise timing.NotYet("not to be seen yet")
-        return nic
-
-    what = f"network interface '{nic_id}' to be"
-    states = [timing.until(timing.NIC_SEEN, f"{what} seen", seen, NicGone)]
+    sight = timing.Sight(timing.NIC_SEEN)
 
     def usable() -> Nic:
-        nic = states.pop() if states else find(client, nic_id)
+        nic = find(client, nic_id)
+        if nic is None and sight.is_lost:
+            raise NicGone(nic_id, was_seen=sight.was_seen)
         if nic is None:
-            message = f"Network interface '{nic_id}' is gone"
-            raise NicGone(message)
+            raise timing.NotYet("not to be seen yet")
+        sight.was_seen = True
         if nic.status == "available" or (nic.vm_cid is not None and is_launched(nic.vm_cid)):
             return nic
         raise timing.NotYet(nic.status)
 
-    return timing.until(timing.NIC_AVAILABLE, f"{what} available", usable)
+    return timing.until(timing.NIC_AVAILABLE, f"network interface '{nic_id}' to be available", usable)
 
 
 def holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:

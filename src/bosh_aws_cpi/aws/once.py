@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import described, is_uncertain
+from bosh_aws_cpi.aws.errors import described, may_be_done
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
@@ -69,7 +69,7 @@ def make_once(
         try:
             return make()
         except Exception as error:
-            if not is_uncertain(error):
+            if not may_be_done(error):
                 raise
             logger.warning("Whether %s was made is not certain: %s", what, described(error))
             with suppress(_Unseen):

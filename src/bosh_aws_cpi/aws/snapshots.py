@@ -19,10 +19,10 @@ _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
-    """DescribeSnapshots: one that has this tag and was just made; None when none is seen."""
+    """DescribeSnapshots: one that has this tag, was just made and did not fail; None when none is seen."""
     answer = client.describe_snapshots(OwnerIds=["self"], Filters=by_tags(dict([mark])))
-    found = (entry["SnapshotId"] for entry in answer["Snapshots"] if is_recent(entry.get("StartTime")))
-    return next(found, None)
+    whole = (entry for entry in answer["Snapshots"] if entry.get("State") not in _FAILED)
+    return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
 
 
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.errors import THROTTLED, code_of, has_code, is_passing
+from bosh_aws_cpi.aws.errors import THROTTLED, code_of, described, has_code, is_passing
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 
@@ -73,7 +73,7 @@ TAGGABLE: Final = Policy(30)
 VISIBLE: Final = Policy(30)
 """How long something new may stay unknown to AWS (eventual consistency)."""
 THROTTLED_CALL: Final = Policy(300)
-"""How long any call that AWS throttles is sent again, beyond what the SDK does.
+"""How long any call that AWS throttles is sent again, from its first attempt on.
 
 EC2 refills two launches a second: of some hundreds that begin at once the last waits for minutes.
 """
@@ -84,16 +84,28 @@ AT_ONCE: Final = Policy(0)
 
 
 class Sight:
-    """Tells what AWS does not show yet, because it was made a moment ago, from what is gone."""
+    """Tells what AWS does not show yet, because it was made a moment ago, from what is gone.
 
-    def __init__(self) -> None:
+    It is asked when AWS has answered that there is no such thing: an AWS that did not answer has
+    not said so.
+
+    Args:
+        policy: How long it may stay unseen.
+    """
+
+    def __init__(self, policy: Policy = NEW_SEEN) -> None:
         self.was_seen = False
-        self._deadline = time.monotonic() + NEW_SEEN.seconds
+        self._deadline = time.monotonic() + policy.seconds
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it was never seen, and should have been by now."""
+        return not self.was_seen and time.monotonic() > self._deadline
 
     @property
     def is_lost(self) -> bool:
         """Whether it is no use to look again: it was seen before, or should have been by now."""
-        return self.was_seen or time.monotonic() > self._deadline
+        return self.was_seen or self.is_overdue
 
 
 class NotYet(Exception):
@@ -134,7 +146,7 @@ def until(
     except Exception as last:
         if not is_not_yet(last):
             raise
-        seen = code_of(last) or last
+        seen = code_of(last) or (last if isinstance(last, NotYet) else described(last))
         message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {seen}"
         raise timed_out(message) from last
 

@@ -14,14 +14,12 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.error_table import ROWS, Kind
-from bosh_aws_cpi.aws.errors import call_of, code_of, described, is_passing
+from bosh_aws_cpi.aws.errors import UNREADABLE, call_of, code_of, described, detail_of, is_passing
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 _INSTANCE: Final = re.compile(r"\bi-[0-9a-f]+\b")
 _VOLUME: Final = re.compile(r"\bvol-[0-9a-f]+\b")
 _DENIED: Final = re.compile(r"not authorized to perform: (\w[\w-]*:\w+)")
-_UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
-"""For an answer that is no AWS service's; the SDK's own message quotes the whole of it."""
 
 
 def explained(error: ClientError) -> str:
@@ -35,7 +33,7 @@ def explained(error: ClientError) -> str:
 
 def _denied(error: ClientError) -> str:
     """IAM's name of the action that is missing: EC2 names another than its own, as for tags at a launch."""
-    if said := _DENIED.search(error.response["Error"].get("Message", "")):
+    if said := _DENIED.search(str(detail_of(error).get("Message", ""))):
         return said[1]
     call = call_of(error)
     return call.action if call else error.operation_name
@@ -60,7 +58,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
             f"(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. {described(error)}"
         )
     if isinstance(error, ResponseParserError):
-        return _busy(_UNREADABLE, method)
+        return _busy(UNREADABLE, method)
     if isinstance(error, SSLError) and (bundle := os.environ.get("BOSH_CA_CERT_FILE")):
         return CloudError(f"AWS could not be called with BOSH_CA_CERT_FILE '{bundle}': {described(error)}")
     if isinstance(error, BotoCoreError):
@@ -92,5 +90,5 @@ def _busy(message: str, method: str) -> BoshError:
 def _named(error: ClientError, pattern: re.Pattern[str]) -> str | None:
     """The id that an error is about: AWS mostly names it, else the call did."""
     call = call_of(error)
-    texts = [error.response["Error"].get("Message", ""), *(call.ids if call else ())]
+    texts = [str(detail_of(error).get("Message", "")), *(call.ids if call else ())]
     return next((found[0] for text in texts if (found := pattern.search(text))), None)

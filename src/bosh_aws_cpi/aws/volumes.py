@@ -1,11 +1,18 @@
 """EBS volumes: make, look at, delete."""
 
 import re
-import uuid
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import is_volume_missing, naming_disk, was_repeated
+from bosh_aws_cpi.aws.errors import (
+    TOKEN_SPENT,
+    described,
+    has_code,
+    is_volume_missing,
+    may_be_done,
+    naming_disk,
+)
 from bosh_aws_cpi.aws.once import by_tags, is_recent, make_once
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.log import logger
@@ -20,6 +27,10 @@ _GOING = frozenset({"deleting", "deleted"})
 _FAILED = _GOING | {"error"}
 
 
+class NotMade(CloudError):
+    """There is no volume for this call, whatever its client token stands for."""
+
+
 def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     """CreateVolume.
 
@@ -31,16 +42,24 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
 
     Returns:
         The volume's id; it is not available yet.
+
+    Raises:
+        NotMade: The client token is another call's.
     """
 
     def make() -> str:
         answer = client.create_volume(**arguments)
         if not is_recent(answer.get("CreateTime")):
-            logger.warning("Volume '%s' was made by another request of this id", answer["VolumeId"])
-            answer = client.create_volume(**{**arguments, "ClientToken": str(uuid.uuid4())})
+            message = f"Volume '{answer['VolumeId']}' was made by another call of this id"
+            raise NotMade(message)
         return answer["VolumeId"]
 
-    return make_once("the volume", make, lambda: find_marked(client, mark))
+    try:
+        return make_once("the volume", make, lambda: find_marked(client, mark))
+    except client.exceptions.ClientError as error:
+        if has_code(error, TOKEN_SPENT):
+            raise NotMade(described(error)) from error
+        raise
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
@@ -79,12 +98,31 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
     return [found[disk_cid] for disk_cid in disk_cids]
 
 
-def wait_until_available(client: "EC2Client", disk_cid: str) -> None:
+def is_untouched(volume: Volume, birth_tags: Collection[str]) -> bool:
+    """Whether nobody has used a volume since it was made.
+
+    Args:
+        volume: The volume, as it is now.
+        birth_tags: The keys of the tags that it was made with; set_disk_metadata adds others.
+    """
+    added = {key for key in volume.tags if not key.startswith("aws:")} - set(birth_tags)
+    return not (volume.attachments or added)
+
+
+def wait_until_available(
+    client: "EC2Client", disk_cid: str, birth_tags: Collection[str] | None = None
+) -> None:
     """Wait for a new volume to be usable.
 
+    Args:
+        client: The EC2 client.
+        disk_cid: The volume.
+        birth_tags: The keys of the tags that it was made with, when its client token may be another
+            call's: what was used since is that call's volume.
+
     Raises:
-        CloudError: EBS reports an error for it (a key that can't be used, mostly), or it
-            takes too long.
+        NotMade: EBS reports an error for it (a key that can't be used, mostly), or it is used.
+        CloudError: It takes too long.
     """
     sight = timing.Sight()
 
@@ -98,14 +136,17 @@ def wait_until_available(client: "EC2Client", disk_cid: str) -> None:
         sight.was_seen = True
         if volume.state in _FAILED:
             raise _not_made(disk_cid, f"in state {volume.state}")
+        if birth_tags is not None and not is_untouched(volume, birth_tags):
+            message = f"Volume '{disk_cid}' was made by another call of this id, and is used"
+            raise NotMade(message)
         if volume.state != "available":
             raise timing.NotYet(volume.state)
 
     timing.until(timing.VOLUME_AVAILABLE, f"volume '{disk_cid}' to be available", probe)
 
 
-def _not_made(disk_cid: str, how: str) -> CloudError:
-    return CloudError(
+def _not_made(disk_cid: str, how: str) -> NotMade:
+    return NotMade(
         f"EBS could not make volume '{disk_cid}': it is {how}. "
         "For an encrypted disk, check that its KMS key exists, is enabled and may be used"
     )
@@ -122,7 +163,7 @@ def delete(client: "EC2Client", disk_cid: str) -> None:
         try:
             client.delete_volume(VolumeId=disk_cid)
         except client.exceptions.ClientError as error:
-            if not (is_volume_missing(error) and was_repeated(error)):
+            if not (is_volume_missing(error) and may_be_done(error)):
                 raise
             logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
 
@@ -179,4 +220,5 @@ def _volume(entry: "VolumeTypeDef") -> Volume:
         iops=entry.get("Iops"),
         throughput=entry.get("Throughput"),
         kms_key_arn=entry.get("KmsKeyId"),
+        tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
     )

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from botocore.session import Session
 
-from bosh_aws_cpi.aws.errors import Call, remember_call
+from bosh_aws_cpi.aws.errors import CALL, Call, remember_call
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.redact import MASK
 from bosh_aws_cpi.tally import Tally
@@ -23,14 +23,14 @@ def install(session: Session, tally: Tally) -> None:
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = _name(event["model"])
         tally.called(name)
-        event["context"][_CALL] = Call(_action(event["model"]), ids(event["params"]))
+        event["context"][CALL] = Call(_action(event["model"]), ids(event["params"]))
         logger.debug("AWS %s %s", name, _Lazily(event["params"]))
 
     def after(**event: Any) -> None:  # noqa: ANN401
         metadata = event["parsed"].get("ResponseMetadata", {})
         retries = metadata.get("RetryAttempts", 0)
         tally.repeated(retries)
-        remember_call(event["parsed"], event["context"][_CALL])
+        remember_call(event["parsed"], event["context"][CALL])
         error = event["parsed"].get("Error", {})
         logger.debug(
             "AWS %s answered %s%s (request id %s, %d retries)",
@@ -43,8 +43,7 @@ def install(session: Session, tally: Tally) -> None:
 
     def failed(**event: Any) -> None:  # noqa: ANN401
         exception = event["exception"]
-        call: Call = event["context"][_CALL]
-        exception.add_note(" for ".join(filter(None, [call.action, ", ".join(call.ids)])))
+        setattr(exception, CALL, event["context"][CALL])
         logger.debug("AWS did not answer: %s: %s", type(exception).__name__, exception)
 
     session.register("before-parameter-build", before)
@@ -52,8 +51,6 @@ def install(session: Session, tally: Tally) -> None:
     session.register("after-call-error", failed)
 
 
-_CALL: Final = "bosh_call"
-"""Where the SDK's context of a call keeps it for us."""
 _ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
 _NAMES: Final = frozenset(
     {

@@ -8,6 +8,7 @@ from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
 from bosh_aws_cpi.aws import ebs_direct, image_removal, images, snapshots, tags
+from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.cpi import snapshot_upload, stemcell_image, volume_upload
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -60,8 +61,6 @@ def create(
     )
 
     def make(undo: Undo) -> str:
-        if cloud.config.request_id and (earlier := _made_before(cloud, source, undo)):
-            return earlier
         snapshot_id = _snapshot(cloud, source, undo)
         arguments = register_image.arguments(
             properties,
@@ -76,6 +75,8 @@ def create(
         )
         return _finished(cloud, ami_id, snapshot_id)
 
+    if cloud.config.request_id and (earlier := _made_before(cloud, source)):
+        return earlier
     return undoing(make)
 
 
@@ -86,8 +87,11 @@ def _finished(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
     return ami_id
 
 
-def _made_before(cloud: Cloud, source: ImageSource, undo: Undo) -> str | None:
-    """The AMI of this very request, which was killed before; what is no AMI yet is removed."""
+def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
+    """The AMI of this very request, which was killed before; what is no AMI yet is removed.
+
+    Not under undo: an AMI that is whole may have been answered.
+    """
     mark = (tag_plan.STEMCELL_TAG, source.call_id)
     snapshot_id = snapshots.find_marked(cloud.ec2, mark)
     if snapshot_id is None:
@@ -95,12 +99,22 @@ def _made_before(cloud: Cloud, source: ImageSource, undo: Undo) -> str | None:
         return None
     if ami_id := images.find_copy(cloud.ec2, dict([mark])):
         logger.info("AMI '%s' was made by this request before", ami_id)
-        undo.arm(snapshot_id, lambda: snapshots.discard(cloud.ec2, snapshot_id))
-        undo.arm(ami_id, lambda: image_removal.deregister(cloud.ec2, ami_id))
-        return _finished(cloud, ami_id, snapshot_id)
+        return _finished_or_removed(cloud, ami_id, snapshot_id)
     volume_upload.remove_earlier(cloud, mark)
     snapshots.discard(cloud.ec2, snapshot_id)
     return None
+
+
+def _finished_or_removed(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
+    """Wait for an earlier call's AMI; nobody was answered with one that EC2 could not make."""
+    try:
+        return _finished(cloud, ami_id, snapshot_id)
+    except CloudError:
+        in_turn(
+            lambda: image_removal.deregister(cloud.ec2, ami_id),
+            lambda: snapshots.discard(cloud.ec2, snapshot_id),
+        )
+        raise
 
 
 def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:

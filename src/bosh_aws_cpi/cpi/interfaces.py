@@ -81,10 +81,11 @@ class _Maker:
                 continue
             try:
                 usable = network_interfaces.wait_until_usable(ec2, nic.nic_id, is_alive)
-            except network_interfaces.NicGone:
+            except network_interfaces.NicGone as gone:
                 logger.info("Network interface '%s' of an earlier call is gone: making another", nic.nic_id)
-                self._seen.add(nic.nic_id)
-                network_interfaces.discard(ec2, nic.nic_id, was_seen=True)
+                if gone.was_seen:
+                    self._seen.add(nic.nic_id)
+                network_interfaces.discard(ec2, nic.nic_id, was_seen=gone.was_seen)
             else:
                 self._seen.add(nic.nic_id)
                 self._made.add(nic.nic_id)

@@ -34,14 +34,14 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         "Description": plan.description(metadata, device),
         **tag_plan.specifications(tags, "snapshot"),
     }
-
-    def take() -> str:
-        earlier = snapshots.find_marked(cloud.ec2, mark) if cloud.config.request_id else None
-        return earlier or snapshots.create(cloud.ec2, disk_cid, arguments, mark)
+    earlier = snapshots.find_marked(cloud.ec2, mark) if cloud.config.request_id else None
+    if earlier is not None:  # not under undo: that request may have been answered
+        snapshots.wait_until_completed(cloud.ec2, earlier)
+        return earlier
 
     def make(undo: Undo) -> str:
         snapshot_cid = undo.make(
-            take,
+            lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
             lambda made: snapshots.discard(cloud.ec2, made),
         )
         snapshots.wait_until_completed(cloud.ec2, snapshot_cid)

@@ -70,11 +70,14 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
         result = body(undo)
         interrupts.close()
     except BaseException as error:
+        waiting = interrupts.pending()
         try:  # no context manager here either, for the same reason
             interrupts.close()
         except interrupts.Interrupted:
             logger.warning("A signal came while the call was ending anyway")
         undo.run(f"{type(error).__name__}: {error}")
+        if waiting is not None:  # it ended the step that failed, or would have come right after it
+            raise interrupts.Interrupted(waiting) from error
         raise
     return result
 

@@ -19,7 +19,7 @@ from bosh_aws_cpi.cpi import stemcell_image
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcell_image import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import CloudError, DiskNotFound
+from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import device_names
@@ -79,7 +79,8 @@ def remove_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
         return
     with suppress(DiskNotFound):  # it is just going
         for vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
-            attachments.detach_by_force(cloud.ec2, disk_cid, vm_cid)
+            with suppress(VMNotFound):  # and with it the attachment
+                attachments.detach_by_force(cloud.ec2, disk_cid, vm_cid)
         volumes.discard(cloud.ec2, disk_cid)
 
 

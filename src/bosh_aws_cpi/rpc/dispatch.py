@@ -14,6 +14,8 @@ from bosh_aws_cpi.rpc.request import Request
 
 Session_co = TypeVar("Session_co", covariant=True)
 Verb = Callable[..., Any]
+_LONGEST_CAUSE = 500
+"""Characters: the SDK's message about an answer that it can't read is the whole answer."""
 
 
 class Host(Protocol[Session_co]):
@@ -129,7 +131,7 @@ def _frames(error: BaseException) -> Iterator[str]:
         yield f"{frame.filename}:{frame.lineno}:in {frame.name}"
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
-        yield f"caused by {type(cause).__name__}: {cause}"
+        yield f"caused by {type(cause).__name__}: {str(cause)[:_LONGEST_CAUSE]}"
         yield from _frames(cause)
 
 
