@@ -27,8 +27,8 @@ def watch(client: "BaseClient", max_retries: int) -> None:
     """Have a client's calls sent again as is right for them.
 
     botocore asks all handlers after each attempt: those of one operation first, then those of the
-    service, of which its own is one, then ours for all. The first answer that is not None counts: seconds until the next attempt, or False
-    for none.
+    service, of which its own is one, then ours for all. The first answer that is not None counts:
+    seconds until the next attempt, or False for none.
 
     Args:
         client: The client.
