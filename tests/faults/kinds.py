@@ -107,6 +107,12 @@ def _by_rule(rule: Callable[[str], dict[str, Any]]) -> Callable[[Stage, Call], A
     return lambda stage, call: _ruled(stage, call, rule)
 
 
+def _lost_then_throttled(stage: Stage, call: Call) -> Answer:
+    again = {"action": call.action, "nth": call.nth + 1, "times": None}
+    stage.fake_aws.rule(**again, error=throttle(call.action), seconds=THROTTLED_SECONDS / SPEED)
+    return _ruled(stage, call, lambda _: {"drop": "after"})
+
+
 def _interrupted(stage: Stage, call: Call, when: When) -> Answer:
     return interrupt_at(stage.fake_aws, stage.start, call.nth, when=when, action=call.action)
 
@@ -129,6 +135,7 @@ TRANSIENT = (
     Kind("HTTP 500 once", Expected.SURVIVED, _by_rule(lambda action: {"error": fault(action)})),
     Kind("connection dropped", Expected.SURVIVED, _by_rule(lambda _: {"drop": "before"})),
     Kind("answer lost", Expected.SURVIVED, _by_rule(lambda _: {"drop": "after"})),
+    Kind("lost, then throttled", Expected.SURVIVED, _lost_then_throttled),
 )
 NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, _by_rule(lambda _: {"unseen": LOOKS}))
 TERMINATED = (
