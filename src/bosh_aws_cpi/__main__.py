@@ -20,8 +20,14 @@ if TYPE_CHECKING:
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
-_REQUEST_ARGUMENTS = 2
-"""The program's name and the configuration's path."""
+_COMMANDS = ("preflight", "sweep")
+"""Modules of `tools`; their names are here, so that an ordinary call loads nothing of it."""
+_USAGE = """\
+Usage: cpi CONFIG_PATH                 one request on stdin, one response on stdout: how BOSH calls it
+       cpi preflight CONFIG_PATH ...   what the configuration's keys may do at AWS
+       cpi sweep CONFIG_PATH ...       what calls that were cut off have left at AWS
+Each command says more with --help.
+"""
 
 
 class _AwsHost:
@@ -63,16 +69,26 @@ def main() -> int:
     """Answer one request, or carry out an operator's command.
 
     Returns:
-        0 when a response was written, also when it is an error; 1 when nobody takes it.
-        A command's own exit status.
+        0 when a response was written, also when it is an error, or the usage; 1 when nobody takes
+        the response. A command's own exit status.
     """
-    if len(sys.argv) > _REQUEST_ARGUMENTS:  # a configuration may be called "sweep"
-        from bosh_aws_cpi.tools import COMMANDS  # noqa: PLC0415 - an ordinary call does not pay for it
-
-        if sys.argv[1] in COMMANDS:
-            command = import_module(f"bosh_aws_cpi.tools.{sys.argv[1]}")
-            return int(command.main(sys.argv[2:]))
+    arguments = sys.argv[1:]
+    if arguments in (["-h"], ["--help"]):
+        sys.stdout.write(_USAGE)
+        return 0
+    if _is_command(arguments):
+        command = import_module(f"bosh_aws_cpi.tools.{arguments[0]}")
+        status = int(command.main(arguments[1:]))
+        _flush_logs()
+        return status
     return _answer()
+
+
+def _is_command(arguments: list[str]) -> bool:
+    """Whether these ask for a command; by itself its name may be a configuration's."""
+    if not arguments or arguments[0] not in _COMMANDS:
+        return False
+    return len(arguments) > 1 or not os.access(arguments[0], os.F_OK)
 
 
 def _answer() -> int:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.executable import Answer, Cpi, config
+from testbed.executable import Answer, Cpi, config, finish, spawn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from testbed.cloud import FakeAws
     from testbed.world import World
 
@@ -25,7 +29,7 @@ PACKAGE = "bosh_aws_cpi."
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 NOWHERE = "http://127.0.0.1:1"
-AT_AWS = {"clients", "errors", "sdk_data", "timing", "wiretap"}
+AT_AWS = {"attempts", "clients", "errors", "sdk_data", "timing", "wiretap"}
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 AGAINST_AWS = {"botocore", "tenacity"}
 MAKING = AGAINST_AWS | {"pydantic"}
@@ -71,6 +75,7 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
     assert own(modules, "cpi") == {"cloud", "registry", module}
     assert own(modules, "aws") == set()
     assert own(modules, "plan") <= {"vm_sizes"}
+    assert f"{PACKAGE}tools" not in modules
     assert not modules & {f"{PACKAGE}properties", f"{PACKAGE}property_types"}
 
 
@@ -176,3 +181,46 @@ def test_bad_request(request_: bytes) -> None:
     assert own(modules, "cpi") == set()
     assert f"{PACKAGE}config" not in modules
     assert own(modules, "rpc") == {"dispatch", "methods", "request", "versions"}
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Callable[..., Answer]:
+    """Return a function that runs the executable with nothing but these arguments, in an empty folder."""
+    environment = {"PATH": os.defpath, "HOME": str(tmp_path)}
+    return lambda *arguments: finish(spawn(arguments, environment, tmp_path))
+
+
+@pytest.mark.parametrize("command", ["preflight", "sweep"])
+def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command: str) -> None:
+    """A command's name alone is that command without its arguments, unless a file is called so."""
+    answer = bare(command)
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert f"usage: cpi {command} " in answer.stderr
+    assert "the following arguments are required: CONFIG_PATH" in answer.stderr
+    (tmp_path / command).write_text("{}")
+    assert bare(command).document["error"]["type"] == "InvalidCall"  # stdin had no request
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help(bare: Callable[..., Answer], option: str) -> None:
+    """The help names the protocol's form and the commands."""
+    answer = bare(option)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    forms = ["Usage: cpi CONFIG_PATH", "cpi preflight CONFIG_PATH", "cpi sweep CONFIG_PATH"]
+    assert [form for form in forms if form not in answer.stdout.decode()] == []
+
+
+def test_report_that_nobody_reads(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """A report whose reader is gone, as behind `| head`, is no fault of the program."""
+    executable = Cpi(config(fake_aws.endpoint))
+    process = spawn(
+        ["sweep", str(executable.config_path), "--director", "d"],
+        {"PATH": os.defpath, "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"},
+        tmp_path,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    answer = finish(process)
+    assert answer.returncode == 0
+    assert "Traceback" not in answer.stderr
+    assert "Broken" not in answer.stderr

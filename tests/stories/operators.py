@@ -1,14 +1,19 @@
-"""The operators' commands, what calls have left behind for them, and much that looks like it."""
+"""The operators' commands; what calls have left behind for them, and much that looks like it."""
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from testbed.executable import DIRECTOR_UUID, SECRETS
+from testbed import executable
+from testbed.executable import DIRECTOR_UUID, SECRETS, Cpi, config
+from testbed.proxy import Relay, pass_on
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Answer, Process
+    from testbed.loopback import Reply, Request
     from testbed.world import World
 
 OTHER_DIRECTOR = "5c6a4f0e-0000-4000-8000-000000000002"
@@ -16,7 +21,8 @@ GONE = {"bosh_agent_id": "agent-gone"}
 ALIVE = {"bosh_agent_id": "agent-alive"}
 SIZE = 3
 ANY_AGE = ("--older-than", "0")
-METADATA = {"director": "bosh-1", "deployment": "web", "attached_at": "2026-05-01T00:00:00Z"}
+METADATA = {"director": "bosh-1", "deployment": "web", "attached_at": "2026-05-01T00:00:00Z", "id": "0f"}
+SEEN = {"bosh_sweep_seen": "2020-05-01T00:00:00Z"}
 
 
 class Sweep:
@@ -35,11 +41,62 @@ class Sweep:
         assert not [secret for secret in SECRETS if secret in said]
         return answer
 
+    def start(self, *arguments: str) -> Process:
+        """Sweep without waiting for it; the caller ends it."""
+        environment = {
+            "PATH": os.defpath,
+            "HOME": str(self._cpi.folder),
+            "TMPDIR": str(self._cpi.folder),
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+        command = ["sweep", str(self._cpi.config_path), "--director", DIRECTOR_UUID, *arguments]
+        return executable.spawn(command, environment, self._cpi.folder)
+
     def outcomes(self, *arguments: str, status: int = 1) -> dict[str, str]:
         """Sweep with this exit status, and read what became of each stray, by its id."""
         answer = self("--json", *arguments)
         assert answer.returncode == status, answer
         return {stray["id"]: stray["outcome"] for stray in answer.document["strays"]}
+
+
+class Unnamed(Relay):
+    """Hides that calls are the program's: preflight asks about actions, which is not to need them.
+
+    The IAM policy is made of the calls that the program was seen to make.
+    """
+
+    def reply(self, request: Request) -> Reply:
+        """Pass a request on without its User-Agent."""
+        headers = {name: value for name, value in request.headers.items() if name != "user-agent"}
+        return pass_on(replace(request, headers=headers), self._upstream, request.path)
+
+
+class Preflight:
+    """`cpi preflight`, at what this stands in front of."""
+
+    def __init__(self, endpoint: str) -> None:
+        """Take the address of the stand-in for AWS."""
+        self._endpoint = endpoint
+
+    def __call__(self, *arguments: str, **aws: Any) -> Answer:
+        """Run it; keywords are keys of the aws section. No secret is said."""
+        answer = Cpi(config(self._endpoint, **aws)).run("preflight", *arguments)
+        assert not any(secret in answer.stdout.decode() + answer.stderr for secret in SECRETS)
+        return answer
+
+
+def feature(answer: Answer, name: str) -> dict[str, Any]:
+    """Read what preflight's JSON document says of a feature."""
+    (found,) = [each for each in answer.document["features"] if each["name"] == name]
+    return dict(found)
+
+
+def failed(answer: Answer, *words: str) -> None:
+    """Check for a command that could not be carried out, and said so in one line with these words."""
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    (line,) = answer.stderr.splitlines()
+    for word in words:
+        assert word in line
 
 
 class Yard:
@@ -105,9 +162,17 @@ class Yard:
     def attached(self, **tags: str) -> str:
         """Make a volume that an instance has."""
         volume_id = self.volume(**tags)
-        instance_id = self.instance(**ALIVE, **METADATA)
-        self._ec2.attach_volume(VolumeId=volume_id, InstanceId=instance_id, Device="/dev/sdf")
+        self.attach(volume_id, self.instance(**ALIVE, **METADATA))
         return volume_id
+
+    def attach(self, resource_id: str, instance_id: str) -> None:
+        """Give a volume or an interface to an instance."""
+        if resource_id.startswith("vol-"):
+            self._ec2.attach_volume(VolumeId=resource_id, InstanceId=instance_id, Device="/dev/sdf")
+        else:
+            self._ec2.attach_network_interface(
+                NetworkInterfaceId=resource_id, InstanceId=instance_id, DeviceIndex=1
+            )
 
     def fill(self) -> dict[str, str]:
         """Have one of each kind of stray there; returns their ids by what they are."""
@@ -119,11 +184,11 @@ class Yard:
             "snapshot of the failed image": failed,
             "snapshot": self.snapshot(bosh_stemcell="call-3"),
             "snapshot of a copy": self.snapshot(bosh_source_ami="ami-1"),
-            "disk": self.volume(bosh_call="call-4"),
+            "disk": self.volume(bosh_call="call-4", deployment="of the disk type"),
             "upload": self.volume(bosh_stemcell="call-5"),
             "volume": self.volume(**GONE),
             "interface": self.interface(**GONE),
-            "instance": self.instance(bosh_agent_id="agent-lost"),
+            "instance": self.instance(bosh_agent_id="agent-lost", Name="a", deployment="b", director="c"),
         }
 
     def disguise(self) -> None:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bosh_aws_cpi.tools.permissions import FEATURES, NEEDS_NO_PERMISSION
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
-from testbed.executable import SECRETS, Cpi, config
-from testbed.proxy import Relay, pass_on
 from testbed.tls import Authority, TlsRelay
+from tests.stories.operators import Preflight, Unnamed, failed, feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.loopback import Reply, Request
 
 NOWHERE = "http://127.0.0.1:1"
 ROLE = "arn:aws:iam::123456789012:role/cpi"
@@ -34,29 +30,11 @@ DENIED: dict[str, dict[str, Any]] = {
 SETTLED = "answered with InvalidNetworkInterfaceID.NotFound, neither yes nor no"
 
 
-class Unnamed(Relay):
-    """Hides that calls are the program's: preflight asks about actions, which is not to need them.
-
-    The IAM policy is made of the calls that the program was seen to make.
-    """
-
-    def reply(self, request: Request) -> Reply:
-        """Pass a request on without its User-Agent."""
-        headers = {name: value for name, value in request.headers.items() if name != "user-agent"}
-        return pass_on(replace(request, headers=headers), self._upstream, request.path)
-
-
 @pytest.fixture
-def preflight(fake_aws: FakeAws) -> Iterator[Callable[..., Answer]]:
-    """Return a function that runs the command; keywords are keys of the aws section."""
+def preflight(fake_aws: FakeAws) -> Iterator[Preflight]:
+    """Return the command."""
     with Unnamed(fake_aws.endpoint) as relay:
-
-        def run(*arguments: str, **aws: Any) -> Answer:
-            answer = Cpi(config(relay.url, **aws)).run("preflight", *arguments)
-            assert not any(secret in answer.stdout.decode() + answer.stderr for secret in SECRETS)
-            return answer
-
-        yield run
+        yield Preflight(relay.url)
 
 
 @pytest.fixture
@@ -83,23 +61,9 @@ def everything(fake_aws: FakeAws) -> Callable[[], list[Any]]:
     return read
 
 
-def feature(answer: Answer, name: str) -> dict[str, Any]:
-    """Read what the JSON document says of a feature."""
-    (found,) = [each for each in answer.document["features"] if each["name"] == name]
-    return dict(found)
-
-
-def failed(answer: Answer, *words: str) -> None:
-    """Check for a command that could not be carried out, and said so in one line with these words."""
-    assert (answer.returncode, answer.stdout) == (2, b"")
-    (line,) = answer.stderr.splitlines()
-    for word in words:
-        assert word in line
-
-
 @pytest.mark.usefixtures("world")
 def test_each_action_is_asked_about_once(
-    preflight: Callable[..., Answer],
+    preflight: Preflight,
     fake_aws: FakeAws,
     everything: Callable[[], list[Any]],
     vm: Callable[..., str],
@@ -129,7 +93,7 @@ def test_each_action_is_asked_about_once(
 
 
 @pytest.mark.usefixtures("world")
-def test_all_is_permitted(preflight: Callable[..., Answer]) -> None:
+def test_all_is_permitted(preflight: Preflight) -> None:
     """The report says whose keys they are, where AWS was asked, and why something could not be found out."""
     answer = preflight("--feature", "Routes")
     text = answer.stdout.decode()
@@ -167,7 +131,7 @@ def test_all_is_permitted(preflight: Callable[..., Answer]) -> None:
     ],
 )
 def test_missing(
-    preflight: Callable[..., Answer],
+    preflight: Preflight,
     fake_aws: FakeAws,
     denied: list[str],
     needed: list[str],
@@ -189,12 +153,12 @@ def test_missing(
     ("action", "code", "words"),
     [
         ("GetCallerIdentity", "InvalidClientTokenId", ["AWS does not take the keys of aws.access_key_id"]),
-        ("CreateVolume", "AuthFailure", ["AWS does not take the keys", "the clock"]),
+        ("GetCallerIdentity", "AuthFailure", ["AWS does not take the keys", "clock"]),
         ("DescribeAvailabilityZones", "InternalError", ["EC2 does not tell the zones of region 'us-east-1'"]),
     ],
 )
 def test_not_carried_out(
-    preflight: Callable[..., Answer], fake_aws: FakeAws, action: str, code: str, words: list[str]
+    preflight: Preflight, fake_aws: FakeAws, action: str, code: str, words: list[str]
 ) -> None:
     """Keys that AWS does not take end the command, and so does an EC2 that is out of order."""
     fake_aws.rule(
@@ -204,9 +168,7 @@ def test_not_carried_out(
 
 
 @pytest.mark.parametrize(("needed", "status"), [([], 0), (["--feature", "HeavyStemcells"], 1)])
-def test_refused_connection(
-    preflight: Callable[..., Answer], fake_aws: FakeAws, needed: list[str], status: int
-) -> None:
+def test_refused_connection(preflight: Preflight, fake_aws: FakeAws, needed: list[str], status: int) -> None:
     """An endpoint that does not answer counts when a needed feature asks it; it is asked no more."""
     answer = preflight("--json", *needed, ebs_endpoint=NOWHERE, sts_endpoint=NOWHERE)
     assert answer.returncode == status
@@ -215,17 +177,14 @@ def test_refused_connection(
         service: f"the connection is refused: check aws.{service}_endpoint, or make a VPC endpoint for it"
         for service in ("ebs", "sts")
     }
-    assert (
-        feature(answer, "HeavyStemcells")["not_checkable"]["ebs:PutSnapshotBlock"]
-        == "its endpoint does not answer"
-    )
+    assert feature(answer, "HeavyStemcells")["not_checkable"]["ebs:PutSnapshotBlock"] == "its endpoint fails"
     unknown = feature(answer, "LoadBalancers")["not_checkable"]
     assert unknown["elasticloadbalancing:RegisterTargets"] == "STS does not say which account it is"
     assert "RegisterTargets" not in fake_aws.actions()
     assert answer.document["credentials"]["arn"] is None
 
 
-def test_untrusted_certificate(preflight: Callable[..., Answer], fake_aws: FakeAws, tmp_path: Path) -> None:
+def test_untrusted_certificate(preflight: Preflight, fake_aws: FakeAws, tmp_path: Path) -> None:
     """An EC2 whose certificate nobody vouches for is named, with the remedy; nothing more is asked of it."""
     with TlsRelay(fake_aws.endpoint, Authority(tmp_path, "one")) as front:
         answer = preflight(ec2_endpoint=front.address)
@@ -238,7 +197,7 @@ def test_untrusted_certificate(preflight: Callable[..., Answer], fake_aws: FakeA
 
 
 @pytest.mark.parametrize("is_refused", [False, True])
-def test_role(preflight: Callable[..., Answer], fake_aws: FakeAws, *, is_refused: bool) -> None:
+def test_role(preflight: Preflight, fake_aws: FakeAws, *, is_refused: bool) -> None:
     """A role is assumed before anything else is asked, and it is the role's permissions that count."""
     if is_refused:
         fake_aws.rule(

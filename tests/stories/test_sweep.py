@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID
+from testbed.executable import DIRECTOR_UUID, finish
+from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
-from tests.stories.operators import ANY_AGE, GONE, Sweep, Yard
+from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SEEN, Sweep, Yard
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -22,6 +26,7 @@ READS = {
     "DescribeSnapshots",
     "DescribeVolumes",
 }
+PAGE = Path(__file__).parents[2] / "docs/sweep.md"
 REFUSED = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
 
 
@@ -58,33 +63,35 @@ def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> No
         ["instance", ids["instance"]],
         [],
         ["10", "listed,"],
+        ["Looked", "at"],
     ]
     assert (answer.returncode, answer.stderr) == (1, "")
     assert set(fake_aws.actions()) == READS
     assert world.state() == before
 
 
-def test_removed(yard: Yard, sweep: Sweep, world: World) -> None:
-    """All that is certain goes: disks if that is said too, interfaces at the second time; the rest stays."""
+def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+    """All that is certain goes: disks by their names, what VMs had at the second time; the rest stays."""
     yard.disguise()
     spared = world.state()
     ids = yard.fill()
     left = {ids["image"]: "left to you", ids["instance"]: "left to you"}
-    gone = {
-        "failed image",
-        "snapshot of the failed image",
-        "snapshot",
-        "snapshot of a copy",
-        "upload",
-        "volume",
-    }
-    first = {ids["disk"]: "left: needs --disks", ids["interface"]: "marked"}
+    gone = ("failed image", "snapshot of the failed image", "snapshot", "snapshot of a copy", "upload")
+    first = {ids["volume"]: "marked", ids["interface"]: "marked"}
+    disk = ids["disk"]
     assert sweep.outcomes("--delete", *ANY_AGE) == {
         **dict.fromkeys((ids[name] for name in gone), "removed"),
         **left,
         **first,
+        disk: "left to you: name it with --disk",
     }
-    assert sweep.outcomes("--delete", "--disks", *ANY_AGE) == {**left, **dict.fromkeys(first, "removed")}
+    called = set(fake_aws.actions())
+    assert sweep.outcomes("--delete", "--disk", disk, *ANY_AGE) == {
+        **left,
+        **dict.fromkeys((*first, disk), "removed"),
+    }
+    told = set(re.findall(r"ec2:(\w+)", PAGE.read_text()))
+    assert told == called | set(fake_aws.actions())
     world.ec2.terminate_instances(InstanceIds=[ids["instance"]])
     world.ec2.deregister_image(ImageId=ids["image"])
     assert list(sweep.outcomes("--delete", *ANY_AGE, status=0).values()) == ["removed"]  # the AMI's snapshot
@@ -96,23 +103,39 @@ def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
     ids = yard.fill()
     before = world.state()
     young = dict.fromkeys((ids[name] for name in ids if name not in {"image", "instance"}), "too young")
-    assert sweep.outcomes("--delete", "--disks", status=0) == {**young, ids["interface"]: "marked"}
-    assert sweep.outcomes("--delete", "--disks", status=0) == young
+    unmarked = {ids["interface"], ids["volume"]}
+    assert sweep.outcomes(status=0) == {**young, **dict.fromkeys(unmarked, "age unknown")}
+    named = ("--delete", "--disk", ids["disk"])
+    assert sweep.outcomes(*named, status=0) == {**young, **dict.fromkeys(unmarked, "marked")}
+    assert sweep.outcomes(*named, status=0) == young
     assert world.state() == before
 
 
-def test_nothing(sweep: Sweep, world: World) -> None:
-    """Where nothing is stray, that is said, and the exit status is 0."""
-    assert world.state() == world.empty
+def test_nothing(yard: Yard, sweep: Sweep) -> None:
+    """Where nothing is stray, that is said, and where and at how much was looked; the exit status is 0."""
+    yard.instance(**ALIVE, **METADATA)
     answer = sweep("--delete")
-    assert (answer.returncode, answer.stdout.decode()) == (0, f"Nothing stray of director {DIRECTOR_UUID}\n")
+    looked = "Looked at in us-east-1: 0 AMIs, 0 snapshots, 1 volume, 1 interface, 1 instance"
+    said = f"Nothing stray of director {DIRECTOR_UUID}\n{looked}\n"
+    assert (answer.returncode, answer.stdout.decode(), answer.stderr) == (0, said, "")
+
+
+def test_nothing_at_all(sweep: Sweep, world: World) -> None:
+    """Where nothing has the tag, what is asked for may be wrong."""
+    assert world.state() == world.empty
+    answer = sweep("--json")
+    assert "Nothing at all carries the tag of director" in answer.stderr
+    assert "UUID, region (us-east-1) or account may be wrong" in answer.stderr
+    kinds = ("AMI", "snapshot", "volume", "interface", "instance")
+    assert answer.document["looked_at"] == dict.fromkeys(kinds, 0)
+    assert answer.document["region"] == "us-east-1"
 
 
 def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """What AWS refuses to delete is told with its words, and the others go."""
-    refused, other = yard.volume(**GONE), yard.volume(**GONE)
+    refused, other = yard.volume(**GONE, **SEEN), yard.volume(**GONE, **SEEN)
     fake_aws.rule(action="DeleteVolume", where={"VolumeId": refused}, error=REFUSED)
-    answer = sweep("--delete", "--json", *ANY_AGE)
+    answer = sweep("--delete", "--json")
     told = {stray["id"]: (stray["outcome"], stray["error"]) for stray in answer.document["strays"]}
     said = told[refused][1]
     assert (answer.returncode, told) == (1, {refused: ("failed", said), other: ("removed", None)})
@@ -121,11 +144,70 @@ def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
     assert world.state()["volumes"] == [refused]
 
 
-def test_attached_meanwhile(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
+def test_attached_before_the_second_look(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
     """Everything is looked at again right before it is removed."""
-    volume_id = yard.volume(**GONE)
+    volume_id = yard.volume(**GONE, **SEEN)
     fake_aws.rule(action="DescribeVolumes", nth=2, replace=[("<status>available<", "<status>in-use<")])
-    assert sweep.outcomes("--delete", *ANY_AGE, status=0) == {volume_id: "spared"}
+    assert sweep.outcomes("--delete", status=0) == {volume_id: "spared"}
+    assert "DeleteVolume" not in fake_aws.actions()
+
+
+@pytest.mark.parametrize("kind", ["volume", "interface", "disk"])
+def test_attached_after_the_second_look(
+    yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World, kind: str
+) -> None:
+    """What is attached by the time of its removal stays: nobody waits for it to come free again."""
+    makers = {
+        "volume": lambda: yard.volume(**GONE, **SEEN),
+        "interface": lambda: yard.interface(**GONE, **SEEN),
+        "disk": lambda: yard.volume(bosh_call="call-1"),
+    }
+    resource_id, vm = makers[kind](), yard.instance(**ALIVE, **METADATA)
+    action = "DeleteNetworkInterface" if kind == "interface" else "DeleteVolume"
+    named = ("--disk", resource_id, *ANY_AGE) if kind == "disk" else ()
+    fake_aws.rule(action=action, hold_before=True)
+    process = sweep.start("--delete", "--json", *named)
+    try:
+        assert fake_aws.wait_until_held() == [action]
+        yard.attach(resource_id, vm)
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
+    assert (answer.returncode, told) == (0, [(resource_id, "spared")])
+    assert fake_aws.actions().count(action) == 1
+    assert resource_id in [*world.state()["volumes"], *world.state()["interfaces"]]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_interrupted(yard: Yard, sweep: Sweep, fake_aws: FakeAws, number: signal.Signals) -> None:
+    """A run that is ended tells what went, and what it was at."""
+    ids = [yard.volume(**GONE, **SEEN) for _ in range(3)]
+    answer = interrupt_at(
+        fake_aws, lambda: sweep.start("--delete", "--json"), 2, action="DeleteVolume", number=number
+    )
+    assert answer.returncode == 2
+    assert answer.stderr.splitlines()[-1] == f"cpi: interrupted by {number.name}"
+    told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
+    assert [outcome for _, outcome in told] == ["removed", "not certain"]
+    assert {resource_id for resource_id, _ in told} < set(ids)
+    assert answer.document["is_complete"] is False
+    assert fake_aws.actions().count("DeleteVolume") == 2
+
+
+def test_disk_whose_metadata_ec2_refused(cpi: Cpi, world: World, sweep: Sweep, fake_aws: FakeAws) -> None:
+    """One tag that EC2 does not take costs a disk none of those by which it is known; it is no stray."""
+    disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
+    given = {"aws:owner": "team", **METADATA}
+    answer = cpi.call("set_disk_metadata", disk_cid, given)
+    assert answer.ok() is None
+    assert f"Could not tag {disk_cid} with 'aws:owner'" in answer.stderr
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
+    tags = {tag["Key"]: tag["Value"] for tag in volume["Tags"]}
+    assert METADATA.items() <= tags.items()
+    assert "aws:owner" not in tags
+    failed = {disk_cid: "failed"}
+    assert sweep.outcomes("--delete", "--disk", disk_cid, *ANY_AGE) == failed
     assert "DeleteVolume" not in fake_aws.actions()
 
 
@@ -136,7 +218,7 @@ def test_snapshots_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: Fa
     fake_aws.rule(action="DescribeSnapshots", error=REFUSED)
     answer = sweep("--json")
     assert [stray["id"] for stray in answer.document["strays"]] == [volume_id]
-    assert answer.document["not_listed"] == ["snapshot"]
+    assert (answer.returncode, answer.document["not_listed"]) == (1, ["snapshot"])
     assert "Snapshots are left out" in answer.stderr
 
 

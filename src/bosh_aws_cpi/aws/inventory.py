@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, has_code, is_volume_missing
 from bosh_aws_cpi.aws.once import by_tags
 from bosh_aws_cpi.model import Json
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
 Kind = Literal["AMI", "snapshot", "volume", "interface", "instance"]
+
+_VOLUME_IN_USE: Final = frozenset({"VolumeInUse"})
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,41 @@ def mark(client: "EC2Client", resource_id: str, key: str, value: str) -> None:
     client.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
 
 
+def delete_idle_volume(client: "EC2Client", volume_id: str) -> bool:
+    """DeleteVolume, once; False when something has the volume by now: it is not waited for.
+
+    It is going then, and not gone. One that is gone already is fine.
+    """
+    try:
+        client.delete_volume(VolumeId=volume_id)
+    except client.exceptions.ClientError as error:
+        if has_code(error, _VOLUME_IN_USE):
+            return False
+        if not is_volume_missing(error):
+            raise
+    return True
+
+
+def delete_idle_interface(client: "EC2Client", nic_id: str) -> bool:
+    """DeleteNetworkInterface, once; False when something has it, or it is being detached."""
+    try:
+        client.delete_network_interface(NetworkInterfaceId=nic_id)
+    except client.exceptions.ClientError as error:
+        if has_code(error, NIC_IN_USE):
+            return False
+        if not has_code(error, NIC_MISSING):
+            raise
+    return True
+
+
 @dataclass(frozen=True)
 class _Way:
     """How EC2 is asked for a kind, and how its answer is read."""
 
     operation: str
     id_filter: str
+    page_size: int
+    """The most that EC2 takes: without one it may answer all at once, and gives up when that is too much."""
     resources: Callable[[Any], Iterable[Resource]]
     """Reads a page."""
     arguments: Json
@@ -67,7 +99,8 @@ class _Way:
 
 def _list(client: Any, kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - the operation is data here
     way = _KINDS[kind]
-    pages = client.get_paginator(way.operation).paginate(**way.arguments, **more)
+    asked = {**way.arguments, **more, "PaginationConfig": {"PageSize": way.page_size}}
+    pages = client.get_paginator(way.operation).paginate(**asked)
     return [resource for page in pages for resource in way.resources(page)]
 
 
@@ -144,9 +177,9 @@ def _tags(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401
 _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 """A deprecated or disabled AMI still needs its snapshots."""
 _KINDS: Final[Mapping[Kind, _Way]] = {
-    "AMI": _Way("describe_images", "image-id", _images, _HIDDEN_TOO),
-    "snapshot": _Way("describe_snapshots", "snapshot-id", _snapshots, {"OwnerIds": ["self"]}),
-    "volume": _Way("describe_volumes", "volume-id", _volumes, {}),
-    "interface": _Way("describe_network_interfaces", "network-interface-id", _interfaces, {}),
-    "instance": _Way("describe_instances", "instance-id", _instances, {}),
+    "AMI": _Way("describe_images", "image-id", 1000, _images, _HIDDEN_TOO),
+    "snapshot": _Way("describe_snapshots", "snapshot-id", 1000, _snapshots, {"OwnerIds": ["self"]}),
+    "volume": _Way("describe_volumes", "volume-id", 500, _volumes, {}),
+    "interface": _Way("describe_network_interfaces", "network-interface-id", 1000, _interfaces, {}),
+    "instance": _Way("describe_instances", "instance-id", 1000, _instances, {}),
 }

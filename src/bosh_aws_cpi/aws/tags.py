@@ -14,7 +14,17 @@ if TYPE_CHECKING:
 
 _PASSING: Final = NOT_FOUND_YET | {"ConcurrentTagAccess"}
 """The last is EC2's word for two calls at once on one resource, set_vm_metadata and a person's perhaps."""
+_MOST_CALLS: Final = 50
+"""For tags that EC2 does not take together; it is also how many a resource can have."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
+VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"})
+"""What set_vm_metadata writes, and some of it always; a manifest's own tags have other names."""
+DISK_METADATA: Final = frozenset(
+    {"attached_at", "director", "instance_id", "instance_index", "instance_name"}
+)
+"""The same of set_disk_metadata."""
+_FIRST: Final = VM_METADATA | DISK_METADATA | {"Name", "deployment"}
+"""Which tags are tried first when not all are taken: who knows the resource is told by them."""
 
 
 def create(
@@ -24,10 +34,10 @@ def create(
 ) -> None:
     """Tag resources, all in one CreateTags; no call when there are no tags.
 
-    EC2 tags all of them or none: when it refuses, each is tried by itself, so that one
-    full or vanished resource doesn't leave the others without tags. A tag limit and an
-    invalid value are logged and not raised, nor is a resource that is gone unless it is
-    the only one: tags are a help to operators and no reason to fail a deployment.
+    EC2 tags all of them or none, with all tags or none: when it refuses, each resource is tried by
+    itself, and then each tag, so that neither one full or vanished resource nor one bad tag costs
+    the rest. A tag limit and an invalid value are logged and not raised, nor is a resource that is
+    gone unless it is the only one: tags are a help to operators and no reason to fail a deployment.
 
     Args:
         client: The EC2 client.
@@ -36,17 +46,16 @@ def create(
     """
     if not tags or not resource_ids:
         return
+    if len(resource_ids) == 1:
+        _create_for_one(client, resource_ids[0], tags, timing.TAGGABLE, _MOST_CALLS)
+        return
     try:
         _create(client, resource_ids, tags, timing.TAGGABLE)
     except client.exceptions.ClientError as error:
-        several = len(resource_ids) > 1
-        if several and has_code(error, UNTAGGABLE):
-            for resource_id in resource_ids:
-                _create_leniently(client, resource_id, tags)
-        elif has_code(error, TAG_REFUSED) and not _is_about_an_id(error):
-            _log_refusal(resource_ids[0], error)
-        else:
+        if not has_code(error, UNTAGGABLE):
             raise
+        for resource_id in resource_ids:
+            _create_leniently(client, resource_id, tags, _MOST_CALLS // len(resource_ids))
 
 
 def mark_deleted(client: "EC2Client", resource_id: str) -> None:
@@ -62,13 +71,53 @@ def try_to_create(client: "EC2Client", resource_id: str, tags: Mapping[str, str]
         _log_refusal(resource_id, error)
 
 
-def _create_leniently(client: "EC2Client", resource_id: str, tags: Mapping[str, str]) -> None:
+def _create_leniently(
+    client: "EC2Client", resource_id: str, tags: Mapping[str, str], most_calls: int
+) -> None:
     try:
-        _create(client, [resource_id], tags, timing.AT_ONCE)
+        _create_for_one(client, resource_id, tags, timing.AT_ONCE, most_calls)
     except client.exceptions.ClientError as error:
         if not has_code(error, UNTAGGABLE):
             raise
         _log_refusal(resource_id, error)
+
+
+def _create_for_one(
+    client: "EC2Client",
+    resource_id: str,
+    tags: Mapping[str, str],
+    patience: timing.Policy,
+    most_calls: int,
+) -> None:
+    """Tag a resource; tags that are not taken together are tried one by one, in so many calls at most."""
+    try:
+        _create(client, [resource_id], tags, patience)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, TAG_REFUSED) or _is_about_an_id(error):
+            raise
+        if len(tags) == 1:
+            _log_refusal(resource_id, error)
+        else:
+            _create_one_by_one(client, resource_id, tags, patience, most_calls)
+
+
+def _create_one_by_one(
+    client: "EC2Client",
+    resource_id: str,
+    tags: Mapping[str, str],
+    patience: timing.Policy,
+    most_calls: int,
+) -> None:
+    keys = sorted(tags, key=lambda key: key not in _FIRST)
+    for key in keys[:most_calls]:
+        try:
+            _create(client, [resource_id], {key: tags[key]}, patience)
+        except client.exceptions.ClientError as error:
+            if not has_code(error, TAG_REFUSED):
+                raise
+            _log_refusal(f"{resource_id} with '{key}'", error)
+    if untried := keys[most_calls:]:
+        logger.error("Could not tag %s with %s: there are too many", resource_id, ", ".join(untried))
 
 
 def _create(
@@ -89,5 +138,5 @@ def _is_about_an_id(error: Exception) -> bool:
     return "Expected: '" in str(error)
 
 
-def _log_refusal(resource_id: str, error: Exception) -> None:
-    logger.error("Could not tag %s: %s", resource_id, described(error))
+def _log_refusal(what: str, error: Exception) -> None:
+    logger.error("Could not tag %s: %s", what, described(error))

@@ -131,7 +131,7 @@ def _frames(error: BaseException) -> Iterator[str]:
         yield f"{frame.filename}:{frame.lineno}:in {frame.name}"
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
-        yield f"caused by {type(cause).__name__}: {str(cause)[:_LONGEST_CAUSE]}"
+        yield f"caused by {type(cause).__name__}: {redact(str(cause))[:_LONGEST_CAUSE]}"
         yield from _frames(cause)
 
 

@@ -1,6 +1,4 @@
-"""Commands for operators, beside the protocol: `cpi COMMAND CONFIG_PATH …`."""
+"""Commands for operators, beside the protocol: `cpi COMMAND CONFIG_PATH …`; `__main__` has their names.
 
-from typing import Final
-
-COMMANDS: Final = frozenset({"preflight", "sweep"})
-"""Each is a module of this package, whose `main` takes the arguments that follow its name."""
+Each is a module of this package, whose `main` takes the arguments that follow its name.
+"""

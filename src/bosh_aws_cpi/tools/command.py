@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from bosh_aws_cpi import log
+from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.translation import translate
 from bosh_aws_cpi.errors import BoshError
 
@@ -15,6 +15,8 @@ FAILED: Final = 2
 def carried_out(body: Callable[[], int]) -> int:
     """Run a command's body; an error of the configuration or of AWS becomes one line on stderr.
 
+    A signal ends it as in a call: where it can do no harm, and only the first one counts.
+
     Args:
         body: Returns the exit status.
 
@@ -22,15 +24,20 @@ def carried_out(body: Callable[[], int]) -> int:
         That, or `FAILED`.
     """
     log.start()
+    interrupts.install()
     try:
-        return body()
-    except KeyboardInterrupt:
-        return _failed("interrupted")
-    except Exception as error:
+        interrupts.start()
+        status = body()
+        interrupts.close()
+    except interrupts.Interrupted as interruption:
+        return _failed(str(interruption))
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told, masked, and not carried out
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
-            raise
+            log.logger.exception("This is a fault of the program")  # a bare traceback would show secrets
+            return _failed(f"{type(error).__name__}: {error}")
         return _failed(typed.message)
+    return status
 
 
 def _failed(message: str) -> int:

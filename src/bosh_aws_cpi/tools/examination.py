@@ -8,24 +8,45 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.clients import Clients
-from bosh_aws_cpi.aws.errors import UNAUTHORIZED, code_of
+from bosh_aws_cpi.aws.errors import (
+    IMAGE_MISSING,
+    INSTANCE_MISSING,
+    NIC_MISSING,
+    SNAPSHOT_MISSING,
+    UNAUTHORIZED,
+    VOLUME_MISSING,
+    code_of,
+)
 from bosh_aws_cpi.config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.tally import Tally
 from bosh_aws_cpi.tools.permissions import FEATURES
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, Probe, probes
-from bosh_aws_cpi.tools.unreachable import OUT_OF_REACH, reason, refused_keys
+from bosh_aws_cpi.tools.unreachable import (
+    OUT_OF_REACH,
+    is_answer_of_aws,
+    is_error_of_aws,
+    other_keys,
+    reason,
+    refused_keys,
+    refused_role,
+    speaks_of_keys,
+    strange,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import AvailabilityZoneTypeDef
 
-Result = TypeVar("Result")
-State = Literal["allowed", "missing", "not checkable"]
+Result = TypeVar("Result", bound=Mapping[str, Any])
+State = Literal["allowed", "missing", "not checkable", "no verdict"]
+"""The third can't be known; the last should be, but AWS has answered with something else."""
 
 _REPETITIONS: Final = 1
 """Of the SDK: enough for throttling, and what is out of reach is not waited for again and again."""
 _DRY_RUN: Final = "DryRunOperation"
-_OUT_OF_REACH: Final = "its endpoint does not answer"
+_ABOUT_AN_ID: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING | NIC_MISSING
+_NO_SUCH_ID: Final = ("NotFound", "Malformed")
+"""How all other codes end that are about an id which can't exist."""
 _DESCRIBE_TYPES: Final = "ec2:DescribeInstanceTypes"
 
 
@@ -38,6 +59,7 @@ class Verdict:
 
 
 _ALLOWED: Final = Verdict("allowed")
+_FAILS: Final = Verdict("not checkable", "its endpoint fails")
 
 
 @dataclass(frozen=True)
@@ -83,6 +105,7 @@ class _Examination:
         self._config = config
         self._clients = Clients(replace(config, max_retries=_REPETITIONS), Tally())
         self._problems: dict[str, str] = {}
+        self._are_keys_taken = False
 
     def findings(self) -> Findings:
         region = self._config.region
@@ -102,13 +125,13 @@ class _Examination:
         """Account and ARN; empty when STS does not say. Without a role nothing else needs STS."""
         answer, _ = self._ask("sts", self._clients.sts.get_caller_identity)
         if self._config.role_arn and (problem := self._problems.get("sts")):
-            raise CloudError(f"aws.role_arn '{self._config.role_arn}' can't be assumed: STS: {problem}")
+            raise CloudError(f"STS, which aws.role_arn '{self._config.role_arn}' needs, fails: {problem}")
         return (answer["Account"], answer["Arn"]) if answer else ("", "")
 
     def _zones(self) -> tuple[list[str], Verdict]:
         """This call is not a dry run: its answer is of use."""
         answer, verdict = self._ask("ec2", self._clients.ec2.describe_availability_zones)
-        if verdict.state == "not checkable" and "ec2" not in self._problems:
+        if verdict.state not in {"allowed", "missing"} and "ec2" not in self._problems:
             raise CloudError(f"EC2 does not tell the zones of region '{self._config.region}': {verdict.why}")
         found: list[AvailabilityZoneTypeDef] = answer["AvailabilityZones"] if answer else []
         return sorted(zone["ZoneName"] for zone in found if zone["State"] == "available"), verdict
@@ -125,7 +148,7 @@ class _Examination:
         if probe is None:
             return Verdict("not checkable", "STS does not say which account it is")
         if probe.service in self._problems:
-            return Verdict("not checkable", _OUT_OF_REACH)
+            return _FAILS
         _, verdict = self._ask(probe.service, lambda: self._call(probe), probe.permitted)
         return verdict
 
@@ -143,14 +166,34 @@ class _Examination:
     ) -> tuple[Result | None, Verdict]:
         """Ask once; what AWS answered, if it is no error, and what follows from it."""
         try:
-            return call(), _ALLOWED
+            answer = call()
         except ClientError as error:
-            if refusal := refused_keys(self._config, error):
-                raise refusal from error
-            return None, judged(error, permitted)
+            return None, self._refused(service, error, permitted)
         except OUT_OF_REACH as error:
-            self._problems[service] = reason(service, error)
-            return None, Verdict("not checkable", _OUT_OF_REACH)
+            return None, self._failed(service, reason(service, error))
+        if not is_answer_of_aws(answer):
+            return None, self._failed(service, strange(service))
+        self._are_keys_taken = True
+        return answer, _ALLOWED
+
+    def _refused(self, service: str, error: ClientError, permitted: frozenset[str]) -> Verdict:
+        """What follows from an error: once the keys were taken, no call's answer speaks against them."""
+        if not is_error_of_aws(error):
+            return self._failed(service, strange(service))
+        if role := refused_role(self._config, error):
+            raise role from error
+        if speaks_of_keys(error):
+            if not self._are_keys_taken:
+                raise refused_keys(self._config, error) from error
+            if service != "ec2":
+                return self._failed(service, other_keys(service, error))
+        else:
+            self._are_keys_taken = True
+        return judged(error, permitted)
+
+    def _failed(self, service: str, problem: str) -> Verdict:
+        self._problems[service] = problem
+        return _FAILS
 
 
 def judged(error: ClientError, permitted: frozenset[str]) -> Verdict:
@@ -168,4 +211,6 @@ def judged(error: ClientError, permitted: frozenset[str]) -> Verdict:
         return _ALLOWED
     if code in UNAUTHORIZED:
         return Verdict("missing", code)
-    return Verdict("not checkable", f"answered with {code}, neither yes nor no")
+    if code in _ABOUT_AN_ID or code.endswith(_NO_SUCH_ID):
+        return Verdict("not checkable", f"answered with {code}, neither yes nor no")
+    return Verdict("no verdict", f"answered with {code}")

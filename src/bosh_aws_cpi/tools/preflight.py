@@ -1,11 +1,10 @@
 """`cpi preflight CONFIG`: may this configuration do what the CPI does? Nothing is made or changed."""
 
 import argparse
-import json
 import sys
-from dataclasses import dataclass, field
 from typing import Final
 
+from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.loading import load
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tools.command import carried_out
@@ -16,17 +15,9 @@ Check what the CPI needs of AWS: credentials, region, endpoints, and each permis
 Nothing is made or changed."""
 _EPILOG: Final = f"""\
 All features are checked and shown. The exit status is about {BASELINE} and those that --feature names:
-0: nothing of them is missing, and the endpoints that they ask answer; 1: something is missing;
-2: it could not be carried out: bad arguments, a bad configuration, or keys that AWS does not take."""
-
-
-@dataclass
-class _Options:
-    """What the command line says."""
-
-    config: str = ""
-    json: bool = False
-    feature: list[str] = field(default_factory=list)
+0: nothing of them is missing, and the endpoints that they ask answer; what can't be checked is counted;
+1: something is missing, or AWS gave no verdict on it; 2: it could not be carried out: bad arguments, a bad
+configuration, or keys that AWS does not take."""
 
 
 def main(arguments: list[str]) -> int:
@@ -38,8 +29,8 @@ def main(arguments: list[str]) -> int:
     Returns:
         The exit status.
     """
-    options = _parser().parse_args(arguments, _Options())
-    return carried_out(lambda: _check(options))
+    given = _parser().parse_args(arguments)
+    return carried_out(lambda: _check(given))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -50,23 +41,23 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("config", metavar="CONFIG", help="the CPI's configuration file, cpi.json")
+    parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument(
         "--feature",
         metavar="NAME",
         action="append",
+        default=[],
         choices=list(FEATURES),
         help=f"a feature that is needed; may be repeated; one of {', '.join(FEATURES)}",
     )
     return parser
 
 
-def _check(options: _Options) -> int:
+def _check(given: argparse.Namespace) -> int:
     from bosh_aws_cpi.tools import examination, preflight_report  # noqa: PLC0415 - --help needs no SDK
 
-    config = load(options.config, {}).aws
-    report = preflight_report.document(examination.examine(config), options.feature, config.role_arn)
-    shown = json.dumps(report, indent=2) + "\n" if options.json else preflight_report.text(report)
-    sys.stdout.write(redact(shown))
+    config = load(given.config, {}).aws
+    report = preflight_report.document(examination.examine(config), given.feature, config.role_arn)
+    sys.stdout.write(redact(f"{encode(report)}\n" if given.json else preflight_report.text(report)))
     return preflight_report.status(report)

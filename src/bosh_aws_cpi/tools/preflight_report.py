@@ -24,7 +24,8 @@ def document(findings: Findings, chosen: Collection[str], role_arn: str | None) 
         role_arn: The configured role.
 
     Returns:
-        ``is_ready`` tells whether the needed features miss nothing and the services that they ask answer.
+        ``is_ready`` tells whether the needed features miss nothing and the services that they ask answer
+        as AWS does; ``unverified`` counts the needed actions that are not known to be allowed.
     """
     features = [_feature(name, findings, is_needed=name == BASELINE or name in chosen) for name in FEATURES]
     needed = [each for each in features if each["is_needed"]]
@@ -38,9 +39,10 @@ def document(findings: Findings, chosen: Collection[str], role_arn: str | None) 
         }
         for service, url in findings.endpoints.items()
     ]
+    wrong = [each for each in needed if each["missing"] or each["no_verdict"]]
     return {
-        "is_ready": not any(each["missing"] for each in needed)
-        and not any(each["is_needed"] and each["problem"] for each in endpoints),
+        "is_ready": not wrong and not any(each["is_needed"] and each["problem"] for each in endpoints),
+        "unverified": len(_together(needed, "not_checkable") | _together(needed, "no_verdict")),
         "credentials": {
             "account": findings.account or None,
             "arn": findings.caller or None,
@@ -62,8 +64,14 @@ def _feature(name: str, findings: Findings, *, is_needed: bool) -> Document:
         "is_needed": is_needed,
         "allowed": by_state["allowed"],
         "missing": by_state["missing"],
+        "no_verdict": {action: verdicts[action].why for action in by_state["no verdict"]},
         "not_checkable": {action: verdicts[action].why for action in by_state["not checkable"]},
     }
+
+
+def _together(features: list[Document], key: str) -> set[str]:
+    """The actions of several features, some of which may have the same, that are under this key."""
+    return {action for each in features for action in each[key]}
 
 
 def _services(name: str) -> set[str]:
@@ -109,8 +117,9 @@ def _features(report: Document) -> list[str]:
         if each["missing"]:
             lines.append(f"      missing: {', '.join(each['missing'])}")
         lines += [
-            f"      not checkable: {', '.join(actions)}: {why}"
-            for why, actions in _by_reason(each["not_checkable"]).items()
+            f"      {key.replace('_', ' ')}: {', '.join(actions)}: {why}"
+            for key in ("no_verdict", "not_checkable")
+            for why, actions in _by_reason(each[key]).items()
         ]
     return lines
 
@@ -118,6 +127,8 @@ def _features(report: Document) -> list[str]:
 def _state(each: Document) -> str:
     if each["missing"]:
         return "MISSING"
+    if each["no_verdict"]:
+        return "NO VERDICT"
     if each["not_checkable"]:
         return "ok, as far as it can be checked" if each["allowed"] else "not checkable"
     return "ok"
@@ -133,15 +144,15 @@ def _by_reason(actions: dict[str, str]) -> dict[str, list[str]]:
 def _summary(report: Document) -> str:
     needed = [each for each in report["features"] if each["is_needed"]]
     names = ", ".join(each["name"] for each in needed)
-    missing = {action for each in needed for action in each["missing"]}
-    open_ = {action for each in needed for action in each["not_checkable"]}
     failing = [each["service"] for each in report["endpoints"] if each["is_needed"] and each["problem"]]
-    parts = []
-    if missing:
-        parts.append(f"missing: {', '.join(sorted(missing))}")
-    if failing:
-        parts.append(f"endpoints that fail: {', '.join(failing)}")
-    if open_:
-        parts.append(f"{len(open_)} that could not be checked")
+    wrong = {
+        "missing": sorted(_together(needed, "missing")),
+        "no verdict": sorted(_together(needed, "no_verdict")),
+        "endpoints that fail": failing,
+    }
+    parts = [f"{what}: {', '.join(which)}" for what, which in wrong.items() if which]
+    if report["unverified"]:
+        count = len({action for each in needed for action in FEATURES[each["name"]].actions})
+        parts.append(f"not verified: {report['unverified']} of the {count} needed actions")
     verdict = "Ready" if report["is_ready"] else "NOT READY"
     return f"{verdict} for {names}: {'; '.join(parts) or 'nothing is missing'}"

@@ -1,9 +1,9 @@
 """What preflight asks about each action: calls that change nothing, and the answers that settle it.
 
 Every id in them is well formed and can't exist, so that nothing could happen even where a dry run is not one.
-Only CreateVolume needs no id: it is a dry run that EC2 can answer for certain.
 """
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +21,8 @@ _NIC: Final = f"eni-{_NONE}"
 _SUBNET: Final = f"subnet-{_NONE}"
 _TABLE: Final = f"rtb-{_NONE}"
 _NAME: Final = "cpi-preflight"
+_ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
+"""Partition and account."""
 _ROUTE: Final = {
     "RouteTableId": _TABLE,
     "DestinationCidrBlock": "192.0.2.0/24",
@@ -74,7 +76,7 @@ def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
         region: The configured region.
         zone: One of its availability zones.
         caller: The ARN of whose keys they are; from it those of target groups take partition and account.
-            Empty when it is not known: then there is no target group to ask about.
+            When it does not say them there is no target group to ask about.
 
     Returns:
         By the action's name in IAM, "ec2:RunInstances".
@@ -113,7 +115,7 @@ def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
         "CreateRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
         "CreateSnapshot": {"VolumeId": _VOLUME},
         "CreateTags": {"Resources": [_INSTANCE], "Tags": [{"Key": _NAME, "Value": ""}]},
-        "CreateVolume": {"AvailabilityZone": zone, "Size": 1, "VolumeType": "gp3"},
+        "CreateVolume": {"AvailabilityZone": zone, "SnapshotId": _SNAPSHOT, "VolumeType": "gp3"},
         "DeleteNetworkInterface": {"NetworkInterfaceId": _NIC},
         "DeleteRoute": _ROUTE,
         "DeleteSnapshot": {"SnapshotId": _SNAPSHOT},
@@ -151,8 +153,8 @@ def _balancers() -> dict[str, Probe]:
 def _target_groups(region: str, caller: str) -> dict[str, Probe]:
     """The same of target groups; one of another account would be refused whatever the permissions are."""
     calls: dict[str, dict[str, Any]] = {"DescribeTargetGroups": {"PageSize": 1}}
-    if caller:
-        _, partition, _, _, account, _ = caller.split(":", 5)
+    if (said := _ARN.match(caller)) is not None:
+        partition, account = said.groups()
         arn = f"arn:{partition}:elasticloadbalancing:{region}:{account}:targetgroup/{_NAME}/{'0' * 16}"
         member = {"TargetGroupArn": arn, "Targets": [{"Id": _INSTANCE}]}
         calls |= {
@@ -169,7 +171,7 @@ def _target_groups(region: str, caller: str) -> dict[str, Probe]:
 
 def _blocks() -> dict[str, Probe]:
     """What is asked of the EBS direct APIs: a snapshot that can't exist takes no block."""
-    unknown = frozenset({"ResourceNotFoundException", "ValidationException"})
+    unknown = frozenset({"ResourceNotFoundException"})
     block = bytes(BLOCK_SIZE)  # shorter ones are refused before anything is looked at
     digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
     put = {"SnapshotId": _SNAPSHOT, "BlockIndex": 0, "BlockData": block, "DataLength": len(block), **digest}

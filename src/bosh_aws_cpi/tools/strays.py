@@ -13,14 +13,13 @@ from typing import Final
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource, parsed_time
+from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
 
 SEEN_TAG: Final = "bosh_sweep_seen"
-"""On an unattached interface: when a sweep first saw it, as EC2 does not tell when it was made."""
+"""When a sweep first saw it: on what EC2 does not tell since when it is attached to nothing."""
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
-_METADATA: Final = frozenset({"Name", "deployment", "director"})
-"""Each set_vm_metadata writes these."""
 _HOUR: Final = 3600
 
 
@@ -28,7 +27,8 @@ class Removal(Enum):
     """What it takes to remove a stray."""
 
     DELETE = "--delete"
-    DISKS = "--delete --disks"
+    DISK = "--delete --disk"
+    """By its name alone: it may hold data, and the Director may know it."""
     HAND = "a person"
     """It may not be one."""
 
@@ -41,7 +41,9 @@ class Stray:
     why: str
     removal: Removal
     since: datetime | None
-    """When it was made, or first seen."""
+    """When it was made, or was first seen to be one; None when that is not known."""
+    is_marked: bool = False
+    """Whether the time is that of a mark, `SEEN_TAG`, which a first sweep writes."""
     images: tuple[str, ...] = ()
     """For a snapshot: the AMIs, strays themselves, that are made of it."""
 
@@ -74,6 +76,11 @@ class Inventory:
         """Those whose instance is there."""
         alive = (each for each in self.own["instance"] if each.state not in _ENDING)
         return frozenset(each.tags.get(AGENT_TAG, "") for each in alive)
+
+    @property
+    def looked_at(self) -> dict[Kind, int]:
+        """How many things there are, by kind."""
+        return {kind: len(resources) for kind, resources in self.own.items()}
 
     def strays(self) -> list[Stray]:
         """List the strays, in the order in which they can be removed."""
@@ -141,28 +148,30 @@ def _volume(volume: Resource, there: Inventory) -> Stray | None:
     if volume.state != "available":
         return None
     if CALL_TAG in tags:
-        written = {key for key in tags if not key.startswith("aws:")}
-        if written != {DIRECTOR_TAG, CALL_TAG}:
+        if DISK_METADATA & tags.keys():
             return None
-        return Stray(volume, "a disk without the Director's tags", Removal.DISKS, volume.created)
+        return Stray(volume, "a disk without the Director's tags", Removal.DISK, volume.created)
     if STEMCELL_TAG in tags:
         return Stray(volume, "of a stemcell's upload", Removal.DELETE, volume.created)
-    if AGENT_TAG in tags and tags[AGENT_TAG] not in there.agents:
-        return Stray(volume, "of a VM that is gone", Removal.DELETE, volume.created)
-    return None
+    return _of_lost_vm(volume, there)
 
 
 def _interface(interface: Resource, there: Inventory) -> Stray | None:
-    agent = interface.tags.get(AGENT_TAG)
-    if interface.state != "available" or agent is None or agent in there.agents:
+    return _of_lost_vm(interface, there) if interface.state == "available" else None
+
+
+def _of_lost_vm(resource: Resource, there: Inventory) -> Stray | None:
+    """What was made for a VM that is gone; how old it is does not tell how long it has been of no use."""
+    agent = resource.tags.get(AGENT_TAG)
+    if agent is None or agent in there.agents:
         return None
-    since = parsed_time(interface.tags.get(SEEN_TAG, ""))
-    return Stray(interface, "of a VM that is gone", Removal.DELETE, since)
+    since = parsed_time(resource.tags.get(SEEN_TAG, ""))
+    return Stray(resource, "of a VM that is gone", Removal.DELETE, since, is_marked=True)
 
 
 def _instance(instance: Resource, there: Inventory) -> Stray | None:
     del there
-    if instance.state in _ENDING or AGENT_TAG not in instance.tags or _METADATA & instance.tags.keys():
+    if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
     why = "perhaps of a create_vm that was cut off"
     return Stray(instance, why, Removal.HAND, instance.created)
@@ -181,9 +190,10 @@ class Action(Enum):
     """What becomes of a stray in one run."""
 
     LIST = "stray"
+    UNKNOWN = "age unknown"
     YOUNG = "too young"
     LOOK = "left to you"
-    ASK = "left: needs --disks"
+    ASK = "left to you: name it with --disk"
     MARK = "marked"
     REMOVE = "removed"
 
@@ -195,7 +205,8 @@ class Wish:
     older_than: float = 24.0
     """Hours."""
     delete: bool = False
-    disks: bool = False
+    disks: frozenset[str] = frozenset()
+    """The ids of those that are to go too."""
 
 
 def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
@@ -205,9 +216,9 @@ def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
     if stray.removal is Removal.HAND:  # in the first hours it is a call that goes on
         return Action.LOOK if is_due else None
     if age is None:
-        return Action.MARK if wish.delete and stray.resource.kind == "interface" else Action.LIST
+        return Action.MARK if wish.delete and stray.is_marked else Action.UNKNOWN
     if not is_due:
         return Action.YOUNG
-    if not wish.delete:
-        return Action.LIST
-    return Action.ASK if stray.removal is Removal.DISKS and not wish.disks else Action.REMOVE
+    if stray.removal is Removal.DISK and stray.resource.resource_id not in wish.disks:
+        return Action.ASK
+    return Action.REMOVE if wish.delete else Action.LIST

@@ -3,25 +3,23 @@
 import argparse
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from bosh_aws_cpi import log
-from bosh_aws_cpi.aws import image_removal, inventory, network_interfaces, snapshots, volumes
+from bosh_aws_cpi import interrupts, log
+from bosh_aws_cpi.aws import inventory
 from bosh_aws_cpi.aws.clients import Clients
 from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.loading import load
 from bosh_aws_cpi.plan.tags import of_origin
 from bosh_aws_cpi.tally import Tally
 from bosh_aws_cpi.tools.command import carried_out
-from bosh_aws_cpi.tools.strays import SEEN_TAG, Action, Inventory, Stray, Wish, action
-from bosh_aws_cpi.tools.sweep_report import Report, Row, written_time
+from bosh_aws_cpi.tools.removal import Run
+from bosh_aws_cpi.tools.strays import Inventory, Wish
+from bosh_aws_cpi.tools.sweep_report import Report
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -41,10 +39,14 @@ def main(arguments: list[str]) -> int:
     """
     parser = _parser()
     given = parser.parse_args(arguments)
-    wish = Wish(given.older_than, given.delete, given.disks)
-    if wish.disks and not wish.delete:
-        parser.error("--disks says what --delete may remove: give both")
-    return carried_out(lambda: _sweep(given.config, given.director, wish, is_json=given.json))
+    if given.disk and not given.delete:
+        parser.error("--disk names what --delete may remove: give both")
+    if given.delete and 0 < given.older_than < 1:
+        parser.error(
+            "--delete takes what is 1 hour old or older, as a call that is made again uses what it has made "
+            "in the last 30 minutes; 0 takes all, and is only for when nothing else runs"
+        )
+    return carried_out(lambda: _sweep(given))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,8 +60,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HOURS",
         help="spare what is younger; 24 by default",
     )
-    parser.add_argument("--delete", action="store_true", help="remove the strays")
-    parser.add_argument("--disks", action="store_true", help="with --delete: unused persistent disks too")
+    parser.add_argument("--delete", action="store_true", help="remove the strays, but for disks")
+    parser.add_argument(
+        "--disk",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="with --delete: remove this disk too, if it is a stray; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="write one JSON document in place of the table")
     return parser
 
@@ -80,16 +88,24 @@ def _hours(text: str) -> float:
     return hours
 
 
-def _sweep(path: str, director: str, wish: Wish, *, is_json: bool) -> int:
-    client = Clients(load(path, {}).aws, Tally()).ec2
-    there, not_listed = _look(client, director)
-    now = datetime.now(UTC)
-    rows: list[Row] = []
-    for stray in there.strays():
-        if (then := action(stray, wish, now)) is not None:
-            rows.append(_carry_out(client, there, stray, then, rows, now))
-    report = Report(director, wish, now, rows, not_listed)
-    sys.stdout.write(log.redact(f"{encode(report.document())}\n" if is_json else report.table()))
+def _sweep(given: argparse.Namespace) -> int:
+    config = load(given.config, {}).aws
+    client = Clients(config, Tally()).ec2
+    there, not_listed = _look(client, given.director)
+    if not any(there.looked_at.values()):
+        log.logger.warning(
+            "Nothing at all carries the tag of director '%s': UUID, region (%s) or account may be wrong",
+            given.director,
+            config.region,
+        )
+    wish = Wish(given.older_than, given.delete, frozenset(given.disk))
+    report = Report(there, config.region, wish, datetime.now(UTC), not_listed)
+    try:
+        Run(client, there, wish, report.now).carry_out(report.rows)
+        report.is_complete = True
+    finally:  # what went is told, whatever has ended it, and nothing interrupts that
+        interrupts.close()
+        sys.stdout.write(log.redact(f"{encode(report.document())}\n" if given.json else report.table()))
     return report.status
 
 
@@ -115,60 +131,3 @@ def _snapshots(client: "EC2Client", tags: Mapping[str, str]) -> tuple[list[Resou
             raise
         log.logger.warning("Snapshots are left out, they may not be listed: %s", described(error))
         return [], ["snapshot"]
-
-
-def _carry_out(
-    client: "EC2Client", there: Inventory, stray: Stray, then: Action, before: Sequence[Row], now: datetime
-) -> Row:
-    """Do what was decided; what fails is told of this one stray, and the others go on."""
-    try:
-        if then is Action.MARK:
-            inventory.mark(client, stray.resource.resource_id, SEEN_TAG, written_time(now))
-        elif then is Action.REMOVE:
-            return Row(stray, _remove(client, there, stray, before))
-    except (ClientError, BotoCoreError, BoshError) as error:
-        said = error.message if isinstance(error, BoshError) else described(error)
-        return Row(stray, "failed", said)
-    return Row(stray, then.value)
-
-
-def _remove(client: "EC2Client", there: Inventory, stray: Stray, before: Sequence[Row]) -> str:
-    """Remove a stray that is one still; returns what became of it."""
-    stayed = {row.stray.resource.resource_id for row in before if row.outcome not in _WENT}
-    if stayed & set(stray.images):
-        return "spared"
-    fresh = inventory.again(client, stray.resource)
-    if fresh is None:
-        return "gone"
-    judged = there.judge(fresh)
-    if judged is None or judged.removal is not stray.removal:
-        return "spared"
-    _REMOVERS[fresh.kind](client, judged)
-    return Action.REMOVE.value
-
-
-def _remove_image(client: "EC2Client", stray: Stray) -> None:
-    image_removal.deregister(client, stray.resource.resource_id)
-
-
-def _remove_snapshot(client: "EC2Client", stray: Stray) -> None:
-    if not snapshots.delete(client, stray.resource.resource_id, next(iter(stray.images), None)):
-        raise CloudError("Another AMI uses it")
-
-
-def _remove_volume(client: "EC2Client", stray: Stray) -> None:
-    volumes.discard(client, stray.resource.resource_id)
-
-
-def _remove_interface(client: "EC2Client", stray: Stray) -> None:
-    network_interfaces.discard(client, stray.resource.resource_id, was_seen=True)
-
-
-_WENT: Final = frozenset({Action.REMOVE.value, "gone"})
-_REMOVERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], None]]] = {
-    "AMI": _remove_image,
-    "snapshot": _remove_snapshot,
-    "volume": _remove_volume,
-    "interface": _remove_interface,
-}
-"""An instance is never removed."""

@@ -1,13 +1,13 @@
 """What `cpi sweep` says: a table for people, or one JSON document for scripts. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.model import Json
-from bosh_aws_cpi.tools.strays import Action, Stray, Wish
+from bosh_aws_cpi.tools.strays import Action, Inventory, Stray, Wish
 
 _PER_GIB: Final = {
     "gp2": 0.10,
@@ -27,53 +27,71 @@ _SHOWN_IN_HOURS: Final = 48
 _TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
+GONE: Final = "gone"
+SPARED: Final = "spared"
+FAILED: Final = "failed"
+NOT_CERTAIN: Final = "not certain"
+"""What became of it: the run was ended in the middle of its removal."""
+_LEAVE_NOTHING: Final = frozenset({Action.REMOVE.value, GONE, SPARED})
+_ASK_NOBODY: Final = _LEAVE_NOTHING | {Action.MARK.value, Action.UNKNOWN.value, Action.YOUNG.value}
+
+
 @dataclass(frozen=True)
 class Row:
     """A stray, and what became of it."""
 
     stray: Stray
     outcome: str
-    """An action's value, or "spared", "gone" or "failed"."""
+    """An action's value, or one of the above."""
     error: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Report:
-    """All that one run has to say."""
+    """All that one run has to say; it grows while the run goes on."""
 
-    director: str
+    there: Inventory
+    region: str
     wish: Wish
     now: datetime
-    rows: Sequence[Row]
     not_listed: Sequence[Kind] = ()
     """What could not be asked for."""
+    rows: list[Row] = field(default_factory=list)
+    is_complete: bool = False
+    """Whether the run came to its end."""
 
     @property
     def status(self) -> int:
-        """The exit status: 1 when there is something to do for someone."""
-        done = {Action.MARK.value, Action.REMOVE.value, Action.YOUNG.value, "gone", "spared"}
-        return int(any(not self.wish.delete or row.outcome not in done for row in self.rows))
+        """The exit status: 1 when there is something to do for someone, or something was not seen."""
+        return int(bool(self.not_listed) or any(row.outcome not in _ASK_NOBODY for row in self.rows))
 
     def table(self) -> str:
         """The table, and what it amounts to."""
-        if not self.rows:
-            return f"Nothing stray of director {self.director}\n"
-        head = ("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME")
-        lines = [head, *(self._cells(row) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-        return "\n".join([*padded, "", self._sum(), ""])
+        return "\n".join([*self._lines(), *self._closing(), ""])
 
     def document(self) -> Json:
         """The same for scripts."""
         return {
-            "director": self.director,
+            "director": self.there.director,
+            "region": self.region,
             "older_than_hours": self.wish.older_than,
             "delete": self.wish.delete,
-            "disks": self.wish.disks,
+            "disks": sorted(self.wish.disks),
+            "looked_at": {kind: count for kind, count in self._looked_at() if count is not None},
             "not_listed": list(self.not_listed),
+            "is_complete": self.is_complete,
             "strays": [self._entry(row) for row in self.rows],
         }
+
+    def _lines(self) -> list[str]:
+        if not self.rows:
+            seen = " is seen, but not everything may be listed" if self.not_listed else ""
+            return [f"Nothing stray of director {self.there.director}{seen}"]
+        head = ("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME")
+        lines = [head, *(self._cells(row) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        return [*padded, "", self._sum()]
 
     def _cells(self, row: Row) -> tuple[str, ...]:
         stray, resource = row.stray, row.stray.resource
@@ -82,12 +100,26 @@ class Report:
         return resource.kind, resource.resource_id, age, _cost_text(resource), stray.why, outcome
 
     def _sum(self) -> str:
-        left = [row for row in self.rows if row.outcome not in {Action.REMOVE.value, "gone", "spared"}]
+        left = [row for row in self.rows if row.outcome not in _LEAVE_NOTHING]
         price = sum(monthly(row.stray.resource) or 0 for row in left)
         return (
             f"{len(self.rows)} listed, {len(left)} left. Volumes and snapshots that are left cost about "
             f"${price:.2f} a month: a hint, by list prices in us-east-1"
         )
+
+    def _closing(self) -> list[str]:
+        counts = [
+            f"{kind}s not permitted" if count is None else f"{count} {kind}{'' if count == 1 else 's'}"
+            for kind, count in self._looked_at()
+        ]
+        looked = f"Looked at in {self.region}: {', '.join(counts)}"
+        return [looked] if self.is_complete else [looked, "NOT COMPLETE: the run was ended before its end"]
+
+    def _looked_at(self) -> list[tuple[Kind, int | None]]:
+        """How many there are of each kind; None for what could not be asked for."""
+        return [
+            (kind, None if kind in self.not_listed else count) for kind, count in self.there.looked_at.items()
+        ]
 
     def _entry(self, row: Row) -> Json:
         stray, resource = row.stray, row.stray.resource
@@ -125,15 +157,17 @@ def written_time(time: datetime) -> str:
 
 
 def _cost_text(resource: Resource) -> str:
-    price = monthly(resource)
     said: Mapping[Kind, str] = {
         "AMI": "its snapshot's",
-        "instance": f"a running {resource.type}",
+        "instance": f"{resource.state} {resource.type}",
         "interface": "holds an address",
     }
+    if resource.kind in said or not resource.size_gib:
+        return said.get(resource.kind, "unknown")
+    price = monthly(resource)
     size = " ".join(filter(None, [f"{resource.size_gib} GiB", resource.type]))
     bound = "at most " if resource.kind == "snapshot" else ""
-    return said.get(resource.kind) or (size if price is None else f"{size}, {bound}${price:.2f}")
+    return size if price is None else f"{size}, {bound}${price:.2f}"
 
 
 def _age_text(stray: Stray, now: datetime) -> str:
@@ -141,4 +175,4 @@ def _age_text(stray: Stray, now: datetime) -> str:
     if hours is None:
         return "unknown"
     text = f"{hours:.1f} h" if hours < _SHOWN_IN_HOURS else f"{hours / 24:.0f} days"
-    return f"unknown, seen {text}" if stray.resource.kind == "interface" else text
+    return f"seen {text} ago" if stray.is_marked else text

@@ -1,8 +1,8 @@
-"""What is wrong when AWS is out of reach or refuses the keys, in words and with the remedy."""
+"""What is wrong when AWS is out of reach, another answers, or the keys are refused: words and remedy."""
 
 import socket
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from botocore.exceptions import (
     ClientError,
@@ -15,13 +15,16 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.errors import code_of
+from bosh_aws_cpi.aws.errors import UNAUTHORIZED, code_of, has_code
 from bosh_aws_cpi.aws.translation import explained
 from bosh_aws_cpi.config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 
-OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError)
-"""What the SDK raises when it has no answer of AWS."""
+OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, KeyError)
+"""What the SDK raises when it has no answer of AWS; the last when a page lacks what its parser looks for."""
+NOT_AWS: Final = "something other than AWS answers, perhaps a proxy: check env.https_proxy and {endpoint}"
+_NO_CODES: Final = frozenset({"", "Unknown"})
+"""Of the SDK, for an error that it can't read."""
 
 _PROPERTIES: Final = {
     "ec2": "aws.ec2_endpoint",
@@ -40,7 +43,7 @@ _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str]
         (ConnectTimeoutError, ReadTimeoutError),
         "it does not answer in time: check routes, security groups, proxy and {endpoint}",
     ),
-    (ResponseParserError, "its answer can't be read: something other than AWS answers, perhaps a proxy"),
+    ((ResponseParserError, KeyError), NOT_AWS),
     (socket.gaierror, "its name can't be resolved: check aws.region, the name servers and {endpoint}"),
     (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
     (Exception, "there is no connection ({cause}): check routes, proxy and {endpoint}"),
@@ -70,24 +73,38 @@ _SOURCES: Final = {
 }
 
 
-def refused_keys(config: AwsConfig, error: ClientError) -> CloudError | None:
-    """The error for keys that AWS does not take, or that may not assume the role.
+def is_answer_of_aws(answer: Mapping[str, Any]) -> bool:
+    """Whether an answer that is no error can be one of AWS, and is no page of a proxy."""
+    return "RequestId" in answer["ResponseMetadata"]
 
-    Args:
-        config: The ``aws`` section.
-        error: What AWS answered.
 
-    Returns:
-        The error with its remedy; None when the answer does not speak of the keys.
-    """
-    keys = _SOURCES[config.credentials_source]
-    if error.operation_name == "AssumeRole":
-        what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {keys}"
-        trust = "The role's trust policy must name whose keys they are"
-        return CloudError(f"{what}: {explained(error)}. {trust}")
-    if code_of(error) in _NOT_TAKEN:
-        return CloudError(f"AWS does not take the keys of {keys}: {explained(error)}")
-    return None
+def is_error_of_aws(error: ClientError) -> bool:
+    """The same of an error: where the SDK finds no code, it takes HTTP's, or none at all."""
+    code = code_of(error)
+    return code not in _NO_CODES and not code.isdecimal()
+
+
+def refused_role(config: AwsConfig, error: ClientError) -> CloudError | None:
+    """The error for a role that can't be assumed; None when the answer is about another call."""
+    if error.operation_name != "AssumeRole":
+        return None
+    what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
+    trust = ". The role's trust policy must name whose keys they are"
+    return CloudError(f"{what}: {explained(error)}{trust if has_code(error, UNAUTHORIZED) else ''}")
+
+
+def speaks_of_keys(error: ClientError) -> bool:
+    """Whether an answer says that the keys are not taken."""
+    return has_code(error, _NOT_TAKEN)
+
+
+def refused_keys(config: AwsConfig, error: ClientError) -> CloudError:
+    """The error for keys that AWS does not take."""
+    return CloudError(f"AWS does not take the keys of {_keys(config)}: {explained(error)}")
+
+
+def _keys(config: AwsConfig) -> str:
+    return _SOURCES[config.credentials_source]
 
 
 def reason(service: str, error: Exception) -> str:
@@ -99,7 +116,23 @@ def reason(service: str, error: Exception) -> str:
     """
     causes = list(_causes(error))
     words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
-    return words.format(cause=causes[-1], endpoint=f"{_PROPERTIES[service]}, or make a VPC endpoint for it")
+    return words.format(cause=causes[-1], endpoint=_endpoint(service))
+
+
+def strange(service: str) -> str:
+    """The same for a service in whose place something else answers."""
+    return NOT_AWS.format(endpoint=_endpoint(service))
+
+
+def other_keys(service: str, error: ClientError) -> str:
+    """The same for a service that does not take keys that others have taken: it is not where it should be."""
+    return (
+        f"it does not take the keys that other services took ({code_of(error)}): check {_endpoint(service)}"
+    )
+
+
+def _endpoint(service: str) -> str:
+    return f"{_PROPERTIES[service]}, or make a VPC endpoint for it"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

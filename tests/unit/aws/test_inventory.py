@@ -17,14 +17,16 @@ THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
 TAGS = [{"Key": "bosh_director_uuid", "Value": "d"}]
 READ = {"bosh_director_uuid": "d"}
 BY_TAG = [{"Name": "tag:bosh_director_uuid", "Values": ["d"]}]
-OWN = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
+PAGE = {"MaxResults": 1000}
+PAGE_OF_VOLUMES = {"MaxResults": 500}
+OWN = {**PAGE, "Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 VOLUME = {"VolumeId": "vol-1", "State": "available", "CreateTime": THEN, "Size": 8, "VolumeType": "gp3"}
 
 SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
     (
         "interface",
         "describe_network_interfaces",
-        {},
+        PAGE,
         "NetworkInterfaces",
         {"NetworkInterfaceId": "eni-1", "Status": "available", "TagSet": TAGS},
         Resource("interface", "eni-1", "available", READ, None),
@@ -32,7 +34,7 @@ SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
     (
         "volume",
         "describe_volumes",
-        {},
+        PAGE_OF_VOLUMES,
         "Volumes",
         {**VOLUME, "Iops": 3000, "Tags": TAGS},
         Resource("volume", "vol-1", "available", READ, THEN, size_gib=8, type="gp3", iops=3000),
@@ -40,7 +42,7 @@ SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
     (
         "snapshot",
         "describe_snapshots",
-        {"OwnerIds": ["self"]},
+        {**PAGE, "OwnerIds": ["self"]},
         "Snapshots",
         {"SnapshotId": "snap-1", "State": "completed", "StartTime": THEN, "VolumeSize": 8, "Tags": TAGS},
         Resource("snapshot", "snap-1", "completed", READ, THEN, size_gib=8),
@@ -66,7 +68,7 @@ SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
     (
         "instance",
         "describe_instances",
-        {},
+        PAGE,
         "Reservations",
         {
             "Instances": [
@@ -94,7 +96,7 @@ def test_pages(
     shown: dict[str, Any],
     expected: Resource,
 ) -> None:
-    """Everything that carries the tags is listed, on whichever page it is."""
+    """Everything that carries the tags is listed, on whichever page it is, in the largest pages there are."""
     asked = {**arguments, "Filters": BY_TAG}
     ec2.answers(operation, {name: [shown], "NextToken": "more"}, **asked)
     ec2.answers(operation, {name: [], "NextToken": "still more"}, **asked, NextToken="more")
@@ -104,7 +106,7 @@ def test_pages(
 
 def test_little_said(ec2: Ec2) -> None:
     """What has no tags, iops or date is listed all the same."""
-    ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, Filters=BY_TAG)
+    ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, **PAGE_OF_VOLUMES, Filters=BY_TAG)
     ec2.answers("describe_images", {"Images": [{"ImageId": "ami-1", "State": "failed"}]}, **OWN)
     (volume,) = inventory.tagged(ec2.client, "volume", READ)
     assert (volume.tags, volume.iops) == ({}, 0)
@@ -116,7 +118,7 @@ def test_again(ec2: Ec2, shown: list[Any]) -> None:
     """Something is looked at again by its id alone; what is gone is none, and no error."""
     volume = Resource("volume", "vol-1", "available", {}, THEN, size_gib=8, type="gp3")
     asked = [{"Name": "volume-id", "Values": ["vol-1"]}]
-    ec2.answers("describe_volumes", {"Volumes": shown}, Filters=asked)
+    ec2.answers("describe_volumes", {"Volumes": shown}, **PAGE_OF_VOLUMES, Filters=asked)
     assert inventory.again(ec2.client, volume) == (volume if shown else None)
 
 
@@ -126,6 +128,58 @@ def test_mark_that_is_refused(ec2: Ec2) -> None:
     ec2.refuses("create_tags", "TagLimitExceeded", Resources=["eni-1"], Tags=tags)
     with pytest.raises(ec2.client.exceptions.ClientError, match="TagLimitExceeded"):
         inventory.mark(ec2.client, "eni-1", "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "is_gone"),
+    [
+        (None, "", True),
+        ("InvalidVolume.NotFound", "", True),
+        ("InvalidParameterValue", "Expected: 'vol-...'.", True),
+        ("VolumeInUse", "", False),
+    ],
+)
+def test_delete_idle_volume(ec2: Ec2, code: str | None, message: str, *, is_gone: bool) -> None:
+    """A volume is deleted by one call, unless something has it; one that is gone is fine."""
+    if code is None:
+        ec2.answers("delete_volume", VolumeId="vol-1")
+    else:
+        ec2.refuses("delete_volume", code, message, VolumeId="vol-1")
+    assert inventory.delete_idle_volume(ec2.client, "vol-1") is is_gone
+
+
+@pytest.mark.parametrize(
+    ("code", "is_gone"),
+    [
+        (None, True),
+        ("InvalidNetworkInterfaceID.NotFound", True),
+        ("InvalidNetworkInterface.InUse", False),
+        ("InvalidParameterValue", False),
+    ],
+)
+def test_delete_idle_interface(ec2: Ec2, code: str | None, *, is_gone: bool) -> None:
+    """So is an interface, also when EC2 is still detaching it."""
+    if code is None:
+        ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+    else:
+        ec2.refuses("delete_network_interface", code, NetworkInterfaceId="eni-1")
+    assert inventory.delete_idle_interface(ec2.client, "eni-1") is is_gone
+
+
+@pytest.mark.parametrize("deletion", ["volume", "interface"])
+def test_deletion_that_is_refused(ec2: Ec2, deletion: str) -> None:
+    """Any other refusal is raised."""
+    delete, name, operation = {
+        "volume": (inventory.delete_idle_volume, "VolumeId", "delete_volume"),
+        "interface": (
+            inventory.delete_idle_interface,
+            "NetworkInterfaceId",
+            "delete_network_interface",
+        ),
+    }[deletion]
+    ec2.refuses(operation, "UnauthorizedOperation", **{name: "x-1"})
+    with pytest.raises(ec2.client.exceptions.ClientError, match="UnauthorizedOperation"):
+        delete(ec2.client, "x-1")
 
 
 @pytest.mark.parametrize(

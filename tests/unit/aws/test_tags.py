@@ -22,6 +22,16 @@ def call(*resources: str) -> dict[str, Any]:
     return {"Resources": list(resources), "Tags": LISTED}
 
 
+def single(resource: str, key: str, value: str) -> dict[str, Any]:
+    """Describe a call that gives something one tag."""
+    return {"Resources": [resource], "Tags": [{"Key": key, "Value": value}]}
+
+
+def errors(log: pytest.LogCaptureFixture) -> list[str]:
+    """List the errors that were logged."""
+    return [record.getMessage() for record in log.records if record.levelname == "ERROR"]
+
+
 def test_create(ec2: Ec2) -> None:
     """One call tags all resources."""
     ec2.answers("create_tags", **call("i-1", "vol-1"))
@@ -85,15 +95,55 @@ def test_mark_deleted(ec2: Ec2, clock: Clock, program_log: pytest.LogCaptureFixt
 
 
 @pytest.mark.parametrize("code", ["TagLimitExceeded", "InvalidParameterValue"])
-def test_refusal_of_one(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str) -> None:
+def test_refusal_of_one_tag(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str) -> None:
     """A tag limit and an invalid value are logged, not raised: tags are no reason to fail."""
-    ec2.refuses("create_tags", code, "too many", **call("vol-1"))
-    tags.create(ec2.client, ["vol-1"], TAGS)
-    (record,) = program_log.records
-    assert record.levelname == "ERROR"
-    assert record.getMessage().startswith(
-        f"Could not tag vol-1: CreateTags failed with {code}: too many (request id "
-    )
+    ec2.refuses("create_tags", code, "too many", **single("vol-1", "a", "1"))
+    tags.create(ec2.client, ["vol-1"], {"a": "1"})
+    (said,) = errors(program_log)
+    assert said.startswith(f"Could not tag vol-1: CreateTags failed with {code}: too many (request id ")
+
+
+@pytest.mark.parametrize("code", ["TagLimitExceeded", "InvalidParameterValue"])
+def test_one_tag_of_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str) -> None:
+    """One bad tag, or one too many, does not cost the others, and those that say who knows it come first."""
+    given = {"aws:team": "x", "z": "1", "director": "d", "job": "j"}
+    listed = [{"Key": key, "Value": value} for key, value in given.items()]
+    ec2.refuses("create_tags", code, Resources=["vol-1"], Tags=listed)
+    ec2.answers("create_tags", **single("vol-1", "director", "d"))
+    ec2.answers("create_tags", **single("vol-1", "job", "j"))
+    ec2.refuses("create_tags", code, "not this", **single("vol-1", "aws:team", "x"))
+    ec2.answers("create_tags", **single("vol-1", "z", "1"))
+    tags.create(ec2.client, ["vol-1"], given)
+    (said,) = errors(program_log)
+    assert said.startswith(f"Could not tag vol-1 with 'aws:team': CreateTags failed with {code}: not this (")
+
+
+@pytest.mark.parametrize(("resources", "singly"), [(["vol-1"], 50), (["vol-1", "vol-2"], 25)])
+def test_so_many_calls(
+    ec2: Ec2, program_log: pytest.LogCaptureFixture, resources: list[str], singly: int
+) -> None:
+    """However many tags and resources there are, fifty calls with one tag are the most; the rest is named."""
+    given = {f"t{number:02}": "x" for number in range(60)}
+    listed = [{"Key": key, "Value": "x"} for key in given]
+    if len(resources) > 1:
+        ec2.refuses("create_tags", "TagLimitExceeded", Resources=resources, Tags=listed)
+    for resource in resources:
+        ec2.refuses("create_tags", "TagLimitExceeded", Resources=[resource], Tags=listed)
+        for key in list(given)[:singly]:
+            ec2.answers("create_tags", **single(resource, key, "x"))
+    tags.create(ec2.client, resources, given)
+    untried = ", ".join(list(given)[singly:])
+    assert errors(program_log) == [
+        f"Could not tag {resource} with {untried}: there are too many" for resource in resources
+    ]
+
+
+def test_other_refusal_of_one_tag(ec2: Ec2) -> None:
+    """A refusal of another kind among them is raised."""
+    ec2.refuses("create_tags", "TagLimitExceeded", **call("vol-1"))
+    ec2.refuses("create_tags", "UnauthorizedOperation", **single("vol-1", "a", "1"))
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        tags.create(ec2.client, ["vol-1"], TAGS)
 
 
 def test_malformed_id(ec2: Ec2) -> None:
@@ -104,17 +154,34 @@ def test_malformed_id(ec2: Ec2) -> None:
         tags.create(ec2.client, ["x"], TAGS)
 
 
-@pytest.mark.parametrize("code", ["TagLimitExceeded", "InvalidParameterValue", "InvalidID"])
+@pytest.mark.parametrize("code", ["InvalidVolume.NotFound", "InvalidID"])
 def test_refusal_of_one_among_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str) -> None:
     """When EC2 refuses them together each is tagged by itself, and only the failing one is logged."""
-    ec2.refuses("create_tags", code, **call("i-1", "vol-1", "vol-2"))
+    if code == "InvalidID":  # the other passes by itself, which is waited for
+        ec2.refuses("create_tags", code, **call("i-1", "vol-1", "vol-2"))
+    else:
+        ec2.refuses("create_tags", "TagLimitExceeded", **call("i-1", "vol-1", "vol-2"))
     ec2.answers("create_tags", **call("i-1"))
     ec2.refuses("create_tags", code, **call("vol-1"))
     ec2.answers("create_tags", **call("vol-2"))
     tags.create(ec2.client, ["i-1", "vol-1", "vol-2"], TAGS)
-    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
-    assert len(errors) == 1
-    assert errors[0].startswith(f"Could not tag vol-1: CreateTags failed with {code}: ")
+    (said,) = errors(program_log)
+    assert said.startswith(f"Could not tag vol-1: CreateTags failed with {code}: ")
+
+
+@pytest.mark.parametrize("code", ["TagLimitExceeded", "InvalidParameterValue"])
+def test_refused_tags_of_one_among_several(
+    ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str
+) -> None:
+    """The one that does not take all tags gets those that it takes."""
+    ec2.refuses("create_tags", code, **call("i-1", "vol-1"))
+    ec2.answers("create_tags", **call("i-1"))
+    ec2.refuses("create_tags", code, **call("vol-1"))
+    ec2.answers("create_tags", **single("vol-1", "a", "1"))
+    ec2.refuses("create_tags", code, **single("vol-1", "b", ""))
+    tags.create(ec2.client, ["i-1", "vol-1"], TAGS)
+    (said,) = errors(program_log)
+    assert said.startswith(f"Could not tag vol-1 with 'b': CreateTags failed with {code}: ")
 
 
 @pytest.mark.parametrize("resources", [["i-1"], ["i-1", "vol-1"]])

@@ -6,12 +6,22 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.tools.strays import Inventory, Wish
+from bosh_aws_cpi.tools.sweep_report import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bosh_aws_cpi.tools.sweep_report import Row
+
+    Run = Callable[..., list[tuple[str, str]]]
 
 DIRECTOR = "director-1"
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
+BY_TAG = [{"Name": "tag:bosh_director_uuid", "Values": [DIRECTOR]}]
+PAGE = {"MaxResults": 1000}
+OWN = {**PAGE, "OwnerIds": ["self"]}
+OWN_IMAGES = {**PAGE, "Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 
 
 def hours_ago(hours: float) -> datetime:
@@ -36,3 +46,22 @@ def thing(
         None if hours is None else hours_ago(hours),
         **more,
     )
+
+
+def report(
+    *rows: Row,
+    wish: Wish | None = None,
+    there: Sequence[Resource] = (),
+    not_listed: Sequence[Kind] = (),
+    is_complete: bool = True,
+    region: str = "eu-west-1",
+) -> Report:
+    """Write the report of a run."""
+    inventory = Inventory(DIRECTOR, there)
+    return Report(inventory, region, wish or Wish(), NOW, not_listed, list(rows), is_complete)
+
+
+def tags(director: str = DIRECTOR, **more: str) -> list[dict[str, str]]:
+    """Write tags as EC2 shows them."""
+    whole = {"bosh_director_uuid": director, **more}
+    return [{"Key": key, "Value": value} for key, value in whole.items()]

@@ -44,7 +44,34 @@ def found(problems: dict[str, str], **states: Verdict) -> Findings:
             {},
             {"ModifyVolume": Verdict("missing"), "RunInstances": Verdict("not checkable", "why")},
             ["ResizeUpdate"],
-            "NOT READY for Baseline, ResizeUpdate: missing: ec2:ModifyVolume; 1 that could not be checked",
+            (
+                "NOT READY for Baseline, ResizeUpdate: missing: ec2:ModifyVolume; "
+                "not verified: 1 of the 22 needed actions"
+            ),
+        ),
+        (
+            {},
+            {
+                "RunInstances": Verdict("not checkable", "why"),
+                "AttachVolume": Verdict("not checkable", "why"),
+            },
+            [],
+            "Ready for Baseline: not verified: 2 of the 20 needed actions",
+        ),
+        (
+            {},
+            {"RunInstances": Verdict("no verdict", "why")},
+            [],
+            (
+                "NOT READY for Baseline: no verdict: ec2:RunInstances; "
+                "not verified: 1 of the 20 needed actions"
+            ),
+        ),
+        (
+            {},
+            {"ModifyVolume": Verdict("no verdict", "why")},
+            [],
+            "Ready for Baseline: nothing is missing",
         ),
         ({"elb": "p"}, {}, ["Encryption"], "Ready for Baseline, Encryption: nothing is missing"),
         (
@@ -92,6 +119,15 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(name in said for name in FEATURES)
 
 
+def test_no_verdict() -> None:
+    """An action on which AWS gave no verdict is told by its own word, with the answer."""
+    report = preflight_report.document(found({}, RunInstances=Verdict("no verdict", "why")), [], None)
+    lines = [" ".join(line.split()) for line in preflight_report.text(report).splitlines()]
+    assert lines[lines.index("* Baseline NO VERDICT") + 1] == "no verdict: ec2:RunInstances: why"
+    assert (report["unverified"], report["features"][0]["no_verdict"]) == (1, {"ec2:RunInstances": "why"})
+
+
+@pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("text", [None, json.dumps({"cloud": {"properties": {"aws": {"region": "x"}}}})])
 def test_bad_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None) -> None:
     """A configuration that can't be used ends the command with its error, before AWS is asked."""

@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from bosh_aws_cpi.aws.images import AMI_TAG
+from bosh_aws_cpi.aws.inventory import _KINDS, Kind
+from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.tools import strays, sweep
-from bosh_aws_cpi.tools.strays import Action, Removal, Stray, Wish
-from bosh_aws_cpi.tools.sweep_report import Report, Row
-from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, thing
+from bosh_aws_cpi.tools.removal import _REMOVERS
+from bosh_aws_cpi.tools.strays import Action, Removal, Stray
+from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
+from tests.unit.tools.sweep_things import hours_ago, report, thing
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/sweep.md").read_text()
@@ -31,15 +34,15 @@ def test_arguments(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_outcomes() -> None:
     """The table of outcomes has all that there are."""
-    table = PAGE.partition("## Outcomes")[2].partition("\n\nThe status")[0]
+    table = PAGE.partition("## Outcomes")[2].partition("\n\n| status")[0]
     said = {name for line in table.splitlines() for name in re.findall(r"`([^`]+)`", line.split("|")[:2][-1])}
-    assert said == {*(action.value for action in Action), "gone", "spared", "failed: …"}
+    assert said == {*(action.value for action in Action), GONE, SPARED, NOT_CERTAIN, f"{FAILED}: …"}
 
 
 def test_document() -> None:
     """All keys of the JSON document are told."""
     stray = Stray(thing("volume"), "why", Removal.DELETE, hours_ago(1))
-    document = Report(DIRECTOR, Wish(), NOW, [Row(stray, "stray")]).document()
+    document = report(Row(stray, "stray")).document()
     told = set(re.findall(r"`(\w+)`", PAGE.partition("`--json` writes")[2].partition("## ")[0]))
     assert told == document.keys() | document["strays"][0].keys()
 
@@ -53,9 +56,80 @@ def test_tags() -> None:
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
 
 
+def test_metadata() -> None:
+    """The page names the tags by which a disk or a VM counts as known."""
+    told = PAGE.partition("told by one of these tags:")[2].partition("\n\n")[0]
+    of_disks, of_vms = (set(re.findall(r"`([a-z_]+)`", part)) for part in told.split(";"))
+    assert of_disks == DISK_METADATA
+    assert of_vms == VM_METADATA
+
+
+def test_example() -> None:
+    """The example is what the command prints."""
+    rows = [
+        Row(stray, outcome)
+        for stray, outcome in (
+            (
+                Stray(
+                    thing("snapshot", "completed", size_gib=3, resource_id="snap-6e35251a3d245d3a7"),
+                    "of a stemcell that has no AMI",
+                    Removal.DELETE,
+                    hours_ago(74.4),
+                ),
+                "removed",
+            ),
+            (
+                Stray(
+                    thing("volume", size_gib=3, type="gp3", resource_id="vol-3c1fb34cdbbc1fe4c"),
+                    "a disk without the Director's tags",
+                    Removal.DISK,
+                    hours_ago(74.4),
+                ),
+                Action.ASK.value,
+            ),
+            (
+                Stray(
+                    thing("volume", size_gib=3, type="gp3", resource_id="vol-7b5c2ed4b444afd65"),
+                    "of a VM that is gone",
+                    Removal.DELETE,
+                    hours_ago(30.2),
+                    is_marked=True,
+                ),
+                "removed",
+            ),
+            (
+                Stray(
+                    thing("interface", hours=None, resource_id="eni-f3b0ed6ce4c08682a"),
+                    "of a VM that is gone",
+                    Removal.DELETE,
+                    None,
+                    is_marked=True,
+                ),
+                "marked",
+            ),
+            (
+                Stray(
+                    thing("instance", "stopped", type="t3.micro", resource_id="i-07a6d2395e9eab1f4"),
+                    "perhaps of a create_vm that was cut off",
+                    Removal.HAND,
+                    hours_ago(74.4),
+                ),
+                "left to you",
+            ),
+        )
+    ]
+    counts: dict[Kind, int] = {"snapshot": 1, "volume": 4, "interface": 3, "instance": 2}
+    there = [thing(kind) for kind, count in counts.items() for _ in range(count)]
+    text = report(*rows, there=there, region="us-east-1").table()
+    assert f"```\n{text}```" in PAGE, text
+
+
 def test_permissions() -> None:
-    """The policy allows all that is asked for."""
+    """The page names each listing that is asked for and a removal for each kind; the policy allows them."""
     allowed = {action for statement in POLICY for action in statement["Action"]}
     asked = set(re.findall(r"ec2:\w+", PAGE))
-    assert len(asked) == 10
-    assert asked <= allowed
+    listings = {f"ec2:{''.join(map(str.title, way.operation.split('_')))}" for way in _KINDS.values()}
+    removals = {action for action in asked if re.match("ec2:De(lete|register)", action)}
+    assert listings <= asked <= allowed
+    assert len(removals) == len(_REMOVERS)
+    assert asked - listings - removals == {"ec2:CreateTags"}

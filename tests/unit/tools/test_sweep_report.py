@@ -8,33 +8,36 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.tools.strays import Action, Removal, Stray, Wish, action
-from bosh_aws_cpi.tools.sweep_report import Report, Row, monthly
-from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, thing
+from bosh_aws_cpi.tools.sweep_report import Row, monthly
+from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, report, thing
 
-ALL = Wish(24, delete=True, disks=True)
+NAMED = Wish(24, delete=True, disks=frozenset({"volume-1"}))
+OTHER_NAMED = Wish(24, delete=True, disks=frozenset({"volume-2"}))
 LISTING = Wish(24)
 DELETING = Wish(24, delete=True)
 VOLUME = Stray(thing("volume", size_gib=10, type="gp3"), "lost", Removal.DELETE, hours_ago(100))
-INTERFACE = Stray(thing("interface", hours=None), "lost", Removal.DELETE, None)
+INTERFACE = Stray(thing("interface", hours=None), "lost", Removal.DELETE, None, is_marked=True)
+LOOKED = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 0 volumes, 0 interfaces, 0 instances"
 
 
 @pytest.mark.parametrize(
     ("hours", "removal", "wish", "expected"),
     [
         (100, Removal.DELETE, LISTING, Action.LIST),
-        (100, Removal.DISKS, LISTING, Action.LIST),
+        (100, Removal.DISK, LISTING, Action.ASK),
         (100, Removal.DELETE, DELETING, Action.REMOVE),
-        (100, Removal.DISKS, DELETING, Action.ASK),
-        (100, Removal.DISKS, ALL, Action.REMOVE),
+        (100, Removal.DISK, DELETING, Action.ASK),
+        (100, Removal.DISK, OTHER_NAMED, Action.ASK),
+        (100, Removal.DISK, NAMED, Action.REMOVE),
         (24, Removal.DELETE, DELETING, Action.REMOVE),
         (23.9, Removal.DELETE, DELETING, Action.YOUNG),
-        (23.9, Removal.DISKS, ALL, Action.YOUNG),
+        (23.9, Removal.DISK, NAMED, Action.YOUNG),
         (23.9, Removal.DELETE, LISTING, Action.YOUNG),
         (-1, Removal.DELETE, Wish(0, delete=True), Action.REMOVE),
         (-1, Removal.DELETE, Wish(0.001, delete=True), Action.YOUNG),
         (100, Removal.HAND, LISTING, Action.LOOK),
-        (100, Removal.HAND, ALL, Action.LOOK),
-        (1, Removal.HAND, ALL, None),
+        (100, Removal.HAND, NAMED, Action.LOOK),
+        (1, Removal.HAND, NAMED, None),
     ],
 )
 def test_actions(hours: float, removal: Removal, wish: Wish, expected: Action | None) -> None:
@@ -43,15 +46,15 @@ def test_actions(hours: float, removal: Removal, wish: Wish, expected: Action | 
 
 
 @pytest.mark.parametrize("wish", [DELETING, Wish(0, delete=True)])
-def test_interface_of_unknown_age(wish: Wish) -> None:
-    """An interface whose age is not known is marked, whatever age is asked for, and is not removed."""
+def test_first_seen(wish: Wish) -> None:
+    """What is first seen is marked, whatever age is asked for, and is not removed."""
     assert action(INTERFACE, wish, NOW) is Action.MARK
 
 
 def test_unknown_age() -> None:
     """Nothing is written when it is not asked for, and what can't have a mark and has no age stays."""
-    assert action(INTERFACE, LISTING, NOW) is Action.LIST
-    assert action(replace(VOLUME, since=None), DELETING, NOW) is Action.LIST
+    assert action(INTERFACE, LISTING, NOW) is Action.UNKNOWN
+    assert action(replace(VOLUME, since=None), DELETING, NOW) is Action.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -77,31 +80,48 @@ def test_prices(kind: Any, more: dict[str, Any], price: float | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "listing", "deleting"),
+    ("outcome", "status"),
     [
-        (Action.LIST.value, 1, 1),
-        (Action.YOUNG.value, 1, 0),
-        (Action.LOOK.value, 1, 1),
-        (Action.ASK.value, 1, 1),
-        (Action.MARK.value, 1, 0),
-        (Action.REMOVE.value, 1, 0),
-        ("gone", 1, 0),
-        ("spared", 1, 0),
-        ("failed", 1, 1),
+        (Action.LIST.value, 1),
+        (Action.UNKNOWN.value, 0),
+        (Action.YOUNG.value, 0),
+        (Action.LOOK.value, 1),
+        (Action.ASK.value, 1),
+        (Action.MARK.value, 0),
+        (Action.REMOVE.value, 0),
+        ("gone", 0),
+        ("spared", 0),
+        ("failed", 1),
+        ("not certain", 1),
     ],
 )
-def test_status(outcome: str, listing: int, deleting: int) -> None:
-    """A list that is not empty is 1; after a removal, what still asks for somebody is."""
-    rows = [Row(VOLUME, Action.REMOVE.value), Row(VOLUME, outcome)]
-    assert Report(DIRECTOR, LISTING, NOW, rows).status == listing
-    assert Report(DIRECTOR, DELETING, NOW, rows).status == deleting
+def test_status(outcome: str, status: int) -> None:
+    """The status is 1 when something asks for somebody; what is new, as in a deployment, does not."""
+    assert report(Row(VOLUME, Action.REMOVE.value), Row(VOLUME, outcome)).status == status
 
 
 def test_nothing() -> None:
-    """Nothing stray is said in one line, and is 0."""
-    report = Report(DIRECTOR, DELETING, NOW, [])
-    assert (report.table(), report.status) == (f"Nothing stray of director {DIRECTOR}\n", 0)
-    assert report.document()["strays"] == []
+    """Nothing stray is said in one line, with what was looked at and where, and is 0."""
+    there = [thing("volume"), thing("instance", "running"), thing("instance", "stopped")]
+    nothing = report(there=there)
+    looked = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 1 volume, 0 interfaces, 2 instances"
+    assert nothing.table() == f"Nothing stray of director {DIRECTOR}\n{looked}\n"
+    assert (nothing.status, nothing.document()["strays"]) == (0, [])
+
+
+def test_not_everything() -> None:
+    """What may not be listed may be stray: that is never nothing, and never 0."""
+    partly = report(not_listed=["snapshot"])
+    said = f"Nothing stray of director {DIRECTOR} is seen, but not everything may be listed"
+    assert partly.table() == f"{said}\n{LOOKED.replace('0 snapshots', 'snapshots not permitted')}\n"
+    assert (partly.status, "snapshot" in partly.document()["looked_at"]) == (1, False)
+
+
+def test_not_complete() -> None:
+    """A run that was ended says so."""
+    ended = report(Row(VOLUME, "not certain"), is_complete=False)
+    assert ended.table().splitlines()[-1] == "NOT COMPLETE: the run was ended before its end"
+    assert ended.document()["is_complete"] is False
 
 
 def test_table() -> None:
@@ -113,43 +133,51 @@ def test_table() -> None:
             replace(
                 VOLUME, resource=thing("snapshot", "completed", size_gib=30, resource_id="snap-0123456789")
             ),
-            "left: needs --disks",
+            "left to you: name it with --disk",
         ),
         Row(replace(VOLUME, resource=thing("AMI", "failed"), since=hours_ago(47.9)), "spared"),
-        Row(INTERFACE, "stray"),
+        Row(INTERFACE, "age unknown"),
         Row(replace(INTERFACE, since=hours_ago(3)), "too young"),
-        Row(replace(VOLUME, resource=thing("instance", "running", type="t3.micro")), "left to you"),
+        Row(replace(VOLUME, resource=thing("instance", "stopped", type="t3.micro")), "left to you"),
+        Row(Stray(thing("volume", "", hours=None), "named", Removal.DISK, None), "failed", "none"),
     ]
-    assert Report(DIRECTOR, DELETING, NOW, rows).table().splitlines() == [
-        "KIND       ID               AGE                  COST                   WHAT  OUTCOME",
-        "volume     volume-1         4 days               10 GiB gp3, $0.80      lost  removed",
-        "volume     volume-1         4 days               5 GiB gp9              lost  failed: AWS said no",
-        "snapshot   snap-0123456789  4 days               30 GiB, at most $1.50  lost  left: needs --disks",
-        "AMI        AMI-1            47.9 h               its snapshot's         lost  spared",
-        "interface  interface-1      unknown              holds an address       lost  stray",
-        "interface  interface-1      unknown, seen 3.0 h  holds an address       lost  too young",
-        "instance   instance-1       4 days               a running t3.micro     lost  left to you",
+    assert report(*rows, wish=DELETING).table().splitlines() == [
+        "KIND       ID               AGE             COST                   WHAT   OUTCOME",
+        "volume     volume-1         4 days          10 GiB gp3, $0.80      lost   removed",
+        "volume     volume-1         4 days          5 GiB gp9              lost   failed: AWS said no",
+        (
+            "snapshot   snap-0123456789  4 days          30 GiB, at most $1.50  lost   "
+            "left to you: name it with --disk"
+        ),
+        "AMI        AMI-1            47.9 h          its snapshot's         lost   spared",
+        "interface  interface-1      unknown         holds an address       lost   age unknown",
+        "interface  interface-1      seen 3.0 h ago  holds an address       lost   too young",
+        "instance   instance-1       4 days          stopped t3.micro       lost   left to you",
+        "volume     volume-1         unknown         unknown                named  failed: none",
         "",
         (
-            "7 listed, 5 left. Volumes and snapshots that are left cost about $1.50 a month: "
+            "8 listed, 6 left. Volumes and snapshots that are left cost about $1.50 a month: "
             "a hint, by list prices in us-east-1"
         ),
+        LOOKED,
     ]
 
 
 def test_document() -> None:
     """Scripts get the same, with null for what is not known."""
-    report = Report(
-        DIRECTOR, Wish(1.5), NOW, [Row(VOLUME, "stray"), Row(INTERFACE, "failed", "no")], ["snapshot"]
-    )
+    rows = [Row(VOLUME, "stray"), Row(INTERFACE, "failed", "no")]
+    wish = Wish(1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}))
     common = {"why": "lost", "removal": "--delete"}
     nothing = dict.fromkeys(("since", "age_hours", "size_gib", "type", "usd_per_month"))
-    assert report.document() == {
+    assert report(*rows, wish=wish, not_listed=["snapshot"]).document() == {
         "director": DIRECTOR,
+        "region": "eu-west-1",
         "older_than_hours": 1.5,
-        "delete": False,
-        "disks": False,
+        "delete": True,
+        "disks": ["vol-1", "vol-2"],
+        "looked_at": {"AMI": 0, "volume": 0, "interface": 0, "instance": 0},
         "not_listed": ["snapshot"],
+        "is_complete": True,
         "strays": [
             {
                 **common,

@@ -19,27 +19,35 @@ STEMCELL = {"bosh_stemcell": "call-1"}
 COPY = {"bosh_source_ami": "ami-0"}
 CALL = {"bosh_call": "call-2"}
 DONE = {**STEMCELL, "bosh_ami": "ami-1"}
-METADATA = {"director": "bosh-1", "deployment": "web", "attached_at": "2026-05-01T00:00:00Z"}
+SAID_OF_DISKS = ("attached_at", "director", "instance_id", "instance_index", "instance_name")
+SAID_OF_VMS = ("compiling", "created_at", "id", "index", "job")
 MADE_OF = ("snapshot-1",)
-VM = thing("instance", "running", {**AGENT, "Name": "web/0"})
+VM = thing("instance", "running", {**AGENT, "id": "0f"})
 IMAGE = thing("AMI", tags=STEMCELL, snapshot_ids=MADE_OF)
 SNAPSHOT = thing("snapshot", "completed", STEMCELL)
 FAILED = replace(IMAGE, state="failed")
 
 STRAYS: list[tuple[Resource, Removal]] = [
-    (thing("interface", tags=AGENT, hours=None), Removal.DELETE),
-    (thing("volume", tags=AGENT), Removal.DELETE),
     (thing("volume", tags=STEMCELL), Removal.DELETE),
-    (thing("volume", tags=CALL), Removal.DISKS),
-    (thing("volume", tags={**CALL, "aws:backup:source": "x"}), Removal.DISKS),
+    *(
+        (thing("volume", tags={**CALL, **more}), Removal.DISK)
+        for more in (
+            {},
+            {"aws:backup:source": "x"},
+            {"team": "a", "deployment": "web"},
+            {"name": "pvc-1"},
+            AGENT,
+        )
+    ),
     (SNAPSHOT, Removal.DELETE),
     (thing("snapshot", "pending", STEMCELL), Removal.DELETE),
     (thing("snapshot", "completed", COPY), Removal.DELETE),
     *((replace(IMAGE, state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
     (thing("AMI", "failed", COPY), Removal.DELETE),
-    (thing("instance", "running", {**AGENT, "team": "a"}), Removal.HAND),
+    (thing("instance", "running", {**AGENT, "Name": "a", "deployment": "b", "director": "c"}), Removal.HAND),
     (thing("instance", "stopped", AGENT), Removal.HAND),
 ]
+OF_VMS = [thing("interface", tags=AGENT, hours=None), thing("volume", tags=AGENT)]
 NO_STRAYS: list[tuple[str, Resource]] = [
     ("attached", thing("interface", "in-use", AGENT)),
     ("going", thing("interface", "detaching", AGENT)),
@@ -48,10 +56,7 @@ NO_STRAYS: list[tuple[str, Resource]] = [
     ("attached", thing("volume", "in-use", CALL)),
     ("being made", thing("volume", "creating", CALL)),
     ("going", thing("volume", "deleting", STEMCELL)),
-    ("known to the Director", thing("volume", tags={**CALL, **METADATA})),
-    ("with tags of its disk type", thing("volume", tags={**CALL, "team": "a"})),
-    ("with a dynamic disk's metadata", thing("volume", tags={**CALL, "name": "pvc-1"})),
-    ("a disk that has a VM's tag", thing("volume", tags={**CALL, **AGENT})),
+    *(("known to the Director", thing("volume", tags={**CALL, key: "x"})) for key in SAID_OF_DISKS),
     ("of nobody knows what", thing("volume")),
     ("of a stemcell that was finished", thing("snapshot", "completed", DONE)),
     ("of a disk", thing("snapshot", "completed", CALL)),
@@ -62,7 +67,7 @@ NO_STRAYS: list[tuple[str, Resource]] = [
     ("of nobody knows what", thing("AMI", "failed")),
     ("ended", thing("instance", "terminated", AGENT)),
     ("ending", thing("instance", "shutting-down", AGENT)),
-    ("known to the Director", VM),
+    *(("known to the Director", thing("instance", "running", {**AGENT, key: "x"})) for key in SAID_OF_VMS),
     ("no agent's", thing("instance", "running")),
 ]
 
@@ -82,6 +87,7 @@ def test_strays(resource: Resource, removal: Removal) -> None:
     """What is certainly left over may be removed; what only may be is left to a person."""
     (stray,) = found(resource)
     assert (stray.resource, stray.removal, stray.since) == (resource, removal, resource.created)
+    assert not stray.is_marked
 
 
 @pytest.mark.parametrize(("why", "resource"), NO_STRAYS)
@@ -91,7 +97,7 @@ def test_no_strays(why: str, resource: Resource) -> None:
 
 
 @pytest.mark.parametrize("other", [{"bosh_director_uuid": "director-10"}, {"bosh_director_uuid": "*"}, {}])
-@pytest.mark.parametrize("resource", [resource for resource, _ in STRAYS])
+@pytest.mark.parametrize("resource", [*(resource for resource, _ in STRAYS), *OF_VMS])
 def test_other_directors(resource: Resource, other: dict[str, str]) -> None:
     """What EC2's filter let through is looked at again: another director's tag, or none, spares it."""
     tags = {key: value for key, value in resource.tags.items() if key != "bosh_director_uuid"}
@@ -149,8 +155,18 @@ def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
     assert [(stray.resource, stray.removal) for stray in strays] == [(IMAGE, Removal.HAND)] * count
 
 
-@pytest.mark.parametrize("value", ["", "yesterday", "2026-05-04T11:00:00Z"])
-def test_first_seen(value: str) -> None:
-    """An interface is as old as the mark on it says; one that says nothing is as good as none."""
-    (stray,) = found(thing("interface", tags={**AGENT, "bosh_sweep_seen": value}, hours=None))
-    assert stray.since == (hours_ago(1) if value.startswith("2026") else None)
+@pytest.mark.parametrize("value", [None, "", "yesterday", "2026-05-04T11:00:00Z"])
+@pytest.mark.parametrize("resource", OF_VMS)
+def test_first_seen(resource: Resource, value: str | None) -> None:
+    """What a VM had is a stray since the mark on it; a mark that says nothing is as good as none."""
+    mark = {} if value is None else {"bosh_sweep_seen": value}
+    (stray,) = found(replace(resource, tags={**resource.tags, **mark}))
+    since = hours_ago(1) if value and value.startswith("2026") else None
+    assert (stray.since, stray.is_marked, stray.removal) == (since, True, Removal.DELETE)
+
+
+def test_looked_at() -> None:
+    """What is the director's own is counted by kind, stray or not."""
+    other = replace(VM, tags={"bosh_director_uuid": "director-2"})
+    there = Inventory(DIRECTOR, [VM, other, IMAGE, *OF_VMS])
+    assert there.looked_at == {"AMI": 1, "snapshot": 0, "volume": 1, "interface": 1, "instance": 1}

@@ -1,0 +1,116 @@
+"""What `cpi sweep` does about each stray: mark it, remove it, or leave it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from bosh_aws_cpi.aws import image_removal, inventory, snapshots, volumes
+from bosh_aws_cpi.aws.errors import described
+from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.errors import BoshError, CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.tools.strays import SEEN_TAG, Action, Inventory, Removal, Stray, Wish, action
+from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row, written_time
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+_NO_DISK: Final = "no available volume of this director that lacks the Director's tags"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the command.
+
+    Attributes:
+        client: The EC2 client.
+        there: All that there was when it began.
+        wish: What is asked for.
+        now: When it began.
+    """
+
+    client: "EC2Client"
+    there: Inventory
+    wish: Wish
+    now: datetime
+
+    def carry_out(self, rows: list[Row]) -> None:
+        """Do what there is to do, and write a row for each stray.
+
+        Args:
+            rows: Grows with each stray, so that what was done is known if this is interrupted.
+        """
+        for stray, then in self._due():
+            rows.append(Row(stray, NOT_CERTAIN))
+            rows[-1] = self._row(stray, then, rows[:-1])
+        told = {row.stray.resource.resource_id for row in rows}
+        for disk_cid in sorted(self.wish.disks - told):
+            named = Stray(Resource("volume", disk_cid, "", {}, None), "named by --disk", Removal.DISK, None)
+            rows.append(Row(named, FAILED, _NO_DISK))
+
+    def _due(self) -> Iterator[tuple[Stray, Action]]:
+        for stray in self.there.strays():
+            if (then := action(stray, self.wish, self.now)) is not None:
+                yield stray, then
+
+    def _row(self, stray: Stray, then: Action, before: Sequence[Row]) -> Row:
+        """Do what was decided; what fails is told of this one stray, and the others go on."""
+        try:
+            if then is Action.MARK:
+                inventory.mark(self.client, stray.resource.resource_id, SEEN_TAG, written_time(self.now))
+            elif then is Action.REMOVE:
+                return Row(stray, self._remove(stray, before))
+        except (ClientError, BotoCoreError, BoshError) as error:
+            said = error.message if isinstance(error, BoshError) else described(error)
+            return Row(stray, FAILED, said)
+        return Row(stray, then.value)
+
+    def _remove(self, stray: Stray, before: Sequence[Row]) -> str:
+        """Remove a stray that is one still; returns what became of it."""
+        stayed = {row.stray.resource.resource_id for row in before if row.outcome not in _WENT}
+        if stayed & set(stray.images):
+            return SPARED
+        fresh = inventory.again(self.client, stray.resource)
+        if fresh is None:
+            return GONE
+        judged = self.there.judge(fresh)
+        if judged is None or action(judged, self.wish, self.now) is not Action.REMOVE:
+            return SPARED
+        logger.info("Removing %s '%s'", fresh.kind, fresh.resource_id)
+        return Action.REMOVE.value if _REMOVERS[fresh.kind](self.client, judged) else SPARED
+
+
+def _remove_image(client: "EC2Client", stray: Stray) -> bool:
+    image_removal.deregister(client, stray.resource.resource_id)
+    return True
+
+
+def _remove_snapshot(client: "EC2Client", stray: Stray) -> bool:
+    if not snapshots.delete(client, stray.resource.resource_id, next(iter(stray.images), None)):
+        raise CloudError("Another AMI uses it")
+    return True
+
+
+def _remove_volume(client: "EC2Client", stray: Stray) -> bool:
+    """Once: a volume that is attached by now comes free again only when somebody wants it elsewhere."""
+    if not inventory.delete_idle_volume(client, stray.resource.resource_id):
+        return False
+    volumes.wait_until_deleted(client, stray.resource.resource_id)
+    return True
+
+
+def _remove_interface(client: "EC2Client", stray: Stray) -> bool:
+    return inventory.delete_idle_interface(client, stray.resource.resource_id)
+
+
+_WENT: Final = frozenset({Action.REMOVE.value, GONE})
+_REMOVERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], bool]]] = {
+    "AMI": _remove_image,
+    "snapshot": _remove_snapshot,
+    "volume": _remove_volume,
+    "interface": _remove_interface,
+}
+"""Each returns whether it is gone; False when something uses it. An instance is never removed."""

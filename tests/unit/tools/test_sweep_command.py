@@ -1,0 +1,52 @@
+"""The command line of `cpi sweep`, and how it ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from bosh_aws_cpi.tools import sweep
+from tests.unit.tools.sweep_things import DIRECTOR
+
+
+@pytest.mark.parametrize("error", [ValueError("'password': 'hunter2'"), KeyError("x")])
+def test_fault_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], signals: None, error: Exception
+) -> None:
+    """Whatever happens that nobody foresaw is told, masked, and is status 2."""
+    assert signals is None
+
+    def fail(_path: str, _context: object) -> None:
+        raise error
+
+    monkeypatch.setattr(sweep, "load", fail)
+    assert sweep.main(["cpi.json", "--director", DIRECTOR]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "This is a fault of the program" in said.err
+    assert said.err.splitlines()[-1].startswith(f"cpi: {type(error).__name__}: ")
+    assert "hunter2" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--director", " "], "the director's UUID must not be empty"),
+        (["--director", "d", "--older-than", "-1"], "not a number of hours, 0 or more: '-1'"),
+        (["--director", "d", "--older-than", "nan"], "not a number of hours, 0 or more: 'nan'"),
+        (["--director", "d", "--older-than", "inf"], "not a number of hours, 0 or more: 'inf'"),
+        (["--director", "d", "--older-than", "a day"], "not a number of hours, 0 or more: 'a day'"),
+        (["--director", "d", "--disk", "vol-1"], "--disk names what --delete may remove: give both"),
+        (
+            ["--director", "d", "--delete", "--older-than", "0.5"],
+            "--delete takes what is 1 hour old or older",
+        ),
+        (["--director", "d", "--del"], "unrecognized arguments: --del"),
+    ],
+)
+def test_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong arguments are named; one that removes is never guessed from its beginning."""
+    with pytest.raises(SystemExit) as ended:
+        sweep.main(["cpi.json", *arguments])
+    printed = capsys.readouterr()
+    assert (ended.value.code, printed.out) == (2, "")
+    assert said in printed.err
