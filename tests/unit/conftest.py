@@ -17,6 +17,7 @@ from botocore.exceptions import ReadTimeoutError
 from botocore.stub import Stubber
 
 from bosh_aws_cpi import config, interrupts
+from bosh_aws_cpi.aws.errors import CALL, Call
 from bosh_aws_cpi.cpi.cloud import Cloud
 
 if TYPE_CHECKING:
@@ -70,22 +71,26 @@ class Stub:
         self._stubber.add_client_error(operation, code, message, expected_params=expected)
 
     def refuses_repetition(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
-        """Lay out a call that the SDK has sent before, without an answer, and that is refused now."""
-        repeated = {"RetryAttempts": 1}
-        self._stubber.add_client_error(
-            operation, code, message, expected_params=expected, response_meta=repeated
-        )
+        """Lay out a call of which an earlier attempt had no answer, and that is refused now."""
+        self._refuses(Call("", (), was_uncertain=True), operation, code, message, expected)
 
-    def fails_again(self, operation: str, code: str, /, **expected: Any) -> None:
-        """Lay out a call that the SDK has sent before, and at which AWS is at fault to the end."""
-        repeated = {"RetryAttempts": 1}
-        self._stubber.add_client_error(
-            operation, code, "sorry", 500, expected_params=expected, response_meta=repeated
-        )
+    def refuses_after_throttling(self, operation: str, code: str, /, **expected: Any) -> None:
+        """Lay out a call that was throttled, which has no effect, and that is refused now."""
+        self._refuses(Call("", (), throttled=1), operation, code, "", expected)
 
     def fails(self, operation: str, code: str = "InternalError", /, **expected: Any) -> None:
         """Lay out a call at which AWS is at fault: whether it did its work is not certain."""
         self._stubber.add_client_error(operation, code, "sorry", 500, expected_params=expected)
+
+    def _refuses(self, call: Call, operation: str, code: str, message: str, expected: dict[str, Any]) -> None:
+        self._stubber.add_client_error(
+            operation,
+            code,
+            message,
+            service_error_meta={CALL: call},
+            expected_params=expected,
+            response_meta={"RetryAttempts": 1},
+        )
 
     def loses(self, operation: str, /, **expected: Any) -> None:
         """Lay out a call whose answer is lost on its way."""

@@ -29,7 +29,9 @@ RETRIES = (ROOT / "docs/retries.md").read_text()
 SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
 POLICIES = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
 IDS = "i-0123456789abcdef0 vol-0123456789abcdef0"
-UNCOUNTED = {"NEW_SEEN", "THROTTLED_CALL", "AT_ONCE"}
+SIGHTS = {name or "NEW_SEEN" for name in re.findall(r"\bSight\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
+"""How long something may stay unseen within the wait for it."""
+UNCOUNTED = {*SIGHTS, "THROTTLED_CALL", "AT_ONCE"}
 """Policies that are no wait of their own, or none."""
 REPLACED = {"delete_stemcell": {"VISIBLE"}}
 """The default of `timing.remove`, where a method has none but calls with another one."""
@@ -128,6 +130,16 @@ def test_policies() -> None:
     found = {name.strip("`"): (float(seconds), float(pause)) for _, name, seconds, pause in listed}
     assert len(found) == len(listed)
     assert found == {name: (policy.seconds, policy.longest_pause) for name, policy in POLICIES.items()}
+
+
+def test_sights() -> None:
+    """The page says which of them are part of another wait, in the table and in the text."""
+    rows = table(RETRIES, "what is waited for | constant | seconds | longest pause")
+    assert {row[1].strip("`") for row in rows if "within another wait" in row[0]} == SIGHTS
+    assert "NEW_SEEN" in SIGHTS
+    text = " ".join(RETRIES.split())
+    (sentence,) = re.findall(r'"not found" counts as "not yet" for as long as (.+?) say\.', text)
+    assert set(re.findall(r"`(\w+)`", sentence)) == SIGHTS
 
 
 def test_policies_are_used() -> None:

@@ -18,6 +18,10 @@ AMI_TAG = "bosh_ami"
 """On a snapshot: the AMI that it belongs, or belonged, to."""
 
 
+class NotMade(CloudError):
+    """EC2 could not make an AMI, and says so."""
+
+
 def find(client: "EC2Client", ami_id: str) -> Image | None:
     """DescribeImages for one AMI, a deprecated one too; None when EC2 does not know it."""
     entry = describe(client, ami_id)
@@ -98,7 +102,8 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
     """Wait for an AMI to be usable.
 
     Raises:
-        CloudError: EC2 reports that making it failed, with its reason, or it takes too long.
+        NotMade: EC2 reports that making it failed, with its reason.
+        CloudError: It takes too long.
     """
     sight = timing.Sight()
 
@@ -106,7 +111,7 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
         entry = describe(client, ami_id)
         if entry is None and sight.is_lost:
             message = f"AMI '{ami_id}' is gone"
-            raise CloudError(message)
+            raise NotMade(message)
         if entry is None:
             raise timing.NotYet("not to be seen yet")
         sight.was_seen = True
@@ -114,7 +119,7 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
             message = f"EC2 could not make AMI '{ami_id}', it is {state}: {reason}"
-            raise CloudError(message)
+            raise NotMade(message)
         if state != "available":
             raise timing.NotYet(state)
         return _image(entry)

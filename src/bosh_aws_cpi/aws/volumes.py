@@ -1,7 +1,6 @@
 """EBS volumes: make, look at, delete."""
 
 import re
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
@@ -14,6 +13,7 @@ from bosh_aws_cpi.aws.errors import (
     naming_disk,
 )
 from bosh_aws_cpi.aws.once import by_tags, is_recent, make_once
+from bosh_aws_cpi.aws.tags import DISK_METADATA
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, Volume
@@ -98,27 +98,18 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
     return [found[disk_cid] for disk_cid in disk_cids]
 
 
-def is_untouched(volume: Volume, birth_tags: Collection[str]) -> bool:
-    """Whether nobody has used a volume since it was made.
-
-    Args:
-        volume: The volume, as it is now.
-        birth_tags: The keys of the tags that it was made with; set_disk_metadata adds others.
-    """
-    added = {key for key in volume.tags if not key.startswith("aws:")} - set(birth_tags)
-    return not (volume.attachments or added)
+def is_used(volume: Volume) -> bool:
+    """Whether a volume has been attached since it was made, or given a disk's metadata."""
+    return bool(volume.attachments or DISK_METADATA & volume.tags.keys())
 
 
-def wait_until_available(
-    client: "EC2Client", disk_cid: str, birth_tags: Collection[str] | None = None
-) -> None:
+def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool = False) -> None:
     """Wait for a new volume to be usable.
 
     Args:
         client: The EC2 client.
         disk_cid: The volume.
-        birth_tags: The keys of the tags that it was made with, when its client token may be another
-            call's: what was used since is that call's volume.
+        is_shared: Whether its client token may be another call's: one that is used is that call's.
 
     Raises:
         NotMade: EBS reports an error for it (a key that can't be used, mostly), or it is used.
@@ -136,7 +127,7 @@ def wait_until_available(
         sight.was_seen = True
         if volume.state in _FAILED:
             raise _not_made(disk_cid, f"in state {volume.state}")
-        if birth_tags is not None and not is_untouched(volume, birth_tags):
+        if is_shared and is_used(volume):
             message = f"Volume '{disk_cid}' was made by another call of this id, and is used"
             raise NotMade(message)
         if volume.state != "available":

@@ -1,12 +1,13 @@
 """Sees every AWS call on its way: counts it, has its errors name it, logs it without its secrets."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
-from bosh_aws_cpi.aws.errors import CALL, Call, remember_call
+from bosh_aws_cpi.aws.errors import CALL, UNREADABLE, Call, described, remember_call
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.redact import MASK
 from bosh_aws_cpi.tally import Tally
@@ -20,6 +21,11 @@ def install(session: Session, tally: Tally) -> None:
         tally: Is told of each call and of what the SDK repeated.
     """
 
+    def parsing(**event: Any) -> None:  # noqa: ANN401
+        answer = event["response_dict"]
+        if answer["status_code"] < _REFUSED and _is_page(answer["headers"]):
+            raise ResponseParserError(UNREADABLE)
+
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = _name(event["model"])
         tally.called(name)
@@ -31,6 +37,8 @@ def install(session: Session, tally: Tally) -> None:
         retries = metadata.get("RetryAttempts", 0)
         tally.repeated(retries)
         remember_call(event["parsed"], event["context"][CALL])
+        if "Error" in event["parsed"] and _is_page(event["http_response"].headers):
+            event["parsed"]["Error"]["Message"] = _PAGE
         error = event["parsed"].get("Error", {})
         logger.debug(
             "AWS %s answered %s%s (request id %s, %d retries)",
@@ -44,8 +52,9 @@ def install(session: Session, tally: Tally) -> None:
     def failed(**event: Any) -> None:  # noqa: ANN401
         exception = event["exception"]
         setattr(exception, CALL, event["context"][CALL])
-        logger.debug("AWS did not answer: %s: %s", type(exception).__name__, exception)
+        logger.debug("AWS did not answer: %s", described(exception))
 
+    session.register("before-parse", parsing)
     session.register("before-parameter-build", before)
     session.register("after-call", after)
     session.register("after-call-error", failed)
@@ -85,6 +94,17 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
             yield from _ids(inner, is_name=is_name)
     elif isinstance(value, str) and (is_name or _ID.fullmatch(value)):
         yield value
+
+
+_REFUSED: Final = 300
+"""From this HTTP status on the status itself says what is wrong."""
+_PAGE: Final = "a web page, which is no AWS service's answer"
+"""In place of what a proxy says; its page may hold anything."""
+
+
+def _is_page(headers: Mapping[str, str]) -> bool:
+    """Whether something in between has answered: AWS's services speak XML and JSON."""
+    return "html" in headers.get("content-type", "").lower()
 
 
 class _Lazily:

@@ -2,17 +2,23 @@
 
 import random
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import instances, networks, volumes
+from bosh_aws_cpi.aws.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.errors import CloudError, DiskNotFound
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Json, gib
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties import DiskProperties
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
 
 
 def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | None) -> str:
@@ -38,67 +44,61 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         raise CloudError(message)
     properties = DiskProperties.parse(cloud_properties)
     call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
-    mark = (tag_plan.CALL_TAG, call)
-    origin = {**tag_plan.of_origin(cloud.config.director_uuid), mark[0]: mark[1]}
-    tags = {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin}
     arguments = {
         "Size": gib(size),
         "VolumeType": properties.type,
         **({"Iops": properties.iops} if properties.iops is not None else {}),
         **({"Throughput": properties.throughput} if properties.throughput is not None else {}),
         **properties.encryption(cloud.config.aws.encryption).arguments(),
-        **tag_plan.specifications(tags, "volume"),
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
-    birth = _Birth(arguments, mark, frozenset(tags))
-    return undoing(lambda undo: _made(cloud, birth, undo))
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    wish = _Wish(arguments, {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin})
+    return undoing(lambda undo: _made(cloud, wish, call, undo))
 
 
 @dataclass(frozen=True)
-class _Birth:
-    """How a volume is made."""
+class _Wish:
+    """What is asked of EBS, whichever call of ours asks it."""
 
     arguments: Json
-    """CreateVolume's, but the client token."""
-    mark: tuple[str, str]
-    """The tag by which it is found."""
-    tags: frozenset[str]
-    """The keys of all its tags."""
+    tags: Mapping[str, str]
 
 
-def _made(cloud: Cloud, birth: _Birth, undo: Undo) -> str:
-    """Make the volume; with a client token of its own when that of the request is another one's."""
-    call = birth.mark[1]
+def _made(cloud: Cloud, wish: _Wish, call: str, undo: Undo) -> str:
+    """Make the volume; under an id of its own when that of the request has led to another one."""
+    if cloud.config.request_id is None:
+        return _available(cloud, wish, call, undo)
     try:
-        return _available(cloud, birth, call, undo)
+        return _available(cloud, wish, call, undo, is_shared=True)
     except volumes.NotMade as error:
-        if cloud.config.request_id is None:
-            raise
-        logger.info("Trying another client token: %s", error.message)
-        return _available(cloud, birth, str(uuid.uuid4()), undo)
+        undo.run(error.message)
+        return _available(cloud, wish, str(uuid.uuid4()), undo)
 
 
-def _available(cloud: Cloud, birth: _Birth, token: str, undo: Undo) -> str:
-    arguments = {**birth.arguments, "ClientToken": token}
+def _available(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: bool = False) -> str:
+    mark = (tag_plan.CALL_TAG, call)
+    tags = {**wish.tags, mark[0]: mark[1]}
+    arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
+    discard = _discard_unused if is_shared else volumes.discard
     disk_cid = undo.make(
-        lambda: volumes.create(cloud.ec2, arguments, birth.mark),
-        lambda made: _discard_untouched(cloud, made, birth),
+        lambda: volumes.create(cloud.ec2, arguments, mark), lambda made: discard(cloud.ec2, made)
     )
-    volumes.wait_until_available(cloud.ec2, disk_cid, birth.tags)
+    volumes.wait_until_available(cloud.ec2, disk_cid, is_shared=is_shared)
     return disk_cid
 
 
-def _discard_untouched(cloud: Cloud, disk_cid: str, birth: _Birth) -> None:
+def _discard_unused(ec2: "EC2Client", disk_cid: str) -> None:
     """Remove the volume, unless it is seen to be used: then another request has the same client token."""
     try:
-        is_used = not volumes.is_untouched(volumes.find(cloud.ec2, disk_cid), birth.tags)
-    except (DiskNotFound, cloud.ec2.exceptions.ClientError) as error:  # not shown yet, or not allowed
-        logger.info("Volume '%s' can't be looked at: %s", disk_cid, error)
+        is_used = volumes.is_used(volumes.find(ec2, disk_cid))
+    except Exception as error:  # noqa: BLE001 - one that can't be looked at is rather removed than left
+        logger.info("Volume '%s' can't be looked at: %s", disk_cid, described(error))
         is_used = False
     if is_used:
         logger.warning("Volume '%s' stays: it is used", disk_cid)
         return
-    volumes.discard(cloud.ec2, disk_cid)
+    volumes.discard(ec2, disk_cid)
 
 
 def _zone(cloud: Cloud, vm_cid: str | None, call: str) -> str:

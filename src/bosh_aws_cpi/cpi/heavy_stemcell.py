@@ -109,7 +109,7 @@ def _finished_or_removed(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
     """Wait for an earlier call's AMI; nobody was answered with one that EC2 could not make."""
     try:
         return _finished(cloud, ami_id, snapshot_id)
-    except CloudError:
+    except images.NotMade:
         in_turn(
             lambda: image_removal.deregister(cloud.ec2, ami_id),
             lambda: snapshots.discard(cloud.ec2, snapshot_id),

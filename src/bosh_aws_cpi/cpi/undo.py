@@ -70,8 +70,9 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
         result = body(undo)
         interrupts.close()
     except BaseException as error:
-        waiting = interrupts.pending()
+        waiting = None
         try:  # no context manager here either, for the same reason
+            waiting = interrupts.pending()
             interrupts.close()
         except interrupts.Interrupted:
             logger.warning("A signal came while the call was ending anyway")

@@ -14,8 +14,6 @@ from bosh_aws_cpi.rpc.request import Request
 
 Session_co = TypeVar("Session_co", covariant=True)
 Verb = Callable[..., Any]
-_LONGEST_CAUSE = 500
-"""Characters: the SDK's message about an answer that it can't read is the whole answer."""
 
 
 class Host(Protocol[Session_co]):
@@ -122,7 +120,10 @@ def _ended_by(signal: Interrupted) -> CloudError:
 
 
 def _rescued(typed: BoshError, error: BaseException) -> str:
-    """What happened and where, innermost last, without the source lines that a traceback prints."""
+    """What happened and where, innermost last, without the source lines that a traceback prints.
+
+    Of each cause the first line: where the SDK can't read an answer, the others are that answer.
+    """
     return f"Rescued {typed.wire_type}: {typed.message}. backtrace: {'; '.join(_frames(error))}"
 
 
@@ -131,7 +132,8 @@ def _frames(error: BaseException) -> Iterator[str]:
         yield f"{frame.filename}:{frame.lineno}:in {frame.name}"
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
-        yield f"caused by {type(cause).__name__}: {redact(str(cause))[:_LONGEST_CAUSE]}"
+        first_line = next(iter(str(cause).splitlines()), "")
+        yield f"caused by {type(cause).__name__}: {first_line}"
         yield from _frames(cause)
 
 

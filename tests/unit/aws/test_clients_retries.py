@@ -1,4 +1,4 @@
-"""What the SDK repeats by itself, against a server."""
+"""How often a call is sent, against a server."""
 
 from __future__ import annotations
 
@@ -7,55 +7,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError, HTTPClientError
 
-from bosh_aws_cpi import config
-from bosh_aws_cpi.aws.clients import Clients
 from bosh_aws_cpi.aws.errors import NO_CAPACITY, THROTTLED
 from bosh_aws_cpi.aws.timing import THROTTLED_CALL
-from bosh_aws_cpi.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bosh_aws_cpi.aws.clients import Clients
     from testbed.cloud import FakeAws
     from tests.unit.conftest import Clock
 
 RETRIES = 2
+"""As many as `max_retries` says."""
 PATIENCE = THROTTLED_CALL.seconds
 
 
-def made(server: FakeAws, max_retries: int) -> Clients:
-    """Make clients as calls get them."""
-    endpoints = dict.fromkeys(
-        ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), server.endpoint
-    )
-    keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
-    aws = {"max_retries": max_retries, "region": "us-east-1", **endpoints, **keys}
-    return Clients(config.parse({"cloud": {"properties": {"aws": aws}}}, {}, {}).aws, Tally())
-
-
-@pytest.fixture
-def max_retries() -> int:
-    """Return how often the SDK repeats a call."""
-    return RETRIES
-
-
-@pytest.fixture
-def clients(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> Clients:
-    """Return clients whose pauses take no time."""
-    assert clock.pauses == []
-    monkeypatch.setenv("no_proxy", "")
-    monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
-    return made(server, max_retries)
-
-
-@pytest.fixture
-def client(clients: Clients) -> Any:
-    """Return the client of EC2."""
-    return clients.ec2
-
-
 def attempts(fake_aws: FakeAws, code: str, status: int, call: Callable[[], object]) -> int:
-    """How often the SDK sends a call that is answered with an error each time."""
+    """How often a call is sent that is answered with an error each time."""
     fake_aws.clear_rules()
     fake_aws.forget_calls()
     fake_aws.rule(action="*", error={"code": code, "message": "sorry", "status": status})
@@ -96,12 +64,28 @@ def assert_patient(clock: Clock, began: float, sent: int) -> None:
     assert 1 <= min(pauses[RETRIES:]) < max(pauses[RETRIES:]) <= THROTTLED_CALL.longest_pause
 
 
-@pytest.mark.parametrize("code", sorted(THROTTLED))
-def test_throttled(fake_aws: FakeAws, client: Any, clock: Clock, code: str) -> None:
-    """Throttling is waited out for some minutes, beyond what the SDK does, at uneven intervals."""
-    status = 503 if code == "RequestLimitExceeded" else 400
-    sent = attempts(fake_aws, code, status, lambda: launch(client))
+def test_throttled(fake_aws: FakeAws, client: Any, clock: Clock) -> None:
+    """Throttling is waited out for five minutes from the first attempt on, at uneven intervals."""
+    sent = attempts(fake_aws, "RequestLimitExceeded", 503, lambda: launch(client))
     assert_patient(clock, 0, sent)
+
+
+def throttled_more_often(fake_aws: FakeAws, code: str, call: Callable[[], object], status: int = 400) -> int:
+    """How often a call is sent that is throttled more often than faults are repeated, and then refused."""
+    fake_aws.clear_rules()
+    fake_aws.forget_calls()
+    fake_aws.rule(action="*", times=RETRIES + 2, error={"code": code, "message": "", "status": status})
+    fake_aws.rule(action="*", error={"code": "Refused", "message": "", "status": 400})
+    with pytest.raises(ClientError, match="Refused"):
+        call()
+    return len(fake_aws.actions())
+
+
+@pytest.mark.parametrize("status", [400, 429, 503])
+def test_codes_of_throttling(fake_aws: FakeAws, client: Any, status: int) -> None:
+    """That is so for every code that says it, whatever the HTTP status."""
+    sent = {code: throttled_more_often(fake_aws, code, lambda: launch(client), status) for code in THROTTLED}
+    assert sent == dict.fromkeys(THROTTLED, RETRIES + 3)
 
 
 CALLS: dict[str, Callable[[Clients], object]] = {
@@ -114,12 +98,22 @@ CALLS: dict[str, Callable[[Clients], object]] = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_throttled_services(
-    fake_aws: FakeAws, clients: Clients, clock: Clock, call: Callable[[Clients], object]
-) -> None:
+def test_throttled_services(fake_aws: FakeAws, clients: Clients, call: Callable[[Clients], object]) -> None:
     """That is so whichever service throttles."""
-    sent = attempts(fake_aws, "ThrottlingException", 400, lambda: call(clients))
-    assert_patient(clock, 0, sent)
+    sent = throttled_more_often(fake_aws, "ThrottlingException", lambda: call(clients))
+    assert sent == RETRIES + 3
+
+
+def test_throttled_block(fake_aws: FakeAws, clients: Clients) -> None:
+    """Blocks of an image are left to their upload: it waits itself, and can be told to stop."""
+    block: Any = {"DataLength": 1, "Checksum": "x", "ChecksumAlgorithm": "SHA256"}
+    sent = attempts(
+        fake_aws,
+        "RequestThrottledException",
+        400,
+        lambda: clients.ebs.put_snapshot_block(SnapshotId="snap-1", BlockIndex=0, BlockData=b"1", **block),
+    )
+    assert sent == RETRIES + 1
 
 
 def test_throttled_call_by_call(fake_aws: FakeAws, client: Any, clock: Clock) -> None:
@@ -146,15 +140,37 @@ def test_throttling_that_passes(fake_aws: FakeAws, client: Any) -> None:
     assert fake_aws.actions() == ["DescribeInstances"] * (RETRIES + 6)
 
 
-def test_fault_after_throttling(fake_aws: FakeAws, client: Any) -> None:
-    """What is no throttling is repeated no more once the SDK's own attempts are used up."""
-    throttled = {"code": "RequestLimitExceeded", "message": "sorry", "status": 503}
-    fake_aws.rule(action="*", times=RETRIES + 1, error=throttled)
-    fault = {"code": "InternalError", "message": "sorry", "status": 500}
-    fake_aws.rule(action="*", error=fault)
+def lay(fake_aws: FakeAws, *answers: str) -> None:
+    """Lay out what is answered to one attempt after the other; all that follow are answered."""
+    errors = {"throttled": ("RequestLimitExceeded", 503), "fault": ("InternalError", 500)}
+    for number, answer in enumerate(answers, 1):
+        code, status = errors[answer]
+        fake_aws.rule(action="*", nth=number, error={"code": code, "message": "", "status": status})
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["throttled"] * 4 + ["fault"] * RETRIES,
+        ["throttled"] * 4 + ["fault"],
+        ["fault"] * RETRIES + ["throttled"] * 4,
+        ["throttled", "fault"] * RETRIES + ["throttled"],
+    ],
+    ids=["faults after it", "one fault after it", "faults before it", "in turn"],
+)
+def test_faults_and_throttling(fake_aws: FakeAws, client: Any, answers: list[str]) -> None:
+    """Throttled attempts use up none of those that are there for faults."""
+    lay(fake_aws, *answers)
+    assert client.describe_instances()["Reservations"] == []
+    assert len(fake_aws.actions()) == len(answers) + 1
+
+
+def test_too_many_faults(fake_aws: FakeAws, client: Any) -> None:
+    """Faults are repeated as often as is configured, also after throttling."""
+    lay(fake_aws, *["throttled"] * 4, *["fault"] * (RETRIES + 1))
     with pytest.raises(ClientError, match="InternalError"):
-        launch(client)
-    assert len(fake_aws.actions()) == RETRIES + 2
+        client.describe_instances()
+    assert len(fake_aws.actions()) == 4 + RETRIES + 1
 
 
 def test_other_calls(fake_aws: FakeAws, client: Any) -> None:
@@ -186,14 +202,10 @@ def test_without_a_token(fake_aws: FakeAws, client: Any, call: Callable[[Any], o
 
 
 @WITHOUT_TOKEN
-def test_without_a_token_and_throttled(
-    fake_aws: FakeAws, client: Any, clock: Clock, call: Callable[[Any], object]
-) -> None:
+def test_without_a_token_and_throttled(fake_aws: FakeAws, client: Any, call: Callable[[Any], object]) -> None:
     """Throttling says that it was not done: it is repeated as any other call."""
-    for answer in (("RequestLimitExceeded", 503), ("Throttling", 400)):
-        began = clock.now
-        sent = attempts(fake_aws, *answer, lambda: call(client))
-        assert_patient(clock, began, sent)
+    for code, status in (("RequestLimitExceeded", 503), ("Throttling", 400)):
+        assert throttled_more_often(fake_aws, code, lambda: call(client), status) == RETRIES + 3
 
 
 @WITHOUT_TOKEN

@@ -220,15 +220,15 @@ def test_complete_refused_again(ebs: Stub, code: str) -> None:
         ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
 
 
-@pytest.mark.parametrize("how", ["refused", "in conflict", "fault", "fault again"])
+@pytest.mark.parametrize("how", ["refused", "in conflict", "throttled before", "fault"])
 def test_complete_refused(ebs: Stub, how: str) -> None:
-    """A refusal of the first attempt, or a fault to the last, goes on as it is."""
+    """A refusal of the first attempt that was not throttled, or a fault to the last, goes on as it is."""
     if how == "refused":
         ebs.refuses("complete_snapshot", "ValidationException", **COMPLETE)
     elif how == "in conflict":
         ebs.refuses("complete_snapshot", "ConflictException", **COMPLETE)
-    elif how == "fault again":
-        ebs.fails_again("complete_snapshot", "InternalServerException", **COMPLETE)
+    elif how == "throttled before":
+        ebs.refuses_after_throttling("complete_snapshot", "ValidationException", **COMPLETE)
     else:
         ebs.fails("complete_snapshot", "InternalServerException", **COMPLETE)
     with pytest.raises(ClientError, match="Exception"):

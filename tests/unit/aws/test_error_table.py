@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import botocore.session
 import pytest
 from botocore import xform_name
+from botocore.retries.standard import ThrottledRetryableChecker
 
 from bosh_aws_cpi.aws import errors
 from bosh_aws_cpi.aws.error_table import ROWS, Kind
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 SOURCE = "\n".join(
     path.read_text() for path in (Path(__file__).parents[3] / "src/bosh_aws_cpi").rglob("*.py")
 )
-OTHERWISE = {"InvalidID": Kind.MISSING, "InvalidParameterValue": Kind.INVALID, "TagLimitExceeded": Kind.QUOTA}
+OTHERWISE = {
+    "InvalidID": Kind.MISSING,
+    "InvalidParameterValue": Kind.INVALID,
+    "TagLimitExceeded": Kind.QUOTA,
+    "Unsupported": Kind.INVALID,
+}
 """Codes that stand in a set because of what one call says with them; the rows say what all others do."""
 DOCUMENTED = ("elb", "elbv2", "ebs", "sts")
 """The services whose errors the SDK's data lists, operation by operation; EC2's it does not."""
@@ -53,6 +59,22 @@ def test_operational_sets(name: str) -> None:
     codes, kind = KINDS[name]
     found = {code: ROWS[code].kind for code in codes}
     assert found == {code: OTHERWISE.get(code, kind) for code in codes}
+
+
+OF_OTHERS = {
+    "LimitExceededException": "a quota, which does not pass",
+    "ProvisionedThroughputExceededException": "DynamoDB's",
+    "TransactionInProgressException": "DynamoDB's",
+}
+"""Codes that the SDK takes for throttling and the program does not, and why."""
+
+
+def test_throttled() -> None:
+    """What the SDK takes for throttling is throttling, but for what no service of ours says in that sense."""
+    codes = frozenset(vars(ThrottledRetryableChecker)["_THROTTLED_ERROR_CODES"])
+    assert codes == errors.THROTTLED | set(OF_OTHERS)
+    assert errors.THROTTLED.isdisjoint(OF_OTHERS)
+    assert set(ROWS).isdisjoint(OF_OTHERS)
 
 
 def test_gone() -> None:

@@ -19,6 +19,7 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws import errors
 from bosh_aws_cpi.aws.errors import Call
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
+from tests.unit.aws.timing_script import knowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +32,19 @@ def refusal(code: str, message: str = "said", **more: Any) -> ClientError:
     return ClientError(answer, "DoThis")
 
 
+def fault(code: str, status: int = 500) -> ClientError:
+    """Make an error that AWS answered with this HTTP status."""
+    return refusal(code, ResponseMetadata={"HTTPStatusCode": status})
+
+
 NO_ANSWER = EndpointConnectionError(endpoint_url="http://h/")
 MALFORMED_VOLUME = refusal(
     "InvalidParameterValue", "Value (x) for parameter volumes is invalid. Expected: 'vol-...'."
 )
 BLANK: Any = {"Error": {}}
+PAGE: Any = {"ResponseMetadata": {"HTTPStatusCode": 403}}
+UNAVAILABLE_PAGE: Any = {"ResponseMetadata": {"HTTPStatusCode": 503}}
+"""What the SDK may make of a page of HTML that a proxy answers."""
 UNTRUSTED = SSLError(endpoint_url="https://h/", error=OSError("unknown authority"))
 
 
@@ -44,6 +53,7 @@ UNTRUSTED = SSLError(endpoint_url="https://h/", error=OSError("unknown authority
     [
         (refusal("Code.Sub"), "Code.Sub"),
         (ClientError(BLANK, "DoThis"), ""),
+        (ClientError(PAGE, "DoThis"), ""),
         (NO_ANSWER, ""),
         (ValueError("x"), ""),
         (None, ""),
@@ -53,6 +63,11 @@ def test_code(error: BaseException | None, expected: str) -> None:
     """Only what AWS answered has a code."""
     assert errors.code_of(error) == expected
     assert errors.has_code(error, frozenset({"Code.Sub", "Other"})) is (expected != "")
+
+
+def refused_connection() -> Exception:
+    """Make the error of an attempt that never arrived."""
+    return EndpointConnectionError(endpoint_url="http://h/")
 
 
 @pytest.mark.parametrize(
@@ -72,11 +87,6 @@ def test_missing_volume(error: Exception, *, missing: bool) -> None:
     assert errors.is_volume_missing(error) is missing
 
 
-def fault(code: str, status: int = 500) -> ClientError:
-    """Make an error that AWS answered with this HTTP status."""
-    return refusal(code, ResponseMetadata={"HTTPStatusCode": status})
-
-
 @pytest.mark.parametrize(
     ("error", "uncertain", "passing"),
     [
@@ -84,6 +94,11 @@ def fault(code: str, status: int = 500) -> ClientError:
         (fault("Unavailable", 503), True, True),
         (fault("", 599), True, True),
         (fault("RequestLimitExceeded", 503), False, True),
+        (fault("Unheard", 429), False, True),
+        (fault("InsufficientInstanceCapacity"), False, False),
+        (fault("InsufficientHostCapacity", 503), False, False),
+        (ClientError(PAGE, "DoThis"), False, False),
+        (ClientError(UNAVAILABLE_PAGE, "DoThis"), True, True),
         (refusal("Throttling"), False, True),
         (fault("InvalidParameterValue", 400), False, False),
         (fault("InternalError", 499), False, False),
@@ -102,26 +117,36 @@ def fault(code: str, status: int = 500) -> ClientError:
 def test_kinds(error: Exception, *, uncertain: bool, passing: bool) -> None:
     """After a fault or a lost answer the work may be done; what never arrived, or is throttled, is not.
 
-    All of these pass: the same question may be answered in a moment. A certificate that is not trusted
-    stays so.
+    Nor is what EC2 has no capacity for, whatever its HTTP status. All but that pass: the same question
+    may be answered in a moment. A certificate that is not trusted stays so.
     """
     assert errors.is_uncertain(error) is uncertain
     assert errors.is_passing(error) is passing
 
 
+UNCERTAIN = Call("ec2:DoThis", (), was_uncertain=True)
+THROTTLED_ONCE = Call("ec2:DoThis", (), throttled=1)
+
+
 @pytest.mark.parametrize(
-    ("error", "repeated"),
+    ("error", "call", "may_be_done"),
     [
-        (refusal("A", ResponseMetadata={"RetryAttempts": 1}), True),
-        (refusal("A", ResponseMetadata={"RetryAttempts": 0}), False),
-        (refusal("A", ResponseMetadata={}), False),
-        (refusal("A"), False),
-        (NO_ANSWER, False),
+        (refusal("A"), UNCERTAIN, True),
+        (refusal("RequestLimitExceeded"), UNCERTAIN, True),
+        (refused_connection(), UNCERTAIN, True),
+        (fault("InternalError"), THROTTLED_ONCE, True),
+        (fault("InternalError"), None, True),
+        (ReadTimeoutError(endpoint_url="http://h/"), None, True),
+        (refusal("A"), THROTTLED_ONCE, False),
+        (refusal("A", ResponseMetadata={"RetryAttempts": 1}), THROTTLED_ONCE, False),
+        (refused_connection(), THROTTLED_ONCE, False),
+        (refusal("A"), None, False),
+        (refused_connection(), None, False),
     ],
 )
-def test_repeated(error: Exception, *, repeated: bool) -> None:
-    """An answer says how often the SDK has sent the call before."""
-    assert errors.was_repeated(error) is repeated
+def test_may_be_done(error: Exception, call: Call | None, *, may_be_done: bool) -> None:
+    """A call may have done its work when any of its attempts may: not when all before were throttled."""
+    assert errors.may_be_done(knowing(error, call)) is may_be_done
 
 
 @pytest.mark.parametrize(
@@ -163,18 +188,14 @@ def test_naming_others(naming: Callable[[str], AbstractContextManager[None]], er
     assert caught.value is error
 
 
-def remembered(error: ClientError, *ids: str) -> ClientError:
-    """Put the call into an error, as the wiretap does with the answer that it is made of."""
-    answer: Any = error.response
-    errors.remember_call(answer, Call("ec2:DoThis", ids))
-    return error
+def remembered(error: Exception, *ids: str) -> Exception:
+    """Put a call about these into an error."""
+    return knowing(error, Call("ec2:DoThis", ids))
 
 
-def noted(error: Exception, *notes: str) -> Exception:
-    """Put notes on an error."""
-    for note in notes:
-        error.add_note(note)
-    return error
+UNREAD = (
+    "ResponseParserError: AWS could not be called: its answer can't be read. Is there a proxy in between?"
+)
 
 
 @pytest.mark.parametrize(
@@ -192,19 +213,27 @@ def noted(error: Exception, *notes: str) -> Exception:
             "DoThis failed with A: b (request id r-1, for vol-1, i-1)",
         ),
         (ValueError("x"), "ValueError: x"),
-        (noted(CloudError("x"), "ec2:DoThis for i-1", "more"), "CloudError: x (ec2:DoThis for i-1; more)"),
+        (ClientError(PAGE, "DoThis"), "DoThis failed with no code: no message (request id none)"),
+        (remembered(OSError("x"), "i-1", "vol-1"), "OSError: x (ec2:DoThis for i-1, vol-1)"),
+        (remembered(OSError("x")), "OSError: x (ec2:DoThis)"),
+        (ResponseParserError("<html>hunter2"), UNREAD),
+        (remembered(ResponseParserError("<html>hunter2"), "i-1"), f"{UNREAD} (ec2:DoThis for i-1)"),
     ],
 )
 def test_described(error: Exception, message: str) -> None:
-    """An error tells all that AWS said of the call, and what the call was about as far as that is known."""
+    """An error tells all that AWS said of the call, and what the call was about as far as that is known.
+
+    A page that can't be read is not quoted: it may hold secrets.
+    """
     assert errors.described(error) == message
 
 
-def test_call() -> None:
+@pytest.mark.parametrize("make", [lambda: refusal("A"), refused_connection], ids=["answered", "lost"])
+def test_call(make: Callable[[], Exception]) -> None:
     """An error gives back the call that was put into it."""
-    error = remembered(refusal("A"), "vol-1")
-    assert errors.call_of(error) == Call("ec2:DoThis", ("vol-1",))
-    assert errors.call_of(refusal("A")) is None
+    error, call = make(), Call("ec2:DoThis", ("vol-1",))
+    assert errors.call_of(error) is None
+    assert errors.call_of(knowing(error, call)) is call
 
 
 def test_call_of_a_success() -> None:

@@ -135,6 +135,23 @@ def test_run_refused(ec2: Ec2, code: str) -> None:
         launches.run(ec2.client, {}, never)
 
 
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("RequestLimitExceeded", VMCreationFailed),
+        ("InsufficientInstanceCapacity", launches.NoCapacity),
+        ("InvalidIPAddress.InUse", ClientError),
+    ],
+)
+def test_run_refused_after_throttling(ec2: Ec2, code: str, kind: type[Exception]) -> None:
+    """A throttled attempt has launched nothing: what is answered in the end is taken as ever."""
+    ec2.refuses_after_throttling("run_instances", code, **ONE)
+    with pytest.raises(kind) as caught:
+        launches.run(ec2.client, {}, never)
+    assert not isinstance(caught.value, launches.Unanswered)
+    assert caught.value.__cause__ is not caught.value
+
+
 def test_of_agent(ec2: Ec2) -> None:
     """What was made for an agent is found by all its tags, over all pages, in every state."""
     filters = [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
@@ -152,7 +169,16 @@ def test_of_agent(ec2: Ec2) -> None:
     ]
 
 
-@pytest.mark.parametrize("how", ["lost", "fault"])
+REFUSED_AFTER_IT = {
+    "throttled": "RequestLimitExceeded",
+    "short of capacity": "InsufficientInstanceCapacity",
+    "refused": "InvalidIPAddress.InUse",
+    "token spent": "IdempotentInstanceTerminated",
+}
+"""What another attempt is answered, after one of which nobody knows whether it launched the instance."""
+
+
+@pytest.mark.parametrize("how", ["lost", "fault", *REFUSED_AFTER_IT])
 @pytest.mark.parametrize("unseen", [0, 3])
 def test_lost_answer_found(ec2: Ec2, clock: Clock, how: str, unseen: int) -> None:
     """An instance whose launch was not answered is looked for until it is seen, and none is made again."""
@@ -166,7 +192,11 @@ def test_lost_answer_found(ec2: Ec2, clock: Clock, how: str, unseen: int) -> Non
     ("how", "said", "kind"),
     [
         ("lost", "EC2 did not answer: ReadTimeoutError", launches.Unanswered),
-        ("fault", "RunInstances failed with InternalError", VMCreationFailed),
+        ("fault", "RunInstances failed with InternalError", launches.Unanswered),
+        *(
+            (how, f"RunInstances failed with {REFUSED_AFTER_IT[how]}: sorry", launches.Unanswered)
+            for how in ("throttled", "short of capacity", "refused")
+        ),
     ],
 )
 def test_lost_answer_not_found(
@@ -178,6 +208,14 @@ def test_lost_answer_not_found(
         launches.run(ec2.client, {}, Finder(1000))
     assert type(caught.value) is kind
     assert caught.value.ok_to_retry is True
+    assert 10 <= clock.now <= 13
+
+
+def test_lost_answer_and_spent_token(ec2: Ec2, clock: Clock) -> None:
+    """A token that is spent says what became of the launch: that is told apart first."""
+    lay_uncertain(ec2, "token spent")
+    with pytest.raises(launches.TokenSpent, match="IdempotentInstanceTerminated"):
+        launches.run(ec2.client, {}, Finder(1000))
     assert 10 <= clock.now <= 13
 
 
@@ -196,7 +234,9 @@ def test_unreadable_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPat
 
 def lay_uncertain(ec2: Ec2, how: str) -> None:
     """Lay out a launch of which nobody knows whether it was made."""
-    if how == "lost":
+    if how in REFUSED_AFTER_IT:
+        ec2.refuses_repetition("run_instances", REFUSED_AFTER_IT[how], "sorry", **ONE)
+    elif how == "lost":
         ec2.loses("run_instances", **ONE)
     else:
         ec2.fails("run_instances", "InternalError", **ONE)

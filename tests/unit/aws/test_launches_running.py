@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.aws import launches
+from bosh_aws_cpi.aws.timing import INSTANCE_SEEN
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.model import Instance
 from tests.unit.aws.instance_looks import VM, lay
+from tests.unit.aws.timing_script import fault
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
+
+UNAVAILABLE = fault("Unavailable")
 
 
 @pytest.mark.parametrize(
@@ -109,10 +113,36 @@ def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("bosh_aws_cpi.aws.instances.find", unknown)
     with pytest.raises(launches.NeverSeen) as caught:
         launches.wait_until_running(ec2.client, VM)
-    assert caught.value.message == (
-        f"Timed out after 60 seconds waiting for instance '{VM}' to be seen; last seen: not to be seen yet"
-    )
+    assert caught.value.message == f"EC2 does not show instance '{VM}'"
     assert 60 <= clock.now <= 66
+
+
+def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """EC2 that does not answer for minutes has not said that there is no such instance."""
+    show = ec2.client.describe_instances
+
+    def fail_for_minutes(**arguments: Any) -> Any:
+        if clock.now < 3 * INSTANCE_SEEN.seconds:
+            raise UNAVAILABLE
+        return show(**arguments)
+
+    monkeypatch.setattr(ec2.client, "describe_instances", fail_for_minutes)
+    lay(ec2, "pending", None, "running")
+    assert launches.wait_until_running(ec2.client, VM).state == "running"
+    assert clock.now > 3 * INSTANCE_SEEN.seconds
+
+
+def test_no_answer_at_all(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor has one that does not answer to the end: the instance may run, and is no earlier call's."""
+
+    def fail(**_: Any) -> None:
+        raise UNAVAILABLE
+
+    monkeypatch.setattr(ec2.client, "describe_instances", fail)
+    with pytest.raises(VMCreationFailed, match=f"instance '{VM}' to run; last seen: Unavailable") as caught:
+        launches.wait_until_running(ec2.client, VM)
+    assert type(caught.value) is VMCreationFailed
+    assert clock.now >= 600
 
 
 def test_seen_and_then_not(ec2: Ec2, clock: Clock) -> None:

@@ -9,8 +9,10 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.network_interfaces import NicGone
+from bosh_aws_cpi.aws.timing import NIC_SEEN
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Nic
+from tests.unit.aws.timing_script import fault
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 ID, OTHER_ID = "eni-1", "eni-2"
 MAC = "02:00:00:00:00:01"
 OURS, ENDING = "i-1", "i-2"
+UNAVAILABLE = fault("Unavailable")
 Look = tuple[str, str | None] | None
 
 
@@ -67,18 +70,45 @@ def test_gone_before_it_was_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Mon
     monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.find", lambda *_: None)
     with pytest.raises(NicGone) as caught:
         wait(ec2)
-    assert caught.value.message == (
-        f"Timed out after 10 seconds waiting for network interface '{ID}' to be seen; "
-        "last seen: not to be seen yet"
-    )
-    assert 10 <= clock.now <= 13
+    assert caught.value.message == f"Network interface '{ID}' is gone"
+    assert caught.value.was_seen is False
+    assert 10 <= clock.now <= 16
+
+
+def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """EC2 that does not answer for a minute has not said that there is no such interface."""
+    show = ec2.client.describe_network_interfaces
+
+    def fail_for_a_minute(**arguments: Any) -> Any:
+        if clock.now < 6 * NIC_SEEN.seconds:
+            raise UNAVAILABLE
+        return show(**arguments)
+
+    monkeypatch.setattr(ec2.client, "describe_network_interfaces", fail_for_a_minute)
+    lay(ec2, ("pending", None), ("available", None))
+    assert wait(ec2).status == "available"
+    assert clock.now > 6 * NIC_SEEN.seconds
+
+
+def test_no_answer_at_all(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor has one that does not answer to the end: the interface may be there."""
+
+    def fail(**_: Any) -> None:
+        raise UNAVAILABLE
+
+    monkeypatch.setattr(ec2.client, "describe_network_interfaces", fail)
+    with pytest.raises(CloudError, match="to be available; last seen: Unavailable") as caught:
+        wait(ec2)
+    assert not isinstance(caught.value, NicGone)
+    assert clock.now >= 300
 
 
 def test_gone_after_it_was_seen(ec2: Ec2, clock: Clock) -> None:
     """An interface that was seen and is there no more is gone at once."""
     lay(ec2, ("in-use", ENDING), None)
-    with pytest.raises(NicGone, match=f"Network interface '{ID}' is gone"):
+    with pytest.raises(NicGone, match=f"Network interface '{ID}' is gone") as caught:
         wait(ec2)
+    assert caught.value.was_seen is True
     assert len(clock.pauses) == 1
 
 

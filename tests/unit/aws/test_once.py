@@ -9,9 +9,10 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from botocore.parsers import ResponseParserError
 
+from bosh_aws_cpi.aws.errors import Call
 from bosh_aws_cpi.aws.once import RECENT, WITHOUT_TOKEN, is_recent, make_once
 from bosh_aws_cpi.errors import CloudError
-from tests.unit.aws.timing_script import Script, fault, refusal
+from tests.unit.aws.timing_script import Script, fault, knowing, refusal
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock
@@ -20,6 +21,11 @@ LOST = ReadTimeoutError(endpoint_url="http://h/")
 UNCERTAIN = pytest.mark.parametrize(
     "error", [LOST, fault("InternalError"), fault("Unavailable"), ResponseParserError("x")], ids=repr
 )
+
+
+def uncertain_before(error: Exception) -> Exception:
+    """Make an error of a call of which an earlier attempt may have done the work."""
+    return knowing(error, Call("", (), was_uncertain=True))
 
 
 def test_certain(clock: Clock) -> None:
@@ -56,6 +62,36 @@ def test_found(clock: Clock, program_log: pytest.LogCaptureFixture, error: Excep
     warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
     assert warnings[0].startswith("Whether it was made is not certain: ")
+
+
+@pytest.mark.parametrize("unseen", [0, 3])
+@pytest.mark.parametrize("how", ["throttled", "refused", "unconnected"])
+def test_found_after_an_uncertain_attempt(clock: Clock, how: str, unseen: int) -> None:
+    """What an earlier attempt of the same call has made is found, too, however the last one ended."""
+    endings = {
+        "throttled": refusal("RequestLimitExceeded"),
+        "refused": refusal("VolumeLimitExceeded"),
+        "unconnected": EndpointConnectionError(endpoint_url="http://h/"),
+    }
+    make, find = Script(uncertain_before(endings[how])), Script(*[None] * unseen, "found")
+    assert make_once("it", make, find) == "found"
+    assert (make.calls, find.calls, len(clock.pauses)) == (1, unseen + 1, unseen)
+
+
+def test_refused_after_an_uncertain_attempt(clock: Clock) -> None:
+    """When it is not to be seen the last attempt's error counts, and it is not made again with a token."""
+    error = uncertain_before(refusal("VolumeLimitExceeded"))
+    with pytest.raises(ClientError, match="VolumeLimitExceeded"):
+        make_once("it", Script(error), Script(None))
+    assert 10 <= clock.now <= 13
+
+
+def test_refused_after_throttling(clock: Clock) -> None:
+    """A call of which all earlier attempts were throttled is not looked for."""
+    error, find = knowing(refusal("VolumeLimitExceeded"), Call("", (), throttled=3)), Script("found")
+    with pytest.raises(ClientError, match="VolumeLimitExceeded"):
+        make_once("it", Script(error), find)
+    assert (find.calls, clock.pauses) == (0, [])
 
 
 @UNCERTAIN

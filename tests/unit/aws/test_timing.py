@@ -103,8 +103,9 @@ def test_one_attempt(clock: Clock, way: Callable[..., Any]) -> None:
         (refusal("RequestLimitExceeded"), "RequestLimitExceeded"),
         (fault("InternalError"), "InternalError"),
         (ReadTimeoutError(endpoint_url="http://h/"), 'Read timeout on endpoint URL: "http://h/"'),
+        (ResponseParserError("<html>hunter2"), "its answer can't be read"),
     ],
-    ids=["state", "throttled", "fault", "no answer"],
+    ids=["state", "throttled", "fault", "no answer", "a page"],
 )
 def test_timed_out(clock: Clock, last: Exception, seen: str) -> None:
     """The time-out says what was waited for, how long, and what was seen last, throttling too."""
@@ -114,6 +115,7 @@ def test_timed_out(clock: Clock, last: Exception, seen: str) -> None:
     assert begin == f"Timed out after 60 seconds waiting for {WHAT}"
     assert end.startswith("last seen: ")
     assert seen in end
+    assert "hunter2" not in end
     assert clock.now >= 60
 
 

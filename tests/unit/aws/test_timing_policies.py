@@ -79,10 +79,22 @@ def test_sight_of_what_is_new(clock: Clock) -> None:
         assert sight.is_lost is is_lost
 
 
+def test_sight_of_another_patience(clock: Clock) -> None:
+    """Some things are shown sooner."""
+    sight = timing.Sight(timing.NIC_SEEN)
+    for seconds, is_overdue in ((0, False), (10, False), (10.5, True), (60, True)):
+        clock.now = seconds
+        assert (sight.is_overdue, sight.is_lost) == (is_overdue, is_overdue)
+
+
 def test_sight_of_what_was_seen(clock: Clock) -> None:
-    """What was seen before and is seen no more is lost at once."""
+    """What was seen before and is seen no more is lost at once, and never overdue."""
     sight = timing.Sight()
     for was_seen in (False, True):
         sight.was_seen = was_seen
         assert sight.is_lost is was_seen
+        assert sight.is_overdue is False
+    clock.now = 600
+    assert (sight.is_overdue, sight.is_lost) == (False, True)
+    clock.now = 0
     assert clock.now == 0

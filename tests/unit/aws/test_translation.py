@@ -21,7 +21,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.error_table import ROWS
-from bosh_aws_cpi.aws.errors import Call, remember_call
+from bosh_aws_cpi.aws.errors import CALL, Call, remember_call
 from bosh_aws_cpi.aws.translation import explained, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
@@ -199,7 +199,7 @@ def test_no_answer(error: Exception, message: str) -> None:
 def test_no_answer_to_what() -> None:
     """The call that was not answered is told."""
     error = EndpointConnectionError(endpoint_url="http://h/")
-    error.add_note(f"ec2:AttachVolume for {DISK}, {VM}")
+    setattr(error, CALL, Call("ec2:AttachVolume", (DISK, VM)))
     assert translated(error).message.endswith(f'"http://h/" (ec2:AttachVolume for {DISK}, {VM})')
 
 
@@ -269,8 +269,8 @@ def every_error() -> list[Exception]:
 def test_none_is_unknown(method: str) -> None:
     """Whatever the SDK raises has a name: no code, no HTTP status and no fault of a connection is Unknown."""
     answered = [refusal(code, status=status) for code in (*ROWS, *OTHERS) for status in STATUSES]
-    bare: Any = {"Error": {}}
-    raised = [*every_error(), ResponseParserError("x"), ClientError(bare, "DoThis")]
+    bare: list[Any] = [{"Error": {}}, {}]
+    raised = [*every_error(), ResponseParserError("x"), *(ClientError(each, "DoThis") for each in bare)]
     assert len(raised) > 50
     for error in [*answered, *raised]:
         assert isinstance(translated(error, method), CloudError), error

@@ -194,7 +194,7 @@ def test_time_out(
 
 
 def test_answers_that_were_lost(ec2: Ec2) -> None:
-    """What the SDK's first attempt has deleted or detached is gone when it repeats the call."""
+    """What an attempt without an answer has deleted or detached is gone at the next one."""
     pair = {"VolumeId": DISK, "InstanceId": VM}
     ec2.refuses_repetition("delete_volume", NOT_FOUND, VolumeId=DISK)
     ec2.refuses_repetition("detach_volume", "IncorrectState", **pair)
@@ -213,6 +213,19 @@ def test_repetition_that_says_nothing(ec2: Ec2) -> None:
         volumes.delete(ec2.client, DISK)
     with pytest.raises(DiskNotFound):
         attachments.detach(ec2.client, DISK, VM)
+
+
+def test_after_throttling(ec2: Ec2) -> None:
+    """A throttled attempt has done nothing: what is not there then never was."""
+    pair = {"VolumeId": DISK, "InstanceId": VM}
+    ec2.refuses_after_throttling("delete_volume", NOT_FOUND, VolumeId=DISK)
+    ec2.refuses_after_throttling("detach_volume", "IncorrectState", **pair)
+    ec2.refuses_after_throttling("detach_volume", "InvalidAttachment.NotFound", **pair)
+    with pytest.raises(DiskNotFound):
+        volumes.delete(ec2.client, DISK)
+    for _ in range(2):
+        with pytest.raises(DiskNotAttached):
+            attachments.detach(ec2.client, DISK, VM)
 
 
 @pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound", None])

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import uuid
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from botocore.stub import ANY
 
 from bosh_aws_cpi.aws import volumes
+from bosh_aws_cpi.aws.errors import TOKEN_SPENT
 from bosh_aws_cpi.aws.once import RECENT
-from tests.unit.aws.volume_looks import DISK, OTHER
+from bosh_aws_cpi.errors import CloudError
+from tests.unit.aws.volume_looks import DISK, OTHER, attached, entry, lay
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
@@ -46,33 +46,31 @@ def test_create(ec2: Ec2, when: datetime | None) -> None:
     assert create(ec2) == DISK
 
 
-def test_create_under_a_used_token(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
-    """One that another request made long ago is not taken: a disk of its own is made, and that is logged."""
+def test_create_under_a_used_token(ec2: Ec2) -> None:
+    """One that another request made long ago is not taken."""
     ec2.answers("create_volume", made(OTHER, OLD), **ARGUMENTS)
-    ec2.answers("create_volume", made(DISK, NOW), **{**ARGUMENTS, "ClientToken": ANY})
-    assert create(ec2) == DISK
-    said = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
-    assert said == [f"Volume '{OTHER}' was made by another request of this id"]
+    with pytest.raises(volumes.NotMade) as caught:
+        create(ec2)
+    assert caught.value.message == f"Volume '{OTHER}' was made by another call of this id"
 
 
-def test_token_of_its_own(ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That one's client token is new."""
-    tokens = []
-
-    def answer(**arguments: Any) -> dict[str, Any]:
-        tokens.append(arguments["ClientToken"])
-        return made(DISK, NOW) if len(tokens) > 1 else made(OTHER, OLD)
-
-    monkeypatch.setattr(ec2.client, "create_volume", answer)
-    assert create(ec2) == DISK
-    assert tokens[0] == "call-1"
-    assert str(uuid.UUID(tokens[1])) == tokens[1]
+@pytest.mark.parametrize("code", sorted(TOKEN_SPENT))
+def test_create_under_a_spent_token(ec2: Ec2, clock: Clock, code: str) -> None:
+    """A token that stands for a call with other arguments makes nothing."""
+    ec2.refuses("create_volume", code, **ARGUMENTS)
+    with pytest.raises(volumes.NotMade, match=f"CreateVolume failed with {code}"):
+        create(ec2)
+    assert clock.pauses == []
 
 
 @pytest.mark.parametrize("unseen", [0, 2])
-def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
-    """After a lost answer the volume is looked for by its mark."""
-    ec2.loses("create_volume", **ARGUMENTS)
+@pytest.mark.parametrize("then", [None, "RequestLimitExceeded", "InsufficientVolumeCapacity"])
+def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int, then: str | None) -> None:
+    """After a lost answer the volume is looked for by its mark, whatever other attempts were answered."""
+    if then:
+        ec2.refuses_repetition("create_volume", then, **ARGUMENTS)
+    else:
+        ec2.loses("create_volume", **ARGUMENTS)
     for _ in range(unseen):
         lay_search(ec2)
     lay_search(ec2, made(OTHER, OLD), made(DISK, NEW))
@@ -89,11 +87,14 @@ def test_not_made(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> No
     assert 10 <= clock.now <= 13
 
 
-def test_refused(ec2: Ec2) -> None:
-    """A refusal goes on as it is."""
+def test_refused(ec2: Ec2, clock: Clock) -> None:
+    """A refusal goes on as it is, also when the call was throttled before."""
     ec2.refuses("create_volume", "VolumeLimitExceeded", **ARGUMENTS)
-    with pytest.raises(ClientError, match="VolumeLimitExceeded"):
-        create(ec2)
+    ec2.refuses_after_throttling("create_volume", "VolumeLimitExceeded", **ARGUMENTS)
+    for _ in range(2):
+        with pytest.raises(ClientError, match="VolumeLimitExceeded"):
+            create(ec2)
+    assert clock.pauses == []
 
 
 @pytest.mark.parametrize(
@@ -110,3 +111,66 @@ def test_find_marked(ec2: Ec2, entries: list[dict[str, Any]], found: str | None)
     """A volume is found by the tag that tells it from others, when it was made a while ago at most."""
     lay_search(ec2, *entries)
     assert volumes.find_marked(ec2.client, MARK) == found
+
+
+def tagged(*keys: str, state: str = "available") -> dict[str, Any]:
+    """Describe a volume with tags of these keys."""
+    return {**entry(state), "Tags": [{"Key": key, "Value": "x"} for key in keys]}
+
+
+@pytest.mark.parametrize(
+    ("look", "is_used"),
+    [
+        (entry(), False),
+        (tagged("a", "bosh_call"), False),
+        (tagged("Owner", "aws:cloudformation:stack-id"), False),
+        (tagged("a", "bosh_call", "attached_at"), True),
+        (tagged("director"), True),
+        *((look, True) for look in attached("attaching", "attached", "busy", "detaching")),
+        *((look, False) for look in attached("detached")),
+    ],
+)
+def test_used(ec2: Ec2, look: dict[str, Any], *, is_used: bool) -> None:
+    """A volume was used when a VM has it, or when it was given a disk's metadata: other tags tell nothing."""
+    lay(ec2, look)
+    assert volumes.is_used(volumes.find(ec2.client, DISK)) is is_used
+
+
+@pytest.mark.parametrize("used", [*attached("attached"), tagged("a", "bosh_call", "instance_id")])
+def test_wait_for_a_used_one(ec2: Ec2, clock: Clock, used: dict[str, Any]) -> None:
+    """One that is used is no new one: the wait ends at once, where its token may be another call's."""
+    lay(ec2, used)
+    with pytest.raises(volumes.NotMade) as caught:
+        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+    assert caught.value.message == f"Volume '{DISK}' was made by another call of this id, and is used"
+    assert clock.pauses == []
+
+
+def test_wait_for_an_unused_one(ec2: Ec2, clock: Clock) -> None:
+    """One that is as it was made is waited for."""
+    lay(ec2, None, tagged("a", "bosh_call", state="creating"), tagged("a", "bosh_call"))
+    volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+    assert len(clock.pauses) == 2
+
+
+def test_wait_without_a_request(ec2: Ec2) -> None:
+    """Where the token can be no other call's, nobody else can have used it."""
+    lay(ec2, tagged("attached_at"))
+    volumes.wait_until_available(ec2.client, DISK)
+
+
+@pytest.mark.parametrize("looks", [[entry("error")], [entry("creating"), None]], ids=["failed", "gone"])
+def test_wait_in_vain(ec2: Ec2, looks: list[dict[str, Any] | None]) -> None:
+    """One that EBS could not make, or that is gone, is not made: another token may do."""
+    lay(ec2, *looks)
+    with pytest.raises(volumes.NotMade):
+        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+
+
+def test_wait_that_times_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes too long may still be made: that is another error."""
+    monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": [entry("creating")]})
+    with pytest.raises(CloudError) as caught:
+        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+    assert not isinstance(caught.value, volumes.NotMade)
+    assert clock.now >= 600

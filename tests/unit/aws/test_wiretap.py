@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 
 from bosh_aws_cpi import config
 from bosh_aws_cpi.aws.clients import Clients
-from bosh_aws_cpi.aws.errors import Call, call_of, described
+from bosh_aws_cpi.aws.errors import call_of, described
 from bosh_aws_cpi.aws.wiretap import MAX_IDS, ids, masked
 from bosh_aws_cpi.redact import MASK
 from bosh_aws_cpi.tally import Tally
@@ -161,6 +161,13 @@ CALLS: dict[str, tuple[Callable[[Clients], object], tuple[str, ...]]] = {
 }
 
 
+def known(error: Exception) -> tuple[str, tuple[str, ...]]:
+    """Return the call that an error knows: its name and what it is about."""
+    call = call_of(error)
+    assert call is not None
+    return call.action, call.ids
+
+
 @pytest.mark.parametrize("action", CALLS)
 def test_call_of_an_error(fake_aws: FakeAws, clients: Clients, action: str) -> None:
     """An error that AWS answers knows its call, under the name that IAM policies have for it."""
@@ -168,20 +175,20 @@ def test_call_of_an_error(fake_aws: FakeAws, clients: Clients, action: str) -> N
     fake_aws.rule(action="*", error={"code": "Sorry", "message": "no", "status": 403})
     with pytest.raises(ClientError) as caught:
         call(clients)
-    assert call_of(caught.value) == Call(action, about)
+    assert known(caught.value) == (action, about)
     assert described(caught.value).endswith(f", for {', '.join(about)})" if about else ")")
 
 
 @pytest.mark.parametrize("action", CALLS)
-def test_note_of_a_lost_answer(fake_aws: FakeAws, clients: Clients, action: str) -> None:
-    """An error that AWS did not answer carries a note of its call, once."""
+def test_call_of_a_lost_answer(fake_aws: FakeAws, clients: Clients, action: str) -> None:
+    """An error that AWS did not answer knows its call, too, and tells it once."""
     call, about = CALLS[action]
     fake_aws.rule(action="*", drop="before")
     with pytest.raises(HTTPClientError) as caught:
         call(clients)
-    note = " for ".join([action, *([", ".join(about)] if about else [])])
-    assert caught.value.__notes__ == [note]
-    assert described(caught.value).endswith(f" ({note})")
+    assert known(caught.value) == (action, about)
+    named = " for ".join([action, *([", ".join(about)] if about else [])])
+    assert described(caught.value) == f"{type(caught.value).__name__}: {caught.value} ({named})"
 
 
 def test_success(fake_aws: FakeAws, clients: Clients) -> None:

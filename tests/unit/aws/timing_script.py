@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from bosh_aws_cpi.aws.errors import CALL, remember_call
+
 if TYPE_CHECKING:
     import pytest
+
+    from bosh_aws_cpi.aws.errors import Call
 
 
 def refusal(code: str) -> ClientError:
@@ -22,6 +26,16 @@ def fault(code: str = "InternalError") -> ClientError:
     return ClientError(
         {"Error": {"Code": code, "Message": "said"}, "ResponseMetadata": metadata}, "DescribeVolumes"
     )
+
+
+def knowing(error: Exception, call: Call | None) -> Exception:
+    """Put the call that it ended into an error, as the wiretap does."""
+    if call is not None and isinstance(error, ClientError):
+        answer: Any = error.response
+        remember_call(answer, call)
+    elif call is not None:
+        setattr(error, CALL, call)
+    return error
 
 
 class Script:

@@ -70,7 +70,8 @@ def token(way: Offer, generation: int) -> str:
 def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str, state: str = "pending") -> None:
     """Lay out a RunInstances: an instance's id is answered, any other word is the error's code.
 
-    "lost": the answer is lost. "fault": AWS is at fault, whatever it did before.
+    "lost": the answer is lost. "fault": AWS is at fault, whatever it did before. "again" and a code: that
+    is answered to another attempt, after one that AWS was at fault at.
     """
     market = {"InstanceMarketOptions": ANY} if way.is_spot else {}
     arguments = {
@@ -87,6 +88,8 @@ def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str, state: str = "p
         ec2.answers("run_instances", {"Instances": [instance(outcome, state)]}, **arguments)
     elif outcome == "lost":
         ec2.loses("run_instances", **arguments)
+    elif outcome.startswith("again "):
+        ec2.refuses_repetition("run_instances", outcome.removeprefix("again "), "sorry", **arguments)
     elif outcome == "fault":
         ec2.fails("run_instances", "InternalError", **arguments)
     else:

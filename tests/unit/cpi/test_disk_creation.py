@@ -1,71 +1,37 @@
-"""create_disk made twice: the same request finds the disk that the first one made."""
+"""create_disk made twice: the same request finds the disk that the first one made, unless it is used."""
 
 from __future__ import annotations
 
+import uuid
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.once import RECENT
+from bosh_aws_cpi.aws.timing import LOST_SEEN
 from bosh_aws_cpi.cpi.disk_creation import create_disk
-from bosh_aws_cpi.plan.tags import CALL_TAG
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Encryption
+from tests.unit.aws.timing_script import refusal
+from tests.unit.cpi.volume_makings import ATTACHED, GONE, LOST, TAGGED, ZONES, Ebs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bosh_aws_cpi.cpi.cloud import Cloud
+    from tests.unit.conftest import Clock
 
 pytestmark = pytest.mark.usefixtures("undone")
-
-NOW = datetime.now(UTC)
-ZONES = [f"us-east-1{letter}" for letter in "abcdef"]
-
-
-class Ebs:
-    """EBS that answers a client token which it knows with the volume that it stands for.
-
-    Attributes:
-        made: The arguments of each call that made a volume, in their order.
-        age: Of the volume that is answered, when it was made by an earlier call.
-    """
-
-    def __init__(self) -> None:
-        """Hold nothing."""
-        self.made: list[dict[str, Any]] = []
-        self.age = timedelta(minutes=5)
-
-    def create_volume(self, **arguments: Any) -> dict[str, Any]:
-        """Make a volume, unless the token is known."""
-        tokens = [each["ClientToken"] for each in self.made]
-        if arguments["ClientToken"] in tokens:
-            number = tokens.index(arguments["ClientToken"])
-            assert self.made[number] == arguments
-            return {"VolumeId": f"vol-{number}", "CreateTime": NOW - self.age}
-        self.made.append(arguments)
-        return {"VolumeId": f"vol-{len(self.made) - 1}", "CreateTime": NOW}
-
-    def describe_volumes(self, VolumeIds: list[str]) -> dict[str, Any]:  # noqa: N803 - EC2's name
-        """Show a volume."""
-        kind = {"Size": 1, "VolumeType": "gp3", "Encrypted": False, "AvailabilityZone": "z"}
-        return {"Volumes": [{"VolumeId": VolumeIds[0], "State": "available", **kind}]}
-
-    def describe_availability_zones(self, **_: Any) -> dict[str, Any]:
-        """Show all zones."""
-        return {"AvailabilityZones": [{"ZoneName": zone} for zone in ZONES]}
-
-    def mark(self, number: int) -> str:
-        """Return the id of the call that made a volume, as its tag says."""
-        (specification,) = self.made[number]["TagSpecifications"]
-        return next(str(tag["Value"]) for tag in specification["Tags"] if tag["Key"] == CALL_TAG)
 
 
 @pytest.fixture
 def ebs(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Ebs:
     """Return EBS as the cloud has it."""
     fake = Ebs()
-    for name in ("create_volume", "describe_volumes", "describe_availability_zones"):
+    for name in ("create_volume", "describe_volumes", "describe_availability_zones", "delete_volume"):
         monkeypatch.setattr(cloud.ec2, name, getattr(fake, name))
     return fake
 
@@ -115,6 +81,101 @@ def test_same_number_by_chance(ebs: Ebs, ask: Callable[..., str]) -> None:
     ask()
     ebs.age = RECENT + timedelta(minutes=5)
     assert ask() == "vol-1"
+    assert_its_own(ebs)
+
+
+def assert_its_own(ebs: Ebs) -> None:
+    """Check that the second disk was made under a token of its own, and is found by that."""
+    first, second = (each["ClientToken"] for each in ebs.made)
+    assert (ebs.mark(0), ebs.mark(1)) == (first, second)
+    assert str(uuid.UUID(second)) == second != first
+
+
+@pytest.mark.parametrize("became", [ATTACHED, TAGGED, GONE], ids=["attached", "tagged", "gone"])
+def test_used_disk(ebs: Ebs, ask: Callable[..., str], became: dict[str, Any] | Exception) -> None:
+    """A disk that is used, or gone, is another request's of that number: this one gets its own."""
+    ask()
+    ebs.became["vol-0"] = became
+    assert ask() == "vol-1"
+    assert_its_own(ebs)
+    assert set(ebs.deleted) <= ({"vol-0"} if became is GONE else set())
+
+
+def test_other_arguments(ebs: Ebs, ask: Callable[..., str], cloud: Cloud) -> None:
+    """So it is when EC2 knows the token with other arguments: the configuration was changed in between."""
+    ask()
+    aws = replace(cloud.config.aws, encryption=Encryption(encrypted=True))
+    cloud.config = replace(cloud.config, aws=aws)
+    assert ask() == "vol-1"
+    assert_its_own(ebs)
+
+
+def test_failed_disk(ebs: Ebs, ask: Callable[..., str]) -> None:
+    """A disk that EBS could not make is followed by another one, and does not stay."""
+    ebs.became["vol-0"] = {"State": "error"}
+    assert ask() == "vol-1"
+    assert ebs.deleted == ["vol-0"]
+
+
+def test_lost_answer(ebs: Ebs, ask: Callable[..., str], clock: Clock) -> None:
+    """A disk of its own whose making was not answered is found, and not the used one."""
+    ask()
+    ebs.became["vol-0"] = ATTACHED
+    ebs.lost = {2}
+    assert ask() == "vol-1"
+    assert_its_own(ebs)
+    assert clock.now < LOST_SEEN.seconds
+
+
+def test_no_number(ebs: Ebs, ask: Callable[..., str]) -> None:
+    """A request without a number has a token of its own: what EBS can't make it can't make."""
+    ebs.became["vol-0"] = {"State": "error"}
+    with pytest.raises(CloudError, match="EBS could not make volume 'vol-0'"):
+        ask(None)
+    assert len(ebs.made) == 1
+    assert ebs.deleted == ["vol-0"]
+
+
+def test_once_more_only(ebs: Ebs, ask: Callable[..., str]) -> None:
+    """Another token is tried once; then all that was made is removed."""
+    ebs.became = {"vol-0": {"State": "error"}, "vol-1": {"State": "error"}}
+    with pytest.raises(CloudError, match="EBS could not make volume 'vol-1'"):
+        ask()
+    assert sorted(ebs.deleted) == ["vol-0", "vol-1"]
+
+
+@pytest.mark.parametrize(
+    ("became", "stays"),
+    [
+        ({}, False),
+        (ATTACHED, True),
+        (TAGGED, True),
+        (refusal("UnauthorizedOperation"), False),
+        (LOST, False),
+        (ResponseParserError("x"), False),
+    ],
+    ids=["untouched", "attached", "tagged", "look refused", "look lost", "look unreadable"],
+)
+def test_undo(
+    ebs: Ebs,
+    ask: Callable[..., str],
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    became: dict[str, Any] | Exception,
+    *,
+    stays: bool,
+) -> None:
+    """A call that fails removes its disk, unless that is seen to be used: then it is another request's."""
+
+    def fail(*_: object, **__: object) -> None:
+        ebs.became["vol-0"] = became
+        raise CloudError("said")
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.volumes.wait_until_available", fail)
+    with pytest.raises(CloudError, match="said"):
+        ask()
+    assert ebs.deleted == ([] if stays else ["vol-0"])
+    assert clock.now == 0
 
 
 def test_zones(ebs: Ebs, ask: Callable[..., str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,9 @@ from botocore.stub import ANY
 from bosh_aws_cpi.cpi import heavy_stemcell, snapshot_upload
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.properties import HeavyStemcellProperties
+from tests.unit.aws.timing_script import fault
 from tests.unit.cpi.volume_uploads import DISK, image_source, lay_deleted, lay_removed, lay_volume
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ OLD_SNAPSHOT, NEW_SNAPSHOT = "snap-0", "snap-1"
 TAGS = {"a": "1"}
 PROPERTIES = HeavyStemcellProperties()
 NOW = datetime.now(UTC)
+UNAVAILABLE = fault("Unavailable")
 
 
 class Uploads:
@@ -128,6 +132,37 @@ def test_made_before(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uplo
     lay_finished(ec2, OLD_AMI, OLD_SNAPSHOT)
     assert create(cloud, path) == OLD_AMI
     assert uploads.sources == []
+
+
+@pytest.mark.usefixtures("signals")
+def test_made_before_and_interrupted(
+    cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal removes no AMI that an earlier request may have been answered with, nor its snapshot."""
+
+    def wait(*_: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.images.wait_until_available", wait)
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    lay_ami(ec2, call, OLD_AMI)
+    with pytest.raises(Interrupted):
+        create(cloud, path)
+
+
+def test_made_before_and_not_shown(
+    cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does an EC2 that does not answer: the AMI may be whole."""
+
+    def fail(**_: object) -> None:
+        raise UNAVAILABLE
+
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    monkeypatch.setattr("bosh_aws_cpi.aws.images.find_copy", lambda *_: OLD_AMI)
+    monkeypatch.setattr(ec2.client, "describe_images", fail)
+    with pytest.raises(CloudError, match="Timed out after 3600 seconds"):
+        create(cloud, path)
 
 
 def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads) -> None:

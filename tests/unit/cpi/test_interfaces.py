@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
+from bosh_aws_cpi.aws import network_interfaces
+from bosh_aws_cpi.aws.timing import NIC_SEEN, VISIBLE
 from bosh_aws_cpi.cpi.interfaces import MAX_GENERATIONS, make_interfaces
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from tests.unit.aws.timing_script import refusal
 from tests.unit.cpi.interface_calls import (
     FIRST,
     NOT_FOUND,
@@ -26,6 +29,7 @@ from tests.unit.cpi.interface_calls import (
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
+    from bosh_aws_cpi.model import Nic
     from tests.unit.conftest import Clock, Ec2
 
 pytestmark = pytest.mark.usefixtures("undone")
@@ -91,6 +95,27 @@ def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixtu
     assert made(cloud, FIRST) == ["eni-2"]
     said = "Network interface 'eni-1' of an earlier call is gone: making another"
     assert said in [record.getMessage() for record in program_log.records]
+
+
+def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that EC2 never shows may come to light yet: its removal is tried for half a minute."""
+    find, tries = network_interfaces.find, []
+
+    def see(_: object, nic_id: str) -> Nic | None:
+        return None if nic_id == "eni-1" else find(ec2.client, nic_id)
+
+    def delete(**arguments: Any) -> None:
+        tries.append(arguments["NetworkInterfaceId"])
+        raise refusal(NOT_FOUND)
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.find", see)
+    monkeypatch.setattr(ec2.client, "delete_network_interface", delete)
+    lay_create(ec2, FIRST, "eni-1")
+    lay_create(ec2, FIRST, "eni-2", 1)
+    lay_look(ec2, "eni-2", entry("eni-2"))
+    assert made(cloud, FIRST) == ["eni-2"]
+    assert set(tries) == {"eni-1"}
+    assert clock.now > NIC_SEEN.seconds + VISIBLE.seconds
 
 
 @pytest.mark.parametrize("code", ["IdempotentParameterMismatch", "IdempotentInstanceTerminated"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from bosh_aws_cpi.aws.once import RECENT
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.snapshots import delete_snapshot, snapshot_disk
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
+from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.conftest import DIRECTOR
 
 if TYPE_CHECKING:
@@ -114,21 +116,41 @@ def test_again(cloud: Cloud, ec2: Ec2) -> None:
 
 
 def test_again_and_in_vain(cloud: Cloud, ec2: Ec2) -> None:
-    """One that was found and that EBS could not make is removed, so that the next request takes another."""
+    """One that was found and fails while it is waited for stays: the next request takes another."""
     lay_volume(ec2)
-    lay_search(cloud, ec2, {"SnapshotId": SNAPSHOT, "StartTime": datetime.now(UTC)})
-    lay_state(ec2, "error")
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    lay_search(cloud, ec2, {"SnapshotId": SNAPSHOT, "StartTime": datetime.now(UTC), "State": "pending"})
+    lay_state(ec2, "pending", "error")
     with pytest.raises(CloudError, match=f"EBS could not make snapshot '{SNAPSHOT}'"):
         snapshot_disk(cloud, DISK, METADATA)
 
 
-@pytest.mark.parametrize("is_there", [False, True], ids=["none", "an old one"])
-def test_for_the_first_time(cloud: Cloud, ec2: Ec2, *, is_there: bool) -> None:
-    """Without an earlier one, or with one that another request took long ago, a snapshot is taken."""
+@pytest.mark.usefixtures("signals")
+def test_again_and_interrupted(cloud: Cloud, ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal removes nothing that an earlier request may have been answered with."""
+
+    def wait(*_: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.snapshots.wait_until_completed", wait)
     lay_volume(ec2)
-    old = {"SnapshotId": "snap-0", "StartTime": datetime.now(UTC) - 2 * RECENT}
-    call = lay_search(cloud, ec2, *([old] if is_there else []))
+    lay_search(cloud, ec2, {"SnapshotId": SNAPSHOT, "StartTime": datetime.now(UTC)})
+    with pytest.raises(Interrupted):
+        snapshot_disk(cloud, DISK, METADATA)
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        [],
+        [{"SnapshotId": "snap-0", "StartTime": datetime.now(UTC) - 2 * RECENT}],
+        [{"SnapshotId": "snap-0", "StartTime": datetime.now(UTC), "State": "error"}],
+    ],
+    ids=["none", "an old one", "a failed one"],
+)
+def test_for_the_first_time(cloud: Cloud, ec2: Ec2, there: list[dict[str, Any]]) -> None:
+    """Without an earlier one, or with another's or one that EBS could not make, a snapshot is taken."""
+    lay_volume(ec2)
+    call = lay_search(cloud, ec2, *there)
     named = {"deployment": "d", "director_uuid": "said", "instance_index": "0", "instance_name": "j"}
     lay_create(ec2, {**named, "Name": "d/j/0", "bosh_director_uuid": DIRECTOR, "bosh_call": call}, "d/j/0")
     lay_state(ec2, "completed")

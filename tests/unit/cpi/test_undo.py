@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import signal
-
 import pytest
 
-from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.interrupts import Interrupted
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -149,96 +145,3 @@ def test_armed_after_success() -> None:
     removed: list[str] = []
     undoing(lambda undo: undo.arm("a", lambda: removed.append("a")))
     assert removed == []
-
-
-def test_signal_between_steps() -> None:
-    """A signal between two steps removes what the first one made."""
-    makers: list[Maker] = []
-
-    def body(undo: Undo) -> None:
-        makers.append(Maker(undo))
-        makers[0].make("a")
-        signal.raise_signal(signal.SIGTERM)
-        makers[0].make("b")
-
-    with pytest.raises(Interrupted):
-        undoing(body)
-    assert makers[0].notes == ["make a", "remove a"]
-
-
-def test_signal_within_a_step() -> None:
-    """A signal while something is being made waits until its removal is armed."""
-    removed: list[str] = []
-
-    def make() -> str:
-        signal.raise_signal(signal.SIGTERM)
-        return "a"
-
-    with pytest.raises(Interrupted):
-        undoing(lambda undo: undo.make(make, removed.append))
-    assert removed == ["a"]
-
-
-def test_signal_during_the_undo() -> None:
-    """A signal while things are being removed interrupts no removal."""
-    removed: list[str] = []
-
-    def remove(made: str) -> None:
-        signal.raise_signal(signal.SIGTERM)
-        removed.append(made)
-
-    def body(undo: Undo) -> None:
-        undo.make(lambda: "a", remove)
-        undo.make(lambda: "b", remove)
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        undoing(body)
-    interrupts.check()
-    assert removed == ["b", "a"]
-
-
-def test_removal_that_is_cut_off() -> None:
-    """A removal that a signal cut off is made again by the next run, and the others after it."""
-    removed: list[str] = []
-    undo = Undo()
-
-    def remove(name: str) -> None:
-        removed.append(name)
-        signal.raise_signal(signal.SIGTERM)
-
-    undo.arm("a", lambda: remove("a"))
-    undo.arm("b", lambda: remove("b"))
-    with pytest.raises(Interrupted):
-        undo.run("a signal")
-    assert removed == ["b"]
-    for _ in range(2):  # the second time there is nothing left to do
-        undo.run("the same signal")
-        assert removed == ["b", "b", "a"]
-
-
-def test_signal_after_success() -> None:
-    """Once everything is made a signal ends the call no more: the result stands."""
-    removed: list[str] = []
-    undoing(lambda undo: undo.make(lambda: "a", removed.append))
-    signal.raise_signal(signal.SIGTERM)
-    interrupts.check()
-    assert removed == []
-
-
-def test_signal_while_a_step_fails() -> None:
-    """The error of a step that fails goes first, and the undo runs to its end."""
-    removed: list[str] = []
-
-    def make() -> str:
-        signal.raise_signal(signal.SIGTERM)
-        raise LookupError
-
-    def body(undo: Undo) -> None:
-        undo.make(lambda: "a", removed.append)
-        undo.make(make, removed.append)
-
-    with pytest.raises(LookupError):
-        undoing(body)
-    interrupts.check()
-    assert removed == ["a"]

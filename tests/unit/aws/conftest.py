@@ -1,0 +1,45 @@
+"""Clients as calls get them, for which no time passes while they wait to try again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi import config
+from bosh_aws_cpi.aws.clients import Clients
+from bosh_aws_cpi.aws.errors import Call
+from bosh_aws_cpi.tally import Tally
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from tests.unit.conftest import Clock
+
+
+@pytest.fixture
+def max_retries() -> int:
+    """Return how often a fault is met by another attempt."""
+    return 2
+
+
+@pytest.fixture
+def clients(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> Clients:
+    """Return clients whose pauses take no time."""
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
+    # A call reads the clock through a name that was bound before the clock was replaced.
+    monkeypatch.setattr(
+        "bosh_aws_cpi.aws.wiretap.Call", lambda action, ids: Call(action, ids, began=clock.now)
+    )
+    endpoints = dict.fromkeys(
+        ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), server.endpoint
+    )
+    keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
+    aws = {"max_retries": max_retries, "region": "us-east-1", **endpoints, **keys}
+    return Clients(config.parse({"cloud": {"properties": {"aws": aws}}}, {}, {}).aws, Tally())
+
+
+@pytest.fixture
+def client(clients: Clients) -> Any:
+    """Return the client of EC2."""
+    return clients.ec2

@@ -1,0 +1,143 @@
+"""Answers that are no AWS service's, such as the pages of a proxy in between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.awsrequest import AWSRequest, AWSResponse
+from botocore.exceptions import ClientError
+from botocore.parsers import ResponseParserError
+
+from bosh_aws_cpi.aws.errors import may_be_done
+from bosh_aws_cpi.aws.translation import translate
+from bosh_aws_cpi.errors import CloudError
+from tests.unit.rpc.standin import Host, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bosh_aws_cpi.aws.clients import Clients
+    from bosh_aws_cpi.errors import BoshError
+
+SECRET = "hunter2"
+PAGES = {
+    "xhtml": f"<html><head><title>No</title></head><body>{SECRET}</body></html>",
+    "html": f"<!DOCTYPE html><html><p>{SECRET}<br></html>",
+    "text": SECRET,
+    "json": f'{{"why": "{SECRET}"}}',
+    "nothing": "",
+}
+CALLS: dict[str, Callable[[Clients], object]] = {
+    "ec2": lambda clients: clients.ec2.describe_instances(),
+    "elb": lambda clients: clients.elb.describe_load_balancers(),
+    "elbv2": lambda clients: clients.elbv2.describe_target_groups(),
+    "ebs": lambda clients: clients.ebs.start_snapshot(VolumeSize=1),
+    "sts": lambda clients: clients.sts.get_caller_identity(),
+}
+RETRIES = 2
+"""As many as `max_retries` says."""
+
+
+class Body:
+    """The body of an answer, as the connection has it."""
+
+    def __init__(self, text: str) -> None:
+        """Hold a page."""
+        self._text = text
+
+    def stream(self) -> Iterator[bytes]:
+        """Give it away."""
+        yield self._text.encode()
+
+
+class Proxy:
+    """Answers all calls of a client itself.
+
+    Attributes:
+        page: What it answers.
+        asked: How often it was asked.
+    """
+
+    def __init__(self, client: Any, status: int, page: str = "") -> None:
+        """Come in between."""
+        self.page = page
+        self.asked = 0
+        self._status = status
+        client.meta.events.register("before-send", self._answer)
+
+    def _answer(self, request: AWSRequest, **_: Any) -> AWSResponse:
+        self.asked += 1
+        headers: Any = {"content-type": "text/html"}
+        return AWSResponse(str(request.url), self._status, headers, Body(self.page))
+
+
+def met(clients: Clients, service: str) -> Exception:
+    """Make a call; returns the error that it ends with."""
+    with pytest.raises((ClientError, ResponseParserError)) as caught:
+        CALLS[service](clients)
+    return caught.value
+
+
+def translated(error: Exception) -> BoshError:
+    """Translate the SDK's error."""
+    typed = translate(error, "attach_disk")
+    assert typed is not None
+    return typed
+
+
+@pytest.mark.parametrize("service", CALLS)
+@pytest.mark.parametrize("status", [302, 403, 429, 502, 503])
+def test_page(clients: Clients, service: str, status: int) -> None:
+    """Whatever comes has a type and is not quoted: it may hold secrets."""
+    proxy = Proxy(getattr(clients, service), status)
+    quoted = {}
+    for name, proxy.page in PAGES.items():
+        quoted[name] = SECRET in translated(met(clients, service)).message
+    assert quoted == dict.fromkeys(PAGES, False)
+
+
+@pytest.mark.parametrize("service", ["ec2", "elb", "elbv2", "sts"])
+@pytest.mark.parametrize("page", ["xhtml", "html", "nothing"])
+def test_page_as_success(clients: Clients, service: str, page: str) -> None:
+    """A page that says that all is well is no answer either: nothing may be read from it."""
+    Proxy(getattr(clients, service), 200, PAGES[page])
+    typed = translated(met(clients, service))
+    assert typed.ok_to_retry is True
+    assert SECRET not in typed.message
+
+
+@pytest.mark.parametrize(
+    ("status", "asked", "is_perhaps_done"),
+    [(403, 1, False), (429, RETRIES + 1, False), (502, RETRIES + 1, True), (503, RETRIES + 1, True)],
+)
+def test_attempts(clients: Clients, status: int, asked: int, *, is_perhaps_done: bool) -> None:
+    """A page that can be read as an answer without a code counts by its HTTP status."""
+    proxy = Proxy(clients.ec2, status, PAGES["xhtml"])
+    error = met(clients, "ec2")
+    assert proxy.asked == asked
+    assert may_be_done(error) is is_perhaps_done
+    assert translated(error).ok_to_retry is (status != 403)
+
+
+def test_debug_log(clients: Clients, program_log: pytest.LogCaptureFixture) -> None:
+    """Nor does the log of the calls hold a page."""
+    Proxy(clients.ec2, 200, PAGES["html"])
+    met(clients, "ec2")
+    assert "AWS did not answer: ResponseParserError" in program_log.text
+    assert SECRET not in program_log.text
+
+
+@pytest.mark.usefixtures("signals")
+def test_log_of_the_answer(clients: Clients) -> None:
+    """What is answered names a page among the causes, and has not the whole of it."""
+    Proxy(clients.ec2, 200, f"<p>{'x' * 600}{SECRET}")
+
+    def verb(*_: Any) -> None:
+        error = met(clients, "ec2")
+        message = "outer"
+        raise CloudError(message) from error
+
+    log = ask(Host(verb), "has_vm", "i-1")["log"]
+    assert "; caused by ResponseParserError: " in log
+    assert SECRET not in log
