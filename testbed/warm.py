@@ -1,7 +1,8 @@
 """The executable without its start: forked from a process that has loaded it already.
 
-For the many tests that are about what a call does at AWS. What is about starting the executable, its
-arguments and its streams runs it as it ships: the contract tests, the demo and the end-to-end suite do.
+For the many tests that are about what a call does and answers. What is about starting the executable, its
+arguments, its streams and what it loads runs it as it ships, and so do the console, `make demo` and the
+end-to-end suite.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ Python would only repeat that.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import gc
 import importlib
@@ -17,8 +19,12 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NUMBER = 8
 """Bytes of a process id, and of an exit status, on their way."""
@@ -42,49 +48,95 @@ def load() -> None:
         importlib.import_module(name)
     sdk_data: Any = importlib.import_module("bosh_aws_cpi.aws.sdk_data")
     sdk_data.loader = functools.cache(sdk_data.loader)
+    share_models()
     session: Any = importlib.import_module("botocore.session").Session()
     session.register_component("data_loader", sdk_data.loader())
     for service in SERVICES:
-        session.create_client(service, "us-east-1", aws_access_key_id="none", aws_secret_access_key="none")
+        client = session.create_client(
+            service, "us-east-1", aws_access_key_id="none", aws_secret_access_key="none"
+        )
+        client.meta.service_model.shape_for_error_code("none")  # reads all errors that there are
     gc.collect()
     gc.freeze()  # what is there stays shared with the forked processes
 
 
+def share_models() -> None:
+    """Have one model of each service for all clients: it says what a service takes and answers, no more."""
+    creator: Any = importlib.import_module("botocore.client").ClientCreator
+    models: dict[str, Any] = {}
+    original = creator._load_service_model  # noqa: SLF001 - there is no other place
+
+    def once(self: Any, service: str, api_version: str | None = None) -> Any:
+        if service not in models:
+            models[service] = original(self, service, api_version)
+        return models[service]
+
+    creator._load_service_model = once  # noqa: SLF001 - the same
+
+
 def serve(listener: socket.socket) -> dict[str, Any] | None:
-    """Fork a process for each request until standard input ends.
+    """Fork the executable's process for each request until standard input ends, and tell how each ends.
 
     Returns:
         In a forked process, its request; none in the end.
     """
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait
-    while True:
-        ready, _, _ = select.select([listener, sys.stdin], [], [])
-        if sys.stdin in ready:
-            return None
-        connection, _ = listener.accept()
-        with connection:
-            if os.fork() == 0:
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                return attend(connection)
+    running: dict[int, socket.socket] = {}
+    with wakened() as ended:
+        while True:
+            ready, _, _ = select.select([listener, ended, sys.stdin], [], [])
+            if sys.stdin in ready:
+                return None
+            if ended in ready:
+                ended.recv(LONGEST_REQUEST)
+                tell_ends(running)
+            if listener in ready:
+                connection, _ = listener.accept()
+                request = fork(connection, running)
+                if request:
+                    return request
 
 
-def attend(connection: socket.socket) -> dict[str, Any]:
-    """Fork the executable's process, and tell how it ends; returns the request in that process alone."""
+@contextlib.contextmanager
+def wakened() -> Iterator[socket.socket]:
+    """Return what can be read whenever a forked process has ended."""
+    near, far = socket.socketpair()
+    far.settimeout(0)
+    with near, far:
+        signal.set_wakeup_fd(far.fileno())
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        try:
+            yield near
+        finally:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            signal.set_wakeup_fd(-1)
+
+
+def tell_ends(running: dict[int, socket.socket]) -> None:
+    """Tell of each process that has ended how it did, on the connection on which it was asked for."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG)) != (0, 0):
+            process, status = ended
+            with running.pop(process) as connection, contextlib.suppress(OSError):
+                connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(NUMBER, "big", signed=True))
+
+
+def fork(connection: socket.socket, running: dict[int, socket.socket]) -> dict[str, Any] | None:
+    """Fork a process with the streams that are sent, and tell its id; returns the request in it alone."""
     raw, streams, _, _ = socket.recv_fds(connection, LONGEST_REQUEST, 3)
     process = os.fork()
     if process == 0:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
-        for descriptor in (*streams, connection.detach()):
-            os.close(descriptor)
-        request: dict[str, Any] = json.loads(raw)
-        return request
-    for descriptor in (*streams, 0, 1, 2):
-        os.close(descriptor)
-    connection.sendall(process.to_bytes(NUMBER, "big"))
-    _, status = os.waitpid(process, 0)
-    connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(NUMBER, "big", signed=True))
-    os._exit(0)
+    for stream in streams:
+        os.close(stream)
+    if process:
+        running[process] = connection
+        connection.sendall(process.to_bytes(NUMBER, "big"))
+        return None
+    for each in (connection, *running.values()):
+        each.close()
+    request: dict[str, Any] = json.loads(raw)
+    return request
 
 
 def become(request: dict[str, Any]) -> int:
@@ -97,6 +149,15 @@ def become(request: dict[str, Any]) -> int:
     return status
 
 
+def leave(status: int) -> NoReturn:
+    """End as Python does, but for taking apart all that is loaded: that takes as long as a call."""
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001 - as multiprocessing's processes do
+    atexit._run_exitfuncs()  # noqa: SLF001 - the same
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 def main() -> int:
     """Load, serve, and be the executable in each forked process."""
     path, speed = sys.argv[1:]
@@ -107,7 +168,9 @@ def main() -> int:
         listener.listen(128)
         print("ready", flush=True)
         request = serve(listener)
-    return become(request) if request else 0
+    if request:
+        leave(become(request))
+    return 0
 
 
 if __name__ == "__main__":

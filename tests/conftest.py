@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bosh_aws_cpi.aws import sdk_data
 from testbed import executable
 from testbed.cloud import FakeAws, lay
 from testbed.executable import Cpi, config
@@ -17,9 +19,12 @@ if TYPE_CHECKING:
 
     from testbed.world import World
 
+pytest_plugins = ["tests.faults.summary"]
+"""Prints at the end of a run, wherever its tests are."""
 SLOWEST = {"test_demo.py", "test_console.py"}
 SPEED = 10
 """How many times faster waiting goes where a test is about what comes after it."""
+START = executable.spawn
 CA_BUNDLES = {"BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
 
 
@@ -39,6 +44,14 @@ def no_machine_configuration(
             monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("HOME", str(tmp_path_factory.getbasetemp()))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sdk_data_read_once() -> Iterator[None]:
+    """Read EC2's large model once for all clients that tests make of the program in their own process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sdk_data, "loader", functools.cache(sdk_data.loader))
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -84,9 +97,18 @@ def hastily_loaded() -> Iterator[Warm]:
 
 
 @pytest.fixture
-def warm(loaded: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fork the executable instead of starting it."""
-    monkeypatch.setattr(executable, "spawn", loaded.start)
+def warm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the executable instead of starting it, unless all of them are to start: COLD=1 says so."""
+    if not os.environ.get("COLD"):
+        loaded: Warm = request.getfixturevalue("loaded")
+        monkeypatch.setattr(executable, "spawn", loaded.start)
+
+
+@pytest.fixture
+def cold(warm: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start the executable where others fork it: for what its start shows."""
+    del warm  # comes first, and this over it
+    monkeypatch.setattr(executable, "spawn", START)
 
 
 @pytest.fixture

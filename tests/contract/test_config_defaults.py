@@ -9,6 +9,8 @@ from testbed.executable import Cpi, config
 from testbed.proxy import Relay
 from testbed.world import World
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 NOWHERE = "http://127.0.0.1:1"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 MISSING_DISK = "vol-00000000000000001"

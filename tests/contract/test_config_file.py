@@ -13,6 +13,8 @@ from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi
 from testbed.world import World
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 SECRET = "file-secret-2c19"
 PEM = "-----BEGIN CERTIFICATE-----\nMIIfile\n-----END CERTIFICATE-----\n"
 

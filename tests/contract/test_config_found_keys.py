@@ -12,6 +12,8 @@ from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, Answer, Cpi, config
 from testbed.imds import CREDENTIALS, ROLE, Imds
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 DISK = "vol-00000000000000001"
 FOUND = {"AccessKeyId": "ASIASEEDED0000000009", "SecretAccessKey": "s/SEEDED+", "SessionToken": "t/SEEDED="}
 

@@ -6,6 +6,8 @@ import pytest
 
 from testbed.executable import ABSENT, Answer, Cpi, config
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 NOWHERE = "http://127.0.0.1:1"
 SECRET = "value-secret-88d0"
 RETRIES = "aws:max_retries"

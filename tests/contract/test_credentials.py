@@ -15,6 +15,8 @@ from testbed.imds import Imds
 from testbed.loopback import Reply, Request
 from testbed.proxy import AwsCall, Relay
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 DISK = "vol-00000000000000001"
 ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
 TOKEN_PATH = "/latest/api/token"
@@ -167,6 +169,7 @@ def test_no_credentials(relay: Relay, env: dict[str, str], tmp_path: Path) -> No
     assert relay.requests == []
 
 
+@pytest.mark.usefixtures("cold")  # where it begins, it says which files there are
 @pytest.mark.parametrize(
     ("path", "content"),
     [

@@ -1,51 +1,88 @@
 """The demo: passes with the program as it is, and fails when anything differs."""
 
-import io
+import json
 import re
 import shlex
 import signal
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.demo import Difference, Play
+from testbed.demo import Difference, Play, main
 from testbed.demo_lives import LIVES
-from testbed.demo_match import Names, New, difference, learn, resolve
 from testbed.demo_process import Program
 from testbed.demo_stage import Stage
-from testbed.demo_text import BOLD, SECRETS, brief, calls_in_short, cell, paint, readable
+from testbed.demo_text import SECRETS
+from testbed.executable import Answer, Cpi
 from testbed.registry import Registry
 from testbed.world import World
 
-TAMPERED = """
-import json, pathlib, subprocess, sys
-request = sys.stdin.read()
+Call = Callable[..., Answer]
+"""Makes a call as it would have been made, with more in the agent's section."""
 
-def run(**agent):
-    path = pathlib.Path(sys.argv[1])
-    config = json.loads(path.read_text())
-    config["cloud"]["properties"]["agent"].update(agent)
-    other = path.with_name("tampered.json")
-    other.write_text(json.dumps(config))
-    command = [str(pathlib.Path(sys.executable).parent / "cpi"), str(other)]
-    done = subprocess.run(command, input=request, text=True, stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
-
-answer = {answer} if json.loads(request)["method"] == {verb!r} else run()
+TELLING = """
+import pathlib, sys
 sys.stderr.write(pathlib.Path(sys.argv[1]).read_text())
-sys.stdout.write(json.dumps(answer))
+sys.stdout.write('{"result": {"api_version": 9}, "error": null, "log": ""}')
 """
-SWALLOWED = '{"result": None, "error": None, "log": ""}'
+"""Another CPI, which answers everything alike; the configuration goes to its stderr."""
 
 
-def tampered(verb: str, answer: str) -> list[str]:
-    """Make a command that answers one verb by an expression; the configuration goes to its stderr."""
-    return [sys.executable, "-c", TAMPERED.replace("{answer}", answer).replace("{verb!r}", repr(verb))]
+def said(document: Any, answer: Answer | None = None) -> Answer:
+    """Return an answer with this document, else as it was."""
+    stdout = json.dumps(document).encode()
+    return Answer(stdout, answer.stderr if answer else "", answer.returncode if answer else 0, 0.0)
+
+
+def and_more(**keys: Any) -> Callable[[Call], Answer]:
+    """Return a function that changes what a call answers."""
+
+    def change(run: Call) -> Answer:
+        answer = run()
+        return said({**answer.document, **keys}, answer)
+
+    return change
+
+
+def swallowed(_: Call) -> Answer:
+    """Answer without doing anything."""
+    return said({"result": None, "error": None, "log": ""})
+
+
+@contextmanager
+def more_settings(cpi: Cpi, agent: dict[str, Any]) -> Iterator[None]:
+    """Have more in the agent's section for a while."""
+    before = cpi.config_path.read_text()
+    document = json.loads(before)
+    document["cloud"]["properties"]["agent"].update(agent)
+    cpi.config_path.write_text(json.dumps(document))
+    yield
+    cpi.config_path.write_text(before)
+
+
+@pytest.fixture
+def tamper(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[Call], Answer]], None]:
+    """Return a function that has one verb done otherwise."""
+    original = Cpi.call
+
+    def replace(verb: str, otherwise: Callable[[Call], Answer]) -> None:
+        def call(cpi: Cpi, method: str, *arguments: Any, **request: Any) -> Answer:
+            def run(**agent: Any) -> Answer:
+                with more_settings(cpi, agent):
+                    return original(cpi, method, *arguments, **request)
+
+            return otherwise(run) if method == verb else run()
+
+        monkeypatch.setattr(Cpi, "call", call)
+
+    return replace
 
 
 @pytest.fixture
@@ -55,11 +92,15 @@ def stage(fake_aws: FakeAws, world: World) -> Iterator[Stage]:
         yield Stage(fake_aws, world, registry)
 
 
-def test_demo() -> None:
+@pytest.mark.usefixtures("warm")
+def test_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It shows each call in a line and the settings without secrets, says what it checked, leaves nothing."""
-    with Program("testbed.demo") as demo:
-        stdout, stderr, status = demo.finish()
-        assert (stderr, status, demo.left()) == ("", 0, [])
+    monkeypatch.setattr(sys, "argv", ["demo"])
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert main() == 0
+    assert list(tmp_path.iterdir()) == []
+    stdout, stderr = capsys.readouterr()
+    assert stderr == ""
     verbs = Counter(step.verb for life in LIVES for step in life.steps())
     lines = re.findall(r"^([a-z_]+) +.{44}  .{36} +\d+  +\d+(?: \S+)*$", stdout, re.MULTILINE)
     assert Counter(lines) == verbs
@@ -77,7 +118,7 @@ def test_demo() -> None:
 
 def test_demo_of_another_cpi_fails() -> None:
     """With a command that answers otherwise, it fails and names the call and the difference."""
-    command = shlex.join(tampered("info", '{**run(), "result": {"api_version": 9}}'))
+    command = shlex.join([sys.executable, "-c", TELLING])
     with Program("testbed.demo", "--cpi", command) as demo:
         stdout, stderr, status = demo.finish()
         assert (status, demo.left()) == (1, [])
@@ -106,26 +147,38 @@ def test_demo_of_no_cpi() -> None:
     assert "no such command: 'no-such-cpi --fast'" in stderr
 
 
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize(
-    ("verb", "answer", "message"),
+    ("verb", "otherwise", "message"),
     [
-        ("info", '{**run(), "more": 1}', r'info.*\+  "more": 1'),
-        ("info", '{**run(), "log": None}', r'info.*-  "log": "",\n\+  "log": null'),
-        ("info", "[]", r"info.*stdout is not one JSON object"),
-        ("info", "sys.exit(3)", r"info.*stdout is not one JSON object\nexit status 3"),
+        ("info", and_more(more=1), r'info.*\+  "more": 1'),
+        ("info", and_more(log=None), r'info.*-  "log": "",\n\+  "log": null'),
+        ("info", lambda _: said([]), r"info.*stdout is not one JSON object"),
+        (
+            "info",
+            lambda _: Answer(b"", "", 3, 0.0),
+            r"info.*stdout is not one JSON object\nexit status 3",
+        ),
         (
             "create_stemcell",
-            SWALLOWED,
+            swallowed,
             r'create_stemcell.*-  "result": "ami-\w+ light"\n\+  "result": null',
         ),
-        ("create_vm", "run(extra=1)", r'create_vm.*What there is now.*\+    "extra": 1'),
-        ("set_vm_metadata", SWALLOWED, r'set_vm_metadata.*change something.*-  "CreateTags"'),
+        ("create_vm", lambda run: run(extra=1), r'create_vm.*What there is now.*\+    "extra": 1'),
+        ("set_vm_metadata", swallowed, r'set_vm_metadata.*change something.*-  "CreateTags"'),
     ],
 )
-def test_difference(stage: Stage, verb: str, answer: str, message: str) -> None:
+def test_difference(
+    stage: Stage,
+    tamper: Callable[[str, Callable[[Call], Answer]], None],
+    verb: str,
+    otherwise: Callable[[Call], Answer],
+    message: str,
+) -> None:
     """An answer, a setting or an effect that is not the expected one ends the demo at that call."""
+    tamper(verb, otherwise)
     with pytest.raises(Difference, match=r"(?s)^Failed at call \d+, " + message):
-        Play(stage, tampered(verb, answer)).play(LIVES[0])
+        Play(stage).play(LIVES[0])
 
 
 def test_exit_status_counts(stage: Stage) -> None:
@@ -144,59 +197,3 @@ def test_what_is_left_is_found(stage: Stage, world: World) -> None:
     volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
     with pytest.raises(Difference, match=f"(?s)something is left.*i-forgotten.*{volume_id}"):
         play.check_nothing_left()
-
-
-class Screen(io.StringIO):
-    """A stream that is a terminal."""
-
-    def isatty(self) -> bool:
-        """Say so."""
-        return True
-
-
-@pytest.mark.parametrize(
-    ("stream", "no_color", "text"),
-    [
-        (Screen(), "", "\033[1mtext\033[0m"),
-        (Screen(), "1", "text"),
-        (io.StringIO(), "", "text"),
-    ],
-)
-def test_colours(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, no_color: str, text: str) -> None:
-    """Colours are for terminals, and only while NO_COLOR is not set."""
-    monkeypatch.setenv("NO_COLOR", no_color)
-    assert paint("text", BOLD, stream) == text
-
-
-@pytest.mark.parametrize(
-    ("written", "text"),
-    [
-        (brief(["vol-0123456789abcdef0", {"a": None, "b": [True]}]), "[vol-012345, {a: null, b: [true]}]"),
-        (brief(f"nats://nats:{SECRETS[-1]}@h"), "nats://nats:<secret>@h"),
-        (cell("abcdefgh", 6), "abcd.."),
-        (cell("abc", 6), "abc   "),
-        (calls_in_short([], []), " 0"),
-        (calls_in_short(["DescribeA", "Run", "DescribeA"], ["PUT"]), " 3 Describe(A*2) Run registry(PUT)"),
-        (readable({"a": [1, 2]}), '{"a": [1, 2]}'),
-        (readable(["x" * 60, "y" * 60]), f'[\n  "{"x" * 60}",\n  "{"y" * 60}"\n]'),
-    ],
-)
-def test_text(written: str, text: str) -> None:
-    """What is written is short, and has no secret."""
-    assert written == text
-
-
-@pytest.mark.parametrize(
-    ("expected", "found", "same"),
-    [
-        ({"a": New("b", "x[0-9]"), "{b}": ["{b}"]}, {"a": "x1", "x1": ["x1"]}, True),
-        ([New("b", "x[0-9]")], ["y1"], False),
-        ({"a": 1}, {"a": True}, False),
-        ({"a": 1}, {"a": 1, "b": 2}, False),
-    ],
-)
-def test_match(expected: Any, found: Any, same: bool) -> None:  # noqa: FBT001 - a parameter
-    """A new id is learned where its pattern fits, and everything else must be the same."""
-    names = Names()
-    learn(expected, found, names)
-    assert (difference(resolve(expected, names), found) == "") is same

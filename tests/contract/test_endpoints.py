@@ -19,6 +19,8 @@ from testbed.proxy import Proxy
 from testbed.registry import PASSWORD, USER, Registry
 from testbed.tls import Authority, TlsRelay
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 DISK = "vol-00000000000000001"
 NOWHERE = "http://127.0.0.1:1"
 BY_REGION: dict[str, Any] = {

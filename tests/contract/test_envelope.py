@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     Checked = Callable[[Answer], Any]
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 NOT_IMPLEMENTED = "Bosh::Clouds::NotImplemented"
 NO_PROPERTIES: dict[str, Any] = {"cloud": {}}
 NO_RETRIES = config("http://127.0.0.1:1", max_retries=ABSENT)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     Checked = Callable[[Answer], Any]
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 VM, DISK, AMI = "i-0a", "vol-0a", "ami-0a light"
 CREATE_VM = ["agent", AMI, {}, {}, [], {}]
 ARGUMENTS: dict[str, tuple[list[Any], int]] = {

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from testbed.replay import Step
     from testbed.world import World
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 RECORDED = Path(__file__).parent.parent / "data" / "recorded"
 AMI, OLDER_AMI = "ami-0123456789abcdef3", "ami-0123456789abcdef2"
 UUID_LENGTH = 36

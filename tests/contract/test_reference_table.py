@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from testbed.executable import Answer
     from testbed.world import World
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 AGENT = {
     "mbus": "nats://nats:mbus-secret-e0a8@10.0.1.6:4222",
     "ntp": ["0.pool.ntp.org"],

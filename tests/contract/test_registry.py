@@ -15,6 +15,8 @@ from testbed.executable import Answer, Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 from testbed.world import World
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 VM, DISK = "i-00000000000000001", "vol-00000000000000001"
 URL_PASSWORD = "url-secret-0c5d"
 SECRET = "document-secret-77e1"

@@ -17,6 +17,8 @@ from testbed.executable import Answer, Cpi, config, finish
 from testbed.registry import USER, Registry
 from testbed.world import World
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 VM, DISK = "i-00000000000000001", "vol-00000000000000001"
 PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIISEEDED+/=\nSEEDEDtoo\n-----END RSA PRIVATE KEY-----\n"
 CERTIFICATE = PRIVATE_KEY.replace("RSA PRIVATE KEY", "CERTIFICATE")

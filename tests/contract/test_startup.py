@@ -97,14 +97,14 @@ def test_light_stemcell() -> None:
             [VM, DISK],
             AGAINST_AWS,
             {"attachments", "type_facts"},
-            {"attachments", "instances", "once", "volumes", "instance_types", "type_cache"},
+            {"attachments", "instances", "once", "tags", "volumes", "instance_types", "type_cache"},
         ),
         (
             "create_disk",
             [1024, {}],
             MAKING,
             {"disk_creation", "identity", "undo"},
-            {"instances", "once", "volumes", "networks"},
+            {"instances", "once", "tags", "volumes", "networks"},
         ),
         (
             "create_stemcell",

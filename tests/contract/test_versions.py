@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     Checked = Callable[[Answer], Any]
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 NOWHERE = "http://127.0.0.1:1"
 AMI = "ami-0a light"
 NO_INTEGER = ("InvalidCall", "CPI api_version requested must be an Integer")

@@ -8,7 +8,6 @@ import pytest
 
 from testbed.registry import Registry
 from tests.faults.stage import Stage
-from tests.faults.summary import pytest_terminal_summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.world import World
-
-__all__ = ["pytest_terminal_summary"]
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ class Said(str):
         if not isinstance(other, str):
             return NotImplemented
         plain = re.sub(r"\(request id (\S+), for [^)]*\)", r"(request id \1)", str(other))
-        return plain == str(self) or plain.startswith(f"{self!s}. ")
+        return str(self) in {str(other), plain} or plain.startswith(f"{self!s}. ")
 
     def __hash__(self) -> int:
         return hash(str(self))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -148,27 +148,6 @@ def test_question_that_is_not_permitted(
     (warning,) = warnings(answer)
     assert warning.startswith(f"What AMI '{ami_id}' may have left can't be asked for: DescribeSnapshots")
     assert stemcells.left() == ([], sorted(snapshot_ids))
-
-
-@pytest.mark.parametrize(
-    ("action", "nth"), [("DescribeImages", 1), ("DeregisterImage", 1), ("DescribeImages", 2)]
-)
-def test_refused_calls(
-    cpi: Cpi,
-    stemcells: Stemcells,
-    fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
-    deny: Callable[..., str],
-    action: str,
-    nth: int,
-) -> None:
-    """A deletion that is not certain is an error; the same call again completes it."""
-    ami_id = stemcells.register(stemcells.snapshots())
-    message = deny(action, nth)
-    assert cpi.call("delete_stemcell", ami_id).error == failure("CloudError", message)
-    fake_aws.clear_rules()
-    assert cpi.call("delete_stemcell", ami_id).ok() is None
-    assert stemcells.left() == ([], [])
 
 
 @pytest.mark.parametrize("action", ["DeregisterImage", "DeleteSnapshot"])

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.killing import kill_at
-from tests.stories.volumes import LOOK, METHODS, TWO_GIB, Volumes, asked
+from tests.stories.volumes import LOOK, TWO_GIB, Volumes, asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,26 +124,3 @@ def test_attached(
     assert volumes.figures(disk_cid) == ("gp3", 2, 3000, 125)
     assert cpi.call("update_disk", disk_cid, 2049, {}).ok() is None
     assert volumes.figures(disk_cid) == ("gp3", 3, 3000, 125)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_lost_answer(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, method: str) -> None:
-    """The repetition of a call whose answer was lost is refused, and the change is waited for."""
-    disk_cid = volumes.make()
-    fake_aws.rule(action="ModifyVolume", nth=1, drop="after", states=["modifying", "modifying", "optimizing"])
-    assert cpi.call(*asked(method, disk_cid)).ok() is None
-    refused = [call["status"] for call in fake_aws.calls() if call["action"] == "ModifyVolume"]
-    assert refused == [200, 400]
-    assert volumes.figures(disk_cid) == ("gp3", 2, 3000, 125)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_killed(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, method: str) -> None:
-    """The same call again, after one that was killed, waits for the change that is under way."""
-    disk_cid = volumes.make()
-    fake_aws.rule(action="ModifyVolume", states=["modifying", "modifying", "optimizing"])
-    kill_at(fake_aws, lambda: cpi.start(*asked(method, disk_cid)), action="ModifyVolume", when="after")
-    assert cpi.call(*asked(method, disk_cid)).ok() is None
-    assert volumes.changes() == [{"Size": "2"}]
-    assert fake_aws.actions()[-3:] == [LOOK, LOOK, LOOK]
-    assert volumes.figures(disk_cid) == ("gp3", 2, 3000, 125)

@@ -137,26 +137,6 @@ def test_earlier_change(
 
 
 @pytest.mark.parametrize(
-    ("action", "number"), [("DescribeVolumes", 1), (LOOK, 1), ("ModifyVolume", 1), (LOOK, 2)]
-)
-def test_refused_calls(
-    cpi: Cpi,
-    volumes: Volumes,
-    failure: Callable[..., dict[str, Any]],
-    deny: Callable[..., str],
-    fake_aws: FakeAws,
-    action: str,
-    number: int,
-) -> None:
-    """Each call that AWS refuses ends it with AWS's words; nothing was changed before ModifyVolume."""
-    disk_cid = volumes.make()
-    message = deny(action, number)
-    assert cpi.call("update_disk", disk_cid, TWO_GIB, {}).error == failure("CloudError", message)
-    fake_aws.clear_rules()
-    assert volumes.figures(disk_cid) == ("gp3", number, 3000, 125)
-
-
-@pytest.mark.parametrize(
     ("method", "disk_cid"), [("resize_disk", "vol-x"), ("update_disk", "vol-0123456789abcdef0")]
 )
 def test_unknown_disk(

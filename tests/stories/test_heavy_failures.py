@@ -1,13 +1,11 @@
-"""Heavy stemcells when AWS is busy, refuses or is lost, or the call is ended: nothing is left."""
+"""Heavy stemcells when AWS is busy, does not answer, fails or forbids it: nothing is left."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
 from tests.stories.stemcell_images import FULL_BLOCKS, read_back
 
@@ -21,15 +19,6 @@ if TYPE_CHECKING:
     from testbed.world import World
     from tests.stories.stemcell_images import Heavy
 
-CALLS = {
-    "StartSnapshot": 1,
-    "PutSnapshotBlock": len(FULL_BLOCKS),
-    "CompleteSnapshot": 1,
-    "DescribeSnapshots": 1,
-    "RegisterImage": 1,
-    "DescribeImages": 1,
-    "CreateTags": 1,
-}
 THROTTLED = {
     "code": "RequestThrottledException",
     "message": "Slow down.",
@@ -38,7 +27,6 @@ THROTTLED = {
 }
 FAULT = {"code": "InternalServerException", "message": "It is us.", "status": 500}
 OFF_EC2 = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
-INVALID = {"code": "ValidationException", "message": "No.", "status": 400}
 
 
 @pytest.fixture
@@ -53,12 +41,6 @@ def only(world: World, fake_aws: FakeAws) -> Callable[[Answer], None]:
         assert read_back(fake_aws, snapshot_id) == FULL_BLOCKS
 
     return check
-
-
-def test_all_calls_are_known(heavy: Heavy, fake_aws: FakeAws) -> None:
-    """The table of this module holds all calls that are made, so none is forgotten below."""
-    heavy.create().ok()
-    assert Counter(fake_aws.actions()) == Counter(CALLS)
 
 
 @pytest.mark.parametrize("error", [THROTTLED, FAULT], ids=["throttled", "at-fault"])
@@ -81,24 +63,6 @@ def test_snapshot_that_is_not_known_yet(
     only(heavy.create())
 
 
-@pytest.mark.parametrize(
-    ("action", "times"),
-    [
-        ("StartSnapshot", 2),
-        ("PutSnapshotBlock", len(FULL_BLOCKS) + 1),
-        ("CompleteSnapshot", 2),
-        ("RegisterImage", 1),
-    ],
-)
-def test_lost_answers(
-    heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None], action: str, times: int
-) -> None:
-    """A call whose answer was lost is repeated by its token, or what it made is looked for: one is made."""
-    fake_aws.rule(action=action, nth=1, drop="after")
-    only(heavy.create())
-    assert fake_aws.actions().count(action) == times
-
-
 @pytest.mark.parametrize("action", ["StartSnapshot", "CompleteSnapshot"])
 def test_answers_that_never_come(
     heavy: Heavy, fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]], action: str
@@ -109,30 +73,6 @@ def test_answers_that_never_come(
     found = left()
     used = [] if answer.error else [answer.result]
     assert (found.get("images", []), len(found.get("snapshots", []))) == (used, len(used))
-
-
-@pytest.mark.parametrize(
-    ("action", "nth"),
-    [
-        (action, nth)
-        for action, times in CALLS.items()
-        for nth in sorted({1, times})
-        if action != "CreateTags"
-    ],
-)
-def test_refused_calls(
-    heavy: Heavy,
-    fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
-    left: Callable[[], dict[str, list[str]]],
-    action: str,
-    nth: int,
-) -> None:
-    """Each call that AWS refuses ends it with AWS's words, and leaves nothing."""
-    fake_aws.rule(action=action, nth=nth, times=None, error=INVALID)
-    message = f"{action} failed with ValidationException: No. (request id {REQUEST_ID})"
-    assert heavy.create().error == failure("CloudError", message)
-    assert left() == {}
 
 
 @pytest.mark.parametrize(
@@ -166,39 +106,6 @@ def test_failed(
     assert error["message"].startswith(head)
     assert error["message"].endswith(tail)
     assert left() == {}
-
-
-@pytest.mark.parametrize(
-    ("action", "nth"),
-    [("StartSnapshot", 1), ("PutSnapshotBlock", 2), ("CompleteSnapshot", 1), ("RegisterImage", 1)],
-)
-def test_interrupted(
-    heavy: Heavy,
-    fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
-    action: str,
-    nth: int,
-) -> None:
-    """A signal in the middle ends the call with its one answer, and nothing is left."""
-    answer = interrupt_at(fake_aws, heavy.start, nth, action=action, when="after")
-    assert answer.error["message"].startswith("The call was ended by SIGTERM")
-    assert left() == {}
-
-
-def test_mark_that_can_not_be_set(heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]) -> None:
-    """A stemcell is good though its snapshot does not take the AMI's id, which is logged."""
-    fake_aws.rule(action="CreateTags", error=INVALID)
-    answer = heavy.create()
-    only(answer)
-    assert "Could not tag snap-" in answer.stderr
-
-
-def test_waits(heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]) -> None:
-    """A snapshot that is not completed at once, and an AMI that is not available, are waited for."""
-    fake_aws.rule(action="CompleteSnapshot", states=["pending", "pending", "completed"])
-    fake_aws.rule(action="RegisterImage", states=["pending", "available"])
-    only(heavy.create())
-    assert fake_aws.actions().count("DescribeSnapshots") >= 3
 
 
 @pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock"])

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from testbed.exposure import Exposure
     from testbed.world import World
 
-LOOK_UPS, CALLS = 8, 25
-"""How many calls an exposed VM takes before the first thing is made, and in all."""
 ADDRESS = "10.0.1.10"
 
 
@@ -69,58 +67,6 @@ def whole(
         assert world.state() == world.empty  # the interfaces, too, end with it
 
     return check
-
-
-def test_killed_while_looking(
-    create_vm: Callable[..., Answer],
-    start_vm: Callable[..., Process],
-    exposed: dict[str, Any],
-    fake_aws: FakeAws,
-    world: World,
-    whole: Callable[[Answer], None],
-) -> None:
-    """Killed while it looks things up it has made nothing."""
-    found = [kill_at(fake_aws, lambda: start_vm(**exposed), nth) for nth in range(1, LOOK_UPS)]
-    assert [action for action in found if not action.startswith("Describe")] == []
-    assert world.state() == world.empty
-    fake_aws.forget_calls()
-    answer = create_vm(**exposed)
-    assert len(fake_aws.actions()) == CALLS - 1  # the instance type is known by now
-    whole(answer)
-
-
-@pytest.mark.parametrize("nth", range(LOOK_UPS, CALLS + 1))
-def test_killed_after_each_call(
-    create_vm: Callable[..., Answer],
-    start_vm: Callable[..., Process],
-    exposed: dict[str, Any],
-    fake_aws: FakeAws,
-    whole: Callable[[Answer], None],
-    nth: int,
-) -> None:
-    """Killed before the answer of a call comes: the same call again makes one VM of it all.
-
-    Killed before the next call reaches AWS is the same.
-    """
-    kill_at(fake_aws, lambda: start_vm(**exposed), nth, when="after")
-    whole(create_vm(**exposed))
-
-
-@pytest.mark.parametrize(
-    ("action", "when"),
-    [("RunInstances", "before"), ("RunInstances", "after"), ("DescribeInstances", "after")],
-)
-def test_one_network(
-    create_vm: Callable[..., Answer],
-    start_vm: Callable[..., Process],
-    fake_aws: FakeAws,
-    only: Callable[[str], dict[str, Any]],
-    action: str,
-    when: Any,
-) -> None:
-    """With one network there is one call that makes anything: repeated, it answers what it made."""
-    kill_at(fake_aws, start_vm, action=action, when=when)
-    assert only(create_vm().ok()[0])["PrivateIpAddress"] == ADDRESS
 
 
 def test_after_a_fallback(

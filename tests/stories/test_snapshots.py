@@ -8,7 +8,6 @@ from uuid import UUID
 import pytest
 
 from testbed.executable import DIRECTOR_UUID
-from testbed.killing import interrupt_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,57 +91,6 @@ def test_failed(
     said, _, reason = error["message"].partition("': ")
     assert said.startswith("EBS could not make snapshot 'snap-")
     assert reason == "the key is disabled"
-    assert left() == {"volumes": [disk_cid]}
-
-
-@pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize(("when", "attempts"), [("after", 1), ("before", 2)])
-def test_lost_answer(
-    cpi: Cpi,
-    disk: Callable[..., str],
-    fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
-    when: str,
-    attempts: int,
-) -> None:
-    """When the answer of CreateSnapshot is lost the snapshot is looked for; there is one in the end."""
-    fake_aws.rule(action="CreateSnapshot", nth=1, drop=when)
-    disk_cid = disk()
-    snapshot_cid = cpi.call("snapshot_disk", disk_cid, METADATA).ok()
-    assert fake_aws.actions().count("CreateSnapshot") == attempts
-    assert left() == {"volumes": [disk_cid], "snapshots": [snapshot_cid]}
-
-
-@pytest.mark.parametrize("action", CALLS)
-def test_refused_calls(
-    cpi: Cpi,
-    disk: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
-    deny: Callable[..., str],
-    left: Callable[[], dict[str, list[str]]],
-    action: str,
-) -> None:
-    """Each call that AWS refuses ends it with AWS's words, and leaves no snapshot."""
-    disk_cid, message = disk(), deny(action)
-    assert cpi.call("snapshot_disk", disk_cid, METADATA).error == failure("CloudError", message)
-    assert left() == {"volumes": [disk_cid]}
-
-
-@pytest.mark.parametrize("action", CALLS[1:])
-def test_interrupted(
-    cpi: Cpi,
-    disk: Callable[..., str],
-    fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
-    action: str,
-) -> None:
-    """A signal while the snapshot is being made, or waited for, leaves none."""
-    disk_cid = disk()
-    fake_aws.rule(action="CreateSnapshot", states=["pending"])
-    answer = interrupt_at(
-        fake_aws, lambda: cpi.start("snapshot_disk", disk_cid, METADATA), action=action, when="after"
-    )
-    assert "SIGTERM" in answer.error["message"]
     assert left() == {"volumes": [disk_cid]}
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.executable import Cpi, config
-from testbed.killing import interrupt_at
 from testbed.registry import PASSWORD, USER, Registry
 
 pytestmark = pytest.mark.faults
@@ -16,38 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Process
+    from testbed.executable import Answer
     from testbed.exposure import Exposure
     from testbed.world import World
 
-CREATE, DESCRIBE = "CreateNetworkInterface", "DescribeNetworkInterfaces"
-MODIFY, REGISTER = "ModifyNetworkInterfaceAttribute", "RegisterInstancesWithLoadBalancer"
-LOOKED_UP = [
-    ("DescribeImages", 1),
-    ("DescribeInstanceTypes", 1),
-    ("DescribeSubnets", 1),
-    ("DescribeSecurityGroups", 1),
-    ("DescribeTargetGroups", 1),
-    ("DescribeLoadBalancers", 1),
-    ("DescribeRouteTables", 1),
-    ("DescribeAddresses", 1),
-]
-INTERFACES = {
-    "front": [(CREATE, 1), (DESCRIBE, 1), ("AssignPrivateIpAddresses", 1), (MODIFY, 1)],
-    "second": [(CREATE, 2), (DESCRIBE, 2)],
-}
-LAUNCHED = [
-    ("RunInstances", 1),
-    ("DescribeInstances", 1),
-    *((MODIFY, number) for number in (2, 3, 4, 5)),
-    ("CreateRoute", 1),
-    ("ReplaceRoute", 1),
-    ("RegisterTargets", 1),
-    (REGISTER, 1),
-    ("AssociateAddress", 1),
-]
-CALLS = [*LOOKED_UP, *INTERFACES["front"], *INTERFACES["second"], *LAUNCHED]
-"""Every call in its order: action, and which one of that action it is."""
 
 LEFT = "Perhaps left behind"
 
@@ -78,36 +49,6 @@ def nothing_left(
         assert routes() == before
 
     return check
-
-
-def test_all_calls_are_known(
-    create_vm: Callable[..., Answer], exposed: dict[str, Any], fake_aws: FakeAws
-) -> None:
-    """The table of this module holds all calls that are made, in their order: none is forgotten below."""
-    create_vm(**exposed).ok()
-    assert fake_aws.actions() == [action for action, _ in CALLS]
-
-
-@pytest.mark.parametrize(("action", "number"), CALLS)
-def test_each_call_refused(
-    create_vm: Callable[..., Answer],
-    exposed: dict[str, Any],
-    failure: Callable[..., dict[str, Any]],
-    deny: Callable[..., str],
-    nothing_left: Callable[[], None],
-    action: str,
-    number: int,
-) -> None:
-    """Each call that fails ends it with AWS's words; nothing is left, and the routes lead where they led."""
-    message = deny(action, number)
-    for group, calls in INTERFACES.items():
-        if (action, number) in calls:
-            message = f"Failed to create network interface for nic_group '{group}': {message}"
-    answer = create_vm(**exposed)
-    assert answer.error == failure("CloudError", message)
-    # Where it is DescribeInstances itself that fails, nobody can say that the instance has ended.
-    assert (LEFT in answer.stderr) == (action == "DescribeInstances")
-    nothing_left()
 
 
 def test_registry_refuses(
@@ -171,19 +112,3 @@ def test_removals_that_fail(
     }
     assert [what for what in logged[kind] if any(what in line for line in errors)] == logged[kind]
     assert len(errors) == len(logged[kind]) == 2
-
-
-@pytest.mark.parametrize("action", ["CreateRoute", "ReplaceRoute", "RegisterTargets", "AssociateAddress"])
-def test_signal(
-    start_vm: Callable[..., Process],
-    exposed: dict[str, Any],
-    fake_aws: FakeAws,
-    nothing_left: Callable[[], None],
-    action: str,
-) -> None:
-    """A signal late in the launch, while AWS does something, ends the call and leaves nothing."""
-    answer = interrupt_at(fake_aws, lambda: start_vm(**exposed), action=action, when="after")
-    assert answer.error["type"] == "Bosh::Clouds::CloudError"
-    assert answer.error["message"].startswith("The call was ended by SIGTERM")
-    assert LEFT not in answer.stderr
-    nothing_left()

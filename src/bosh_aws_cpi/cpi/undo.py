@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws import errors
+from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.log import logger
 
 Made = TypeVar("Made")
@@ -77,10 +79,14 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
         except interrupts.Interrupted:
             logger.warning("A signal came while the call was ending anyway")
         undo.run(f"{type(error).__name__}: {error}")
-        if waiting is not None:  # it ended the step that failed, or would have come right after it
+        if waiting is not None and _is_passing(error):  # without the signal it would have been waited out
             raise interrupts.Interrupted(waiting) from error
         raise
     return result
+
+
+def _is_passing(error: BaseException) -> bool:
+    return error.ok_to_retry if isinstance(error, BoshError) else errors.is_passing(error)
 
 
 def _attempt(what: object, remove: Callable[[], object]) -> None:

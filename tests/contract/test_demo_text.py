@@ -1,0 +1,65 @@
+"""How the demo writes and compares: short, readable, without secrets, in colour where that is of use."""
+
+import io
+from typing import Any
+
+import pytest
+
+from testbed.demo_match import Names, New, difference, learn, resolve
+from testbed.demo_text import BOLD, SECRETS, brief, calls_in_short, cell, paint, readable
+
+
+class Screen(io.StringIO):
+    """A stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        """Say so."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "no_color", "text"),
+    [
+        (Screen(), "", "\033[1mtext\033[0m"),
+        (Screen(), "1", "text"),
+        (io.StringIO(), "", "text"),
+    ],
+)
+def test_colours(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, no_color: str, text: str) -> None:
+    """Colours are for terminals, and only while NO_COLOR is not set."""
+    monkeypatch.setenv("NO_COLOR", no_color)
+    assert paint("text", BOLD, stream) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (brief(["vol-0123456789abcdef0", {"a": None, "b": [True]}]), "[vol-012345, {a: null, b: [true]}]"),
+        (brief(f"nats://nats:{SECRETS[-1]}@h"), "nats://nats:<secret>@h"),
+        (cell("abcdefgh", 6), "abcd.."),
+        (cell("abc", 6), "abc   "),
+        (calls_in_short([], []), " 0"),
+        (calls_in_short(["DescribeA", "Run", "DescribeA"], ["PUT"]), " 3 Describe(A*2) Run registry(PUT)"),
+        (readable({"a": [1, 2]}), '{"a": [1, 2]}'),
+        (readable(["x" * 60, "y" * 60]), f'[\n  "{"x" * 60}",\n  "{"y" * 60}"\n]'),
+    ],
+)
+def test_text(written: str, text: str) -> None:
+    """What is written is short, and has no secret."""
+    assert written == text
+
+
+@pytest.mark.parametrize(
+    ("expected", "found", "same"),
+    [
+        ({"a": New("b", "x[0-9]"), "{b}": ["{b}"]}, {"a": "x1", "x1": ["x1"]}, True),
+        ([New("b", "x[0-9]")], ["y1"], False),
+        ({"a": 1}, {"a": True}, False),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+    ],
+)
+def test_match(expected: Any, found: Any, same: bool) -> None:  # noqa: FBT001 - a parameter
+    """A new id is learned where its pattern fits, and everything else must be the same."""
+    names = Names()
+    learn(expected, found, names)
+    assert (difference(resolve(expected, names), found) == "") is same
