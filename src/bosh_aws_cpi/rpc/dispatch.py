@@ -132,7 +132,8 @@ def _frames(error: BaseException) -> Iterator[str]:
         yield f"{frame.filename}:{frame.lineno}:in {frame.name}"
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
-        first_line = next(iter(str(cause).splitlines()), "")
+        text = redact(str(cause))  # first: a secret may have several lines
+        first_line = next(iter(text.splitlines()), "")
         yield f"caused by {type(cause).__name__}: {first_line}"
         yield from _frames(cause)
 
