@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,6 +27,10 @@ SPEED = 10
 """How many times faster waiting goes where a test is about what comes after it."""
 START = executable.spawn
 CA_BUNDLES = {"BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
+
+
+# Whoever runs the tests under nohup has SIGHUP ignored, and the executable leaves it so.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

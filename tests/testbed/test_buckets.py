@@ -144,8 +144,8 @@ def test_server(
 def test_reset(fake_aws: FakeAws, of_program: Any) -> None:
     """A reset ends the throttling."""
     fake_aws.throttle()
-    of_program.describe_vpcs()
-    assert fake_aws.buckets()["DescribeVpcs"]["allowed"] == 1
+    of_program.describe_volumes()
+    assert fake_aws.buckets()["DescribeVolumes"]["allowed"] == 1
     fake_aws.reset()
-    of_program.describe_vpcs()
+    of_program.describe_volumes()
     assert fake_aws.buckets() == {}
