@@ -8,6 +8,7 @@ Standard library only: nothing else is there yet.
 import compileall
 import gzip
 import hashlib
+import importlib
 import io
 import json
 import shutil
@@ -48,7 +49,7 @@ def install(sources: Path, lib: Path, platform: str) -> None:
         unpack(sources / wheel, sha256, lib)
     shutil.copytree(sources / "bosh_aws_cpi", lib / "bosh_aws_cpi")
     shutil.copyfile(sources / "bosh_release" / "start.py", lib / "__main__.py")
-    cut(lib / "botocore" / "data")
+    cut(lib / "botocore" / "data", operations(lib))
     # Bytecode that is valid whatever the files' times become on their way: nothing is written at run time.
     if not compileall.compile_dir(
         lib, quiet=1, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
@@ -86,15 +87,27 @@ def unpack(wheel: Path, sha256: str, lib: Path) -> None:
                 raise InstallError(f"{wheel.name} has modules in {top}, which this does not unpack")
 
 
-def cut(data: Path) -> None:
+def operations(lib: Path) -> set[str]:
+    """Return the names of all that the CPI calls at AWS, of which its permissions are the list."""
+    sys.path.insert(0, str(lib))
+    try:
+        permissions = importlib.import_module("bosh_aws_cpi.tools.permissions")
+    finally:
+        sys.path.remove(str(lib))
+    called = {action for feature in permissions.FEATURES.values() for action in feature.called.split()}
+    return {action.partition(":")[2] for action in called | set(permissions.NEEDS_NO_PERMISSION)}
+
+
+def cut(data: Path, called: set[str]) -> None:
     """Leave of botocore's data what the CPI reads, in the form that is read fastest.
 
     A service's model is a JSON document, compressed, most of it documentation. Every call that asks AWS
-    reads one, and the list of all endpoints.
+    reads one, and the list of all endpoints. From each operation in it botocore makes a method of the
+    client: 800 for EC2, of which the CPI calls 40.
     """
     for folder in [entry for entry in data.iterdir() if entry.is_dir()]:
         if folder.name in SERVICES:
-            cut_service(folder)
+            cut_service(folder, called)
         else:
             shutil.rmtree(folder)
     endpoints = data / "endpoints.json"
@@ -108,8 +121,8 @@ def cut(data: Path) -> None:
         raise InstallError(f"botocore has no data for {', '.join(sorted(missing))}")
 
 
-def cut_service(folder: Path) -> None:
-    """Leave the newest version of a service's data, without documentation and examples."""
+def cut_service(folder: Path, called: set[str]) -> None:
+    """Leave the newest version of a service's data: the operations that are called, undocumented."""
     *outdated, newest = sorted(folder.iterdir())
     for version in outdated:
         shutil.rmtree(version)
@@ -118,10 +131,32 @@ def cut_service(folder: Path) -> None:
             path.unlink()
         elif path.suffix == ".gz":
             document = json.loads(gzip.decompress(path.read_bytes()))
-            for section in document.keys() & {"operations", "shapes"}:
-                document[section] = without_documentation(document[section])
+            if path.name.startswith("service-"):
+                document = {**document, **called_only(document, called)}
             write(path.with_suffix(""), document)
             path.unlink()
+
+
+def called_only(document: Any, called: set[str]) -> dict[str, Any]:  # noqa: ANN401 - what JSON holds
+    """Return the operations of a service's model that are called, and the shapes that they need."""
+    kept = {name: each for name, each in document["operations"].items() if name in called}
+    shapes: dict[str, Any] = {}
+    pending = references(kept)
+    while pending:
+        name = pending.pop()
+        shapes[name] = document["shapes"][name]
+        pending |= references(shapes[name]) - shapes.keys()
+    return {"operations": without_documentation(kept), "shapes": without_documentation(shapes)}
+
+
+def references(value: Any) -> set[str]:  # noqa: ANN401 - what JSON holds
+    """Return the names of the shapes that a part of a model refers to; a member may be called shape."""
+    if isinstance(value, list):
+        return {name for item in value for name in references(item)}
+    if not isinstance(value, dict):
+        return set()
+    named = {item for key, item in value.items() if key == "shape" and isinstance(item, str)}
+    return named.union(*map(references, value.values()))
 
 
 def without_documentation(value: Any) -> Any:  # noqa: ANN401 - what JSON holds

@@ -13,15 +13,19 @@ from pathlib import Path
 from typing import Any
 
 import botocore
+import botocore.session
 import pytest
 from botocore.loaders import Loader
 from botocore.regions import EndpointResolver
 
+import bosh_aws_cpi
 from bosh_release import install
 
 PLATFORM = "Linux-x86_64"
 DATA = Path(botocore.__file__).parent / "data"
-EXAMPLE = b'{"documentation": "long", "shapes": {"A": {"documentation": "text", "members": {}}}}'
+EXAMPLE = b'{"documentation": "long", "operations": {}, "shapes": {}}'
+PROGRAM = Path(bosh_aws_cpi.__file__).parent
+CALLED = install.operations(PROGRAM.parent)
 
 
 @pytest.fixture
@@ -30,7 +34,11 @@ def sources(tmp_path: Path) -> Path:
     folder = tmp_path / "sources"
     (folder / "bosh_aws_cpi").mkdir(parents=True)
     (folder / "bosh_aws_cpi" / "__init__.py").touch()
-    (folder / "bosh_aws_cpi" / "__main__.py").write_text("def main():\n    print('started')\n    return 3\n")
+    start = "def run():\n    print('started')\n    raise SystemExit(3)\n"
+    (folder / "bosh_aws_cpi" / "__main__.py").write_text(start)
+    (folder / "bosh_aws_cpi" / "tools").mkdir()
+    for name in ("tools/__init__.py", "tools/permissions.py"):
+        shutil.copy(PROGRAM / name, folder / "bosh_aws_cpi" / name)
     (folder / "bosh_release").mkdir()
     for name in ("install.py", "start.py"):
         shutil.copy(Path(install.__file__).parent / name, folder / "bosh_release")
@@ -80,7 +88,7 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(entry, folder)
         elif entry.name in {*install.SERVICES, "s3"}:
             shutil.copytree(entry, folder / entry.name)
-    install.cut(folder)
+    install.cut(folder, CALLED)
     return folder
 
 
@@ -137,7 +145,7 @@ def test_modules_elsewhere_are_refused(kind: str, tmp_path: Path) -> None:
 def test_every_module_has_bytecode(lib: Path) -> None:
     """Every module has bytecode that is valid whatever the time stamps say."""
     modules = list(lib.rglob("*.py"))
-    assert len(modules) == 5
+    assert len(modules) == 7
     for module in modules:
         flags = Path(cache_from_source(str(module))).read_bytes()[4:8]
         assert int.from_bytes(flags, "little") == 1, module  # by hash, and not to be checked
@@ -164,7 +172,7 @@ def test_missing_service_is_refused(sources: Path, tmp_path: Path) -> None:
     install.install(sources, tmp_path / "lib", PLATFORM)
     shutil.rmtree(tmp_path / "lib" / "botocore" / "data" / "sts")
     with pytest.raises(install.InstallError, match="botocore has no data for sts"):
-        install.cut(tmp_path / "lib" / "botocore" / "data")
+        install.cut(tmp_path / "lib" / "botocore" / "data", CALLED)
 
 
 def test_module_that_does_not_compile_is_refused(sources: Path, tmp_path: Path) -> None:
@@ -185,7 +193,7 @@ def test_data_of_other_services_is_cut(cut: Path) -> None:
 @pytest.mark.parametrize("service", sorted(install.SERVICES))
 @pytest.mark.parametrize("kind", ["service-2", "paginators-1", "waiters-2", "endpoint-rule-set-1"])
 def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
-    """The SDK reads the same from the cut data, but for the documentation of calls and their shapes."""
+    """The SDK reads the same from the cut data, but for documentation and what is not called."""
 
     def read(data: Path) -> Any:
         known = loader(data)
@@ -196,11 +204,31 @@ def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
         model: Any = known.load_service_model(service, kind)
         return model
 
-    whole = read(DATA)
-    for section in ("operations", "shapes"):
-        if kind == "service-2":
-            whole[section] = install.without_documentation(whole[section])
-    assert read(cut) == whole
+    whole, left = read(DATA), read(cut)
+    if kind == "service-2":
+        assert left["operations"].keys() == whole["operations"].keys() & CALLED
+        assert install.references([left["operations"], left["shapes"]]) == left["shapes"].keys()
+        for section in ("operations", "shapes"):
+            kept = {name: whole[section][name] for name in left[section]}
+            whole[section] = install.without_documentation(kept)
+    assert left == whole
+
+
+def test_all_that_is_called_stays(cut: Path) -> None:
+    """Each action that the CPI calls is an operation of one of the models: none was lost by a name."""
+    models = [loader(cut).load_service_model(service, "service-2") for service in install.SERVICES]
+    assert {name for model in models for name in model["operations"]} == CALLED
+
+
+def test_pages_of_what_is_called_stay(cut: Path) -> None:
+    """A client of the cut data has a method, and pages, for what the CPI calls."""
+    session = botocore.session.Session()
+    session.register_component("data_loader", loader(cut))
+    client: Any = session.create_client(
+        "ec2", "us-east-1", aws_access_key_id="none", aws_secret_access_key="none"
+    )
+    assert client.can_paginate("describe_instances")
+    assert not hasattr(client, "create_vpc")
 
 
 def test_member_named_documentation_stays() -> None:
