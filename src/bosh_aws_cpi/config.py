@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from bosh_aws_cpi.config_values import string, strings, sub_object, url, wrong_type
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
-from bosh_aws_cpi.jsontext import encode, is_integer, is_true
+from bosh_aws_cpi.jsontext import Json, encode, is_integer, is_true
 from bosh_aws_cpi.log import LEVELS
-from bosh_aws_cpi.model import Encryption, Json
 
 MAX_API_VERSION = 3
 """The newest contract version that `info` announces."""

@@ -4,8 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
-from bosh_aws_cpi.jsontext import type_name
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json, type_name
 
 _HOST = re.compile(r"[A-Za-z0-9._:%-]+")
 

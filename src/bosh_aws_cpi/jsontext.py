@@ -5,6 +5,8 @@ import math
 import re
 from typing import Any, NoReturn, TypeGuard
 
+Json = dict[str, Any]
+"""A JSON object."""
 MAX_DEPTH = 100
 """Deeper documents are refused: what can be read must also be writable again."""
 

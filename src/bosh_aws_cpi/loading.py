@@ -4,7 +4,7 @@ import os
 
 from bosh_aws_cpi import config, config_file, log
 from bosh_aws_cpi.config import CpiConfig
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 
 _SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
-Json = dict[str, Any]
-"""A JSON object."""
+from bosh_aws_cpi.jsontext import Json
 
 MIB_PER_GIB = 1024
 
@@ -13,22 +12,6 @@ MIB_PER_GIB = 1024
 def gib(mib: int) -> int:
     """MiB in, GiB out, rounded up: BOSH counts disks in MiB, EBS in GiB."""
     return -(-mib // MIB_PER_GIB)
-
-
-@dataclass(frozen=True)
-class Encryption:
-    """Whether an EBS volume is encrypted and with which key.
-
-    EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.
-    """
-
-    encrypted: bool = False
-    kms_key_arn: str | None = None
-
-    def arguments(self) -> Json:
-        """The encryption as EC2 takes it in CreateVolume, CopyImage and block devices."""
-        key = {"KmsKeyId": self.kms_key_arn} if self.encrypted and self.kms_key_arn else {}
-        return {"Encrypted": self.encrypted, **key}
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final, Literal, Self
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import type_name
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json, type_name
 from bosh_aws_cpi.property_types import Properties, Text, parsed
 
 DELEGATED_LENGTHS: Final = {4: 28, 6: 80}

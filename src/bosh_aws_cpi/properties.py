@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.property_types import (
     Cidr,
     Count,

@@ -8,10 +8,10 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import is_true, type_name
+from bosh_aws_cpi.jsontext import Json, is_true, type_name
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Encryption, Json
 
 
 def _truth(value: object) -> bool:

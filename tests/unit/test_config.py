@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi import config
-from bosh_aws_cpi.model import Encryption
+from bosh_aws_cpi.encryption import Encryption
 
 AWS: dict[str, Any] = {
     "max_retries": 8,

@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import has_code, may_be_done
 from bosh_aws_cpi.aws.once import make_once
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,8 @@ from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import IMAGE_MISSING, has_code
 from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, make_once
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Image, Json
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Image
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, has_code, is_volume_missing
 from bosh_aws_cpi.aws.once import by_tags
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

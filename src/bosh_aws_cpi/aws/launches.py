@@ -21,7 +21,8 @@ from bosh_aws_cpi.aws.errors import (
 from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.aws.translation import explained
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
-from bosh_aws_cpi.model import Instance, Json
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Instance
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError

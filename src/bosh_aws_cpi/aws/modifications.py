@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import described, has_code, naming_disk
 from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Json
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -8,8 +8,9 @@ from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET, has_code
 from bosh_aws_cpi.aws.once import by_tags, make_once
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Json, Nic
+from bosh_aws_cpi.model import Nic
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -7,8 +7,8 @@ from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import SNAPSHOT_MISSING, has_code, naming_disk
 from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, is_recent, make_once
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Json
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

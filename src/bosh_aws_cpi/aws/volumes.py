@@ -15,8 +15,9 @@ from bosh_aws_cpi.aws.errors import (
 from bosh_aws_cpi.aws.once import by_tags, is_recent, make_once
 from bosh_aws_cpi.aws.tags import DISK_METADATA
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Json, Volume
+from bosh_aws_cpi.model import Volume
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

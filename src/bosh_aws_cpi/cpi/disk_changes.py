@@ -3,8 +3,9 @@
 from bosh_aws_cpi.aws import modifications, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Json, gib
+from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.properties import DiskProperties
 

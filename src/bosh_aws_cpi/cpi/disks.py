@@ -4,7 +4,7 @@ from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.errors import naming_disk
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import DiskNotFound
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
 

@@ -8,8 +8,8 @@ import requests
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.config import RegistryConfig
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Json
 
 TIMEOUT = (10, 60)
 """Seconds to connect, seconds to wait for an answer."""

@@ -1,7 +1,7 @@
 """info and ping: answered without AWS, and with as little loaded as possible."""
 
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 
 STEMCELL_FORMATS = ("aws-raw", "aws-light")
 

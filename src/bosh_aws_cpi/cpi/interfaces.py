@@ -10,8 +10,9 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Json, Nic, NicPlan
+from bosh_aws_cpi.model import Nic, NicPlan
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.tokens import client_token

@@ -16,8 +16,9 @@ from bosh_aws_cpi.cpi.interfaces import nic_failed
 from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance, Json, Nic
+from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan.offers import Offer
 

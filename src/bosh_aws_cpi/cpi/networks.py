@@ -4,7 +4,7 @@ from typing import NoReturn
 
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import NotSupported
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 
 
 def configure_networks(cloud: Cloud, vm_cid: str, networks: Json) -> NoReturn:  # noqa: ARG001

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 
 
 class Registry(Protocol):

@@ -4,7 +4,8 @@ from bosh_aws_cpi.aws import snapshots, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.model import Json, Volume
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import snapshots as plan
 from bosh_aws_cpi.plan import tags as tag_plan
 

@@ -6,9 +6,10 @@ from bosh_aws_cpi.aws import image_removal, images, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Encryption, Json
 from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties import HeavyStemcellProperties, StemcellProperties

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Final
 
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
+from bosh_aws_cpi.model import MIB_PER_GIB, gib
 
 _NAME: Final = "root.img"
 _MIB: Final = 1 << 20

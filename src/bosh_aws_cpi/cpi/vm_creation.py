@@ -10,8 +10,9 @@ from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.stemcells import ami_id
 from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import BlockDevices, CreatedVm, Image, InstanceTypeFacts, Json, NicPlan, Vip
+from bosh_aws_cpi.model import BlockDevices, CreatedVm, Image, InstanceTypeFacts, NicPlan, Vip
 from bosh_aws_cpi.network_properties import Network, parse_networks
 from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement
 from bosh_aws_cpi.plan import tags as tag_plan

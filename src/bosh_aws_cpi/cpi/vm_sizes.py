@@ -1,7 +1,7 @@
 """calculate_vm_cloud_properties: from a wanted size to cloud properties, without AWS."""
 
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 
 

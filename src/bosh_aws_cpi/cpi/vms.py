@@ -3,7 +3,7 @@
 from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import VMNotFound
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
 

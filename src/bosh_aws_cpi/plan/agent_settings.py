@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import encode
-from bosh_aws_cpi.model import BlockDevices, Json
+from bosh_aws_cpi.jsontext import Json, encode
+from bosh_aws_cpi.model import BlockDevices
 
 MAX_USER_DATA = 16384
 """Bytes that EC2 takes, before Base64."""

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import BlockDevices, Encryption, Image, InstanceTypeFacts, Json, gib
+from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
 from bosh_aws_cpi.properties import EphemeralDisk, RootDisk, VmProperties

@@ -6,7 +6,7 @@ per GiB, grow from year to year, and EBS says them itself.
 
 from typing import Final
 
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 
 TAKES_IOPS: Final = frozenset({"io1", "io2", "gp3"})
 TAKES_THROUGHPUT: Final = frozenset({"gp3"})

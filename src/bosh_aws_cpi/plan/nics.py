@@ -6,7 +6,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_network
 from itertools import combinations
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Json, NicPlan, Vip
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import NicPlan, Vip
 from bosh_aws_cpi.network_properties import Network
 from bosh_aws_cpi.properties import HELP
 

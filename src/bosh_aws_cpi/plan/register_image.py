@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.snapshots import MAX_DESCRIPTION
 from bosh_aws_cpi.properties import HeavyStemcellProperties

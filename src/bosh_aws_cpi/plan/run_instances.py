@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.offers import Offer
 from bosh_aws_cpi.properties import CapacityReservation, VmProperties

@@ -1,6 +1,6 @@
 """What a disk's snapshot is called."""
 
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
 MAX_DESCRIPTION = 255

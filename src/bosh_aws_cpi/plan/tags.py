@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import encode, type_name
-from bosh_aws_cpi.model import Encryption, Json
+from bosh_aws_cpi.jsontext import Json, encode, type_name
 
 MAX_KEY = 127
 MAX_VALUE = 255

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import type_name
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json, type_name
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.model import Json
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.tools.strays import Action, Inventory, Stray, Wish
 
 _PER_GIB: Final = {

@@ -9,8 +9,8 @@ import pytest
 
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.disk_changes import resize_disk, update_disk
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
-from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
     from collections.abc import Callable

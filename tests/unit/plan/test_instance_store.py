@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import BlockDevices, Encryption, Image, InstanceTypeFacts
+from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.properties import VmProperties
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError, NotSupported
-from bosh_aws_cpi.model import Encryption, Volume
+from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.properties import DiskProperties
 

@@ -1,0 +1,21 @@
+"""Whether disks are encrypted: the configuration says it, and so do disks and stemcells themselves."""
+
+from dataclasses import dataclass
+
+from bosh_aws_cpi.jsontext import Json
+
+
+@dataclass(frozen=True)
+class Encryption:
+    """Whether an EBS volume is encrypted and with which key.
+
+    EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.
+    """
+
+    encrypted: bool = False
+    kms_key_arn: str | None = None
+
+    def arguments(self) -> Json:
+        """The encryption as EC2 takes it in CreateVolume, CopyImage and block devices."""
+        key = {"KmsKeyId": self.kms_key_arn} if self.encrypted and self.kms_key_arn else {}
+        return {"Encrypted": self.encrypted, **key}
