@@ -9,7 +9,7 @@ WORKERS := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test faults load test-release e2e lint lock vendor instance-types iam-policy \
+.PHONY: help demo console test faults load bench test-release e2e lint lock vendor instance-types iam-policy \
 	iam-policy-check clean venv
 
 help: ## Say what there is to make
@@ -29,6 +29,9 @@ faults: venv ## Run all that can go wrong at AWS, at every call of every verb; p
 
 load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, detach and delete; two minutes
 	@$(BIN)/python -m testbed.load $(LOAD_ARGS)
+
+bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
+	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)
 
 test-release: venv ## Run the tests of the release's job over the real ERB; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)

@@ -1,0 +1,131 @@
+"""Measure the executable beside two yardsticks, and say what has changed: `python -m testbed.bench`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed.bench import forms, tables, uploading, waiting
+from testbed.bench.changes import changes
+from testbed.bench.figures import INFO, PLAIN, Report, beyond
+from testbed.bench.measuring import Bench, BenchError
+from testbed.bench.rows import ROWS
+from testbed.cloud import ROOT, FakeAws
+
+if TYPE_CHECKING:
+    from testbed.bench.figures import Row
+
+PAGE = ROOT / "docs/performance.md"
+DATA = ROOT / "docs/performance.json"
+WAITING, UPLOADS = "waiting", "uploads"
+EVERYTHING = (*ROWS, WAITING, UPLOADS)
+RUNS = 15
+
+
+def measured(wanted: list[str], runs: int) -> Report:
+    """Measure what is wanted: the names of rows, waiting, uploads.
+
+    Waiting and uploads take long: of these fewer than `runs` samples are taken.
+    """
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch, FakeAws() as fake_aws:
+        folder = Path(scratch)
+        bench = Bench(fake_aws, folder)
+        rows = _rows(bench, folder, [verb for verb in ROWS if verb in wanted], runs)
+        waited, uploaded = {}, []
+        if WAITING in wanted:
+            _say(WAITING)
+            waited = waiting.waiting(fake_aws, folder, max(1, runs // 2))
+        if UPLOADS in wanted:
+            _say(UPLOADS)
+            uploaded = uploading.uploads(bench, fake_aws, folder, max(1, runs // 5))
+    return Report(machine(), runs, rows, waited, uploaded)
+
+
+def _rows(bench: Bench, folder: Path, verbs: list[str], runs: int) -> dict[str, Row]:
+    if not verbs:
+        return {}
+    _say("installing as the release does")
+    started = [*forms.bare_forms(), forms.plain_form(), forms.pip_form(), forms.release_form(folder)]
+    rows = {}
+    for verb in verbs:
+        _say(verb)
+        asks_aws = [form for form in started if verb != INFO or form.name != PLAIN]
+        rows[verb] = bench.row(verb, asks_aws, runs)
+    return rows
+
+
+def machine() -> str:
+    """Describe this machine."""
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{os.cpu_count()} processors, {python}, {platform.system()} {platform.machine()}"
+
+
+def committed() -> Report | None:
+    """Return the report of the last commit; none when it has none."""
+    shown = subprocess.run(
+        ["git", "show", f"HEAD:{DATA.relative_to(ROOT).as_posix()}"],  # noqa: S607 - whichever there is
+        check=False,
+        capture_output=True,
+        cwd=ROOT,
+    )
+    return Report.parse(json.loads(shown.stdout)) if shown.returncode == 0 else None
+
+
+def write(report: Report) -> None:
+    """Write a whole report where the documentation has it."""
+    DATA.write_text(json.dumps(report.document(), indent=1) + "\n")
+    PAGE.write_text(tables.replaced(PAGE.read_text(), tables.report_tables(report)))
+
+
+def main() -> int:
+    """Measure and tell; with `--check`, exit status 1 when something takes more than it may."""
+    parser = argparse.ArgumentParser(prog="python -m testbed.bench", description=__doc__)
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, metavar="N", help="starts of each form; %(default)s"
+    )
+    parser.add_argument(
+        "--rows",
+        nargs="+",
+        choices=EVERYTHING,
+        default=EVERYTHING,
+        metavar="ROW",
+        help=f"these alone, and write nothing; of {', '.join(EVERYTHING)}",
+    )
+    parser.add_argument("--check", action="store_true", help="fail when something takes more than it may")
+    arguments = parser.parse_args()
+    if arguments.runs < 1:
+        parser.error("--runs must be 1 at least")
+    try:
+        report = measured(arguments.rows, arguments.runs)
+    except BenchError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    print(tables.report_tables(report))
+    if set(arguments.rows) == set(EVERYTHING):
+        write(report)
+    return _told(report, is_checked=arguments.check)
+
+
+def _told(report: Report, *, is_checked: bool) -> int:
+    """Print what has changed, and what takes too much; returns the exit status."""
+    old = committed()
+    found = changes(old, report) if old else ["nothing to compare with: no commit has these figures yet"]
+    print("Changes against the last commit:", *(found or ["none"]), sep="\n  ")
+    excess = beyond(report)
+    print("More than it may be:", *(excess or ["nothing"]), sep="\n  ")
+    return 1 if is_checked and excess else 0
+
+
+def _say(text: str) -> None:
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

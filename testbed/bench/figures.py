@@ -1,0 +1,155 @@
+"""What the benchmark finds, as values: they are kept as JSON, and what they are compared by."""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+INFO = "info"
+"""The row that asks no AWS."""
+ISOLATED, BARE, PLAIN, PIP, RELEASE = "python -I -S", "python", "boto3 script", "pip", "release"
+"""The forms: the interpreter alone, in two ways; the plain script; the executable, in two ways."""
+BARE_OF = {PIP: BARE, RELEASE: ISOLATED}
+"""The interpreter alone as it is started for each form of the executable."""
+
+MOST_ABOVE_BARE = 25.0
+"""Milliseconds of CPU that `info` may take above the bare interpreter."""
+MOST_OF_PLAIN = 0.70
+"""How much of the plain boto3 script's CPU a verb may take that asks AWS."""
+
+
+class Spread(NamedTuple):
+    """What the middle half of some values lies between.
+
+    Attributes:
+        median: In the middle.
+        low: The lower quartile.
+        high: The upper quartile.
+    """
+
+    median: float
+    low: float
+    high: float
+
+
+def spread(values: Iterable[float]) -> Spread:
+    """Return the median and the quartiles of at least one value, rounded to hundredths."""
+    every = list(values)
+    low, median, high = statistics.quantiles(every, n=4, method="inclusive") if len(every) > 1 else every * 3
+    return Spread(round(median, 2), round(low, 2), round(high, 2))
+
+
+@dataclass(frozen=True)
+class Starts:
+    """What the starts of one form took for one verb.
+
+    Attributes:
+        cpu: Milliseconds.
+        wall: Milliseconds.
+        memory: MiB, at the peak.
+        modules: How many were loaded in the end.
+        calls: How many to AWS.
+        stderr: Bytes; the most of all starts.
+    """
+
+    cpu: Spread
+    wall: Spread
+    memory: Spread
+    modules: int
+    calls: int
+    stderr: int
+
+    @classmethod
+    def parse(cls, document: dict[str, Any]) -> Self:
+        """Read what `asdict` wrote."""
+        spreads = {name: Spread(*document[name]) for name in ("cpu", "wall", "memory")}
+        return cls(**{**document, **spreads})
+
+
+Row = dict[str, Starts]
+"""By the form's name."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What a heavy stemcell took, in MiB of data per second.
+
+    Attributes:
+        latency: Seconds that each answer of the stand-in was late, as AWS's are.
+        plain: The sequential loop's.
+        ours: The executable's.
+    """
+
+    latency: float
+    plain: Spread
+    ours: Spread
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that was measured.
+
+    Attributes:
+        machine: What it was measured on.
+        runs: How often each form was started.
+        rows: By the verb's name.
+        waiting: Seconds between a change and its being noticed, by the seconds that it took to come.
+        uploads: Of heavy stemcells.
+    """
+
+    machine: str
+    runs: int
+    rows: dict[str, Row]
+    waiting: dict[str, Spread] = field(default_factory=dict)
+    uploads: list[Upload] = field(default_factory=list)
+
+    @classmethod
+    def parse(cls, document: dict[str, Any]) -> Self:
+        """Read what `document` wrote."""
+        return cls(
+            machine=document["machine"],
+            runs=document["runs"],
+            rows={
+                verb: {name: Starts.parse(each) for name, each in row.items()}
+                for verb, row in document["rows"].items()
+            },
+            waiting={after: Spread(*each) for after, each in document["waiting"].items()},
+            uploads=[
+                Upload(each["latency"], Spread(*each["plain"]), Spread(*each["ours"]))
+                for each in document["uploads"]
+            ],
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)
+
+
+def above_bare(row: Row, name: str) -> float:
+    """Return the milliseconds of CPU above the interpreter alone, started in the same way."""
+    return row[name].cpu.median - row[BARE_OF[name]].cpu.median
+
+
+def of_plain(row: Row, name: str) -> float | None:
+    """Return the part of the plain boto3 script's CPU; none where there is no such script."""
+    return row[name].cpu.median / row[PLAIN].cpu.median if PLAIN in row else None
+
+
+def beyond(report: Report) -> list[str]:
+    """List what takes more than it may."""
+    found = []
+    for verb, row in report.rows.items():
+        for name in BARE_OF:
+            if name not in row:
+                continue
+            if verb == INFO:
+                above = above_bare(row, name)
+                if above > MOST_ABOVE_BARE:
+                    found.append(f"{verb}, {name}: {above:.1f} ms above bare, {MOST_ABOVE_BARE:.0f} at most")
+            elif (part := of_plain(row, name)) is not None and part > MOST_OF_PLAIN:
+                found.append(f"{verb}, {name}: {part:.2f} of the boto3 script, {MOST_OF_PLAIN:.2f} at most")
+    return found

@@ -1,0 +1,131 @@
+"""What is measured: the executable in its two forms, and the two yardsticks, as command lines."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+import re
+import shutil
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bosh_release import blobs, install
+from testbed.bench.figures import BARE, ISOLATED, PIP, PLAIN, RELEASE
+from testbed.cloud import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HERE = Path(__file__).parent
+TEMPLATE = ROOT / "jobs/aws_cpi/templates/cpi.erb"
+
+
+@dataclass(frozen=True)
+class Form:
+    """One thing that is started again and again.
+
+    Attributes:
+        name: In the tables.
+        python: The interpreter and its options.
+        program: What it runs; nothing for the bare interpreter.
+        starts_itself: Whether the program is started by its own first line, and not by `python`.
+    """
+
+    name: str
+    python: tuple[str, ...]
+    program: str = ""
+    starts_itself: bool = False
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it is an interpreter without a program."""
+        return not self.program
+
+    def command(self, config_path: Path) -> list[str]:
+        """Return the command line that answers a request."""
+        if self.is_bare:
+            return [*self.python, "-c", "pass"]
+        return [*(() if self.starts_itself else self.python), self.program, str(config_path)]
+
+    def counting(self, file: Path, config_path: Path) -> list[str]:
+        """Return the command line that also writes how many modules were loaded."""
+        nothing = file.with_name("nothing.py")
+        nothing.touch()
+        program = self.program or str(nothing)
+        return [*self.python, str(HERE / "loaded.py"), str(file), program, str(config_path)]
+
+
+def bare_forms() -> list[Form]:
+    """Return the interpreter without a program, with and without its own packages."""
+    return [Form(ISOLATED, (sys.executable, "-I", "-S")), Form(BARE, (sys.executable,))]
+
+
+def plain_form(script: str = "plain.py") -> Form:
+    """Return a plain boto3 script."""
+    return Form(PLAIN, (sys.executable,), str(HERE / script))
+
+
+def pip_form() -> Form:
+    """Return the console script that pip has installed beside this interpreter."""
+    script = Path(sys.executable).parent / "cpi"
+    return Form(PIP, (sys.executable,), str(script), starts_itself=True)
+
+
+def release_form(scratch: Path) -> Form:
+    """Install the executable as the release's package does, and return it as bin/cpi starts it.
+
+    Only the interpreter is another one: that of this environment, with its own wheels.
+    """
+    lib = scratch / "lib"
+    install.install(
+        laid_sources(scratch / "sources", list(blobs.read_lock(blobs.LOCK.read_text()))), lib, kind()
+    )
+    return Form(RELEASE, (sys.executable, *flags(TEMPLATE.read_text())), str(lib))
+
+
+def flags(template: str) -> list[str]:
+    """Read the interpreter's options from the template of bin/cpi."""
+    found = re.search(
+        r'^exec "\S+/python3\.\d+" (.*?)"\$BOSH_PACKAGES_DIR', template, re.DOTALL | re.MULTILINE
+    )
+    if not found:
+        message = f"{TEMPLATE} starts no interpreter"
+        raise ValueError(message)
+    return found[1].replace("\\\n", " ").split()
+
+
+def kind() -> str:
+    """Return this kind of machine, as the release's packages call it."""
+    return f"{platform.system()}-{platform.machine()}"
+
+
+def laid_sources(folder: Path, requirements: Sequence[str]) -> Path:
+    """Lay what the release's package is installed from, with wheels made of what is installed here."""
+    root = ROOT / "src"
+    shutil.copytree(
+        root / "bosh_aws_cpi", folder / "bosh_aws_cpi", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copytree(root / "bosh_release", folder / "bosh_release", ignore=shutil.ignore_patterns("*.sha256"))
+    made = [_wheel(name, folder / "wheels" / kind()) for name in requirements]
+    lines = [
+        f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.relative_to(folder)}\n" for each in made
+    ]
+    (folder / install.HASHES).write_text("".join(lines))
+    return folder
+
+
+def _wheel(name: str, folder: Path) -> Path:
+    """Pack an installed distribution again, without what was written when it was installed."""
+    distribution = importlib.metadata.distribution(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}-{distribution.version}-installed.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in distribution.files or []:
+            is_installers = "__pycache__" in file.parts or ".." in file.parts
+            if not is_installers:
+                archive.write(str(file.locate()), str(file))
+    return path

@@ -1,0 +1,77 @@
+"""The rows of the benchmark: what each verb is asked, in a world that has what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from testbed.cloud import lay
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+
+INSTANCE_TYPE = "m5.large"
+DISK_MIB = 1024
+
+Row = Callable[["FakeAws"], list[Any]]
+"""Makes the world anew, and returns the verb's arguments in it."""
+
+
+def info(fake_aws: FakeAws) -> list[Any]:
+    """Ask what the executable can do; that needs no AWS."""
+    fake_aws.reset()
+    return []
+
+
+def has_vm(fake_aws: FakeAws) -> list[Any]:
+    """Ask for a VM that is there."""
+    return [_vm(_world(fake_aws))]
+
+
+def create_disk(fake_aws: FakeAws) -> list[Any]:
+    """Make a disk for a VM."""
+    return [DISK_MIB, {}, _vm(_world(fake_aws))]
+
+
+def attach_disk(fake_aws: FakeAws) -> list[Any]:
+    """Attach a disk to a VM."""
+    world = _world(fake_aws)
+    volume = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1, VolumeType="gp3")
+    return [_vm(world), volume["VolumeId"]]
+
+
+def create_vm(fake_aws: FakeAws) -> list[Any]:
+    """Make a VM with one network."""
+    world = _world(fake_aws)
+    properties = {"instance_type": INSTANCE_TYPE, "availability_zone": world.zone}
+    network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
+    return ["agent-1", f"{world.image_id} light", properties, {"private": network}, [], {}]
+
+
+def delete_vm(fake_aws: FakeAws) -> list[Any]:
+    """End a VM."""
+    return [_vm(_world(fake_aws))]
+
+
+ROWS: dict[str, Row] = {
+    each.__name__: each for each in (info, has_vm, create_disk, attach_disk, create_vm, delete_vm)
+}
+"""By the verb's name, in the order of the tables."""
+
+
+def _world(fake_aws: FakeAws) -> World:
+    fake_aws.reset()
+    return lay(fake_aws)
+
+
+def _vm(world: World) -> str:
+    answer = world.ec2.run_instances(
+        ImageId=world.image_id,
+        InstanceType=INSTANCE_TYPE,
+        MinCount=1,
+        MaxCount=1,
+        SubnetId=world.subnet_id,
+    )
+    vm_cid: str = answer["Instances"][0]["InstanceId"]
+    return vm_cid

@@ -1,0 +1,126 @@
+"""The benchmark's figures as Markdown, and where they stand in docs/performance.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from testbed.bench.figures import BARE_OF, INFO, above_bare, of_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from testbed.bench.figures import Report, Row, Spread, Starts
+
+BEGIN, END = "<!-- Written by make bench -->", "<!-- The end of what make bench writes -->"
+
+
+def replaced(page: str, tables: str) -> str:
+    """Return a page with these tables between its markers.
+
+    Raises:
+        ValueError: The page has no markers.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        message = f"the page has no '{BEGIN}' with '{END}' after it"
+        raise ValueError(message)
+    return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
+
+
+def report_tables(report: Report) -> str:
+    """Write all that was measured."""
+    parts = [f"{report.machine}; {report.runs} starts of each."]
+    if report.rows:
+        parts += [ratios(report), starts(report)]
+    if report.waiting:
+        parts.append(waiting(report))
+    if report.uploads:
+        parts.append(uploads(report))
+    return "\n\n".join(parts) + "\n"
+
+
+def ratios(report: Report) -> str:
+    """Write what the executable takes in terms of the yardsticks."""
+    lines = [
+        [verb, name, f"{above_bare(row, name):.1f} ms", part_of_plain(row, name)]
+        for verb, row in report.rows.items()
+        for name in BARE_OF
+        if name in row
+    ]
+    return table(["Verb", "Form", "CPU above Python alone", "CPU, boto3 script = 1"], lines)
+
+
+def part_of_plain(row: Row, name: str) -> str:
+    """Write the part of the plain script's CPU."""
+    part = of_plain(row, name)
+    return "-" if part is None else f"{part:.2f}"
+
+
+def starts(report: Report) -> str:
+    """Write what each start took."""
+    lines = [
+        [verb, name, *_cells(each)]
+        for verb, row in report.rows.items()
+        for name, each in row.items()
+        if verb == INFO or name not in BARE_OF.values()
+    ]
+    head = ["Verb", "What is started", "CPU ms", "Wall ms", "Memory MiB", "Modules", "Calls", "stderr bytes"]
+    return table(head, lines)
+
+
+def waiting(report: Report) -> str:
+    """Write how soon a change is noticed."""
+    lines = [
+        [f"{after} s", f"{each.median:.2f} s", f"{each.low:.2f} to {each.high:.2f} s", _part(each, after)]
+        for after, each in report.waiting.items()
+    ]
+    return table(
+        ["The change comes after", "Noticed after, median", "Middle half", "Part of the wait"], lines
+    )
+
+
+def uploads(report: Report) -> str:
+    """Write how fast a heavy stemcell is written."""
+    lines = [
+        [
+            f"{each.latency * 1000:.0f} ms",
+            _rate(each.plain),
+            _rate(each.ours),
+            f"{each.ours.median / each.plain.median:.1f} times",
+        ]
+        for each in report.uploads
+    ]
+    return table(["Each answer comes late by", "Sequential loop", "cpi", "cpi is as fast"], lines)
+
+
+def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Write a table, its columns as wide as what is in them."""
+    cells = [list(head), *map(list, lines)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
+    rows = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in cells]
+    rows.insert(1, ["-" * width for width in widths])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cells(each: Starts) -> list[str]:
+    return [
+        _spread(each.cpu),
+        _spread(each.wall),
+        f"{each.memory.median:.1f}",
+        str(each.modules),
+        str(each.calls),
+        str(each.stderr),
+    ]
+
+
+def _spread(each: Spread) -> str:
+    return f"{each.median:.1f} ({each.low:.1f} to {each.high:.1f})"
+
+
+def _part(each: Spread, after: str) -> str:
+    return f"{each.median / float(after):.0%}"
+
+
+def _rate(each: Spread) -> str:
+    return f"{each.median:.1f} MiB/s ({each.low:.1f} to {each.high:.1f})"

@@ -1,0 +1,81 @@
+"""How soon the executable notices what it waits for: a volume becomes available after some seconds.
+
+The executable's clock is made to run faster (`testbed.warm`), so that a minute of waiting is over in some
+seconds; what is measured on it is told in seconds of that clock. An answer of the stand-in takes as long
+as it does, which is then like the tenth of a second or more that AWS takes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING
+
+from testbed.bench.figures import Spread, spread
+from testbed.bench.measuring import BenchError
+from testbed.bench.rows import create_disk
+from testbed.executable import config, finish, request
+from testbed.warm import Warm
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+
+SPEED = 10
+"""How many times faster the executable's clock runs."""
+AFTER = (1, 3, 10, 20, 40)
+"""Seconds of waiting after which the change comes."""
+AVAILABLE, CREATING = "<status>available</status>", "<status>creating</status>"
+LOOK = 1.0
+"""Seconds for which the stand-in is asked at once whether a call is held."""
+
+
+def waiting(fake_aws: FakeAws, folder: Path, samples: int) -> dict[str, Spread]:
+    """Measure how long it takes to notice changes that come after `AFTER` seconds.
+
+    Args:
+        fake_aws: The stand-in.
+        folder: Where the executable runs.
+        samples: How often each is measured, in turn.
+    """
+    path = folder / "waiting.json"
+    path.write_text(json.dumps(config(fake_aws.endpoint)))
+    found: dict[int, list[float]] = {after: [] for after in AFTER}
+    with Warm(SPEED) as warm:
+        for _ in range(samples):
+            for after in AFTER:
+                found[after].append(_noticed(fake_aws, warm, path, after))
+    return {str(after): spread(each) for after, each in found.items()}
+
+
+def _noticed(fake_aws: FakeAws, warm: Warm, config_path: Path, after: float) -> float:
+    """Return the seconds between a change and the executable's end.
+
+    Until the call that sees the change they are those of its clock, from then on everybody's.
+    """
+    arguments = create_disk(fake_aws)
+    fake_aws.rule(action="DescribeVolumes", replace=[(AVAILABLE, CREATING)])
+    fake_aws.rule(action="CreateVolume", hold=True)
+    environment = {"PATH": os.defpath, "HOME": str(config_path.parent), "AWS_EC2_METADATA_DISABLED": "true"}
+    process = warm.start([str(config_path)], environment, config_path.parent)
+    if process.stdin:
+        process.stdin.write(request("create_disk", arguments, 2, 2, None))
+        process.stdin.close()
+        process.stdin = None
+    fake_aws.wait_until_held()
+    fake_aws.release()
+    time.sleep(after / SPEED)
+    fake_aws.clear_rules()
+    changed = time.monotonic()
+    fake_aws.rule(action="DescribeVolumes", hold=True)
+    while not fake_aws.held_within(LOOK) and process.poll() is None:
+        pass
+    noticed = time.monotonic()
+    fake_aws.clear_rules()
+    answer = finish(process)
+    if answer.error is not None:
+        message = f"create_disk failed: {answer.error}"
+        raise BenchError(message)
+    return (noticed - changed) * SPEED + (time.monotonic() - noticed)

@@ -1,0 +1,215 @@
+"""The benchmark: its arithmetic, its tables, and one small run of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import zipfile
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bosh_release import install
+from testbed.bench import __main__ as program
+from testbed.bench import forms, tables
+from testbed.bench.changes import changes
+from testbed.bench.figures import (
+    BARE,
+    ISOLATED,
+    PIP,
+    PLAIN,
+    RELEASE,
+    Report,
+    Spread,
+    Starts,
+    Upload,
+    above_bare,
+    beyond,
+    of_plain,
+    spread,
+)
+from testbed.bench.measuring import Bench, BenchError, check_alike
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+
+
+def started(cpu: float, *, calls: int = 1) -> Starts:
+    """Return what some starts took."""
+    each = Spread(cpu, cpu - 1, cpu + 1)
+    return Starts(cpu=each, wall=each, memory=Spread(40, 39, 41), modules=300, calls=calls, stderr=150)
+
+
+@pytest.fixture
+def report() -> Report:
+    """Return a report in which nothing takes more than it may, but only just."""
+    bare = {ISOLATED: started(8), BARE: started(12)}
+    return Report(
+        machine="2 processors",
+        runs=15,
+        rows={
+            "info": {**bare, PIP: started(37), RELEASE: started(33)},
+            "has_vm": {**bare, PLAIN: started(400), PIP: started(280), RELEASE: started(200)},
+        },
+        waiting={"10": Spread(0.5, 0.2, 0.8)},
+        uploads=[Upload(0.05, Spread(7, 6, 8), Spread(28, 27, 29))],
+    )
+
+
+def with_has_vm(report: Report, ours: Starts) -> Report:
+    """Return the report with another figure of the release's has_vm."""
+    return replace(report, rows={**report.rows, "has_vm": {**report.rows["has_vm"], RELEASE: ours}})
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([7.0], (7, 7, 7)), ([5, 1, 4, 2, 3], (3, 2, 4)), ([2.0, 1.0], (1.5, 1.25, 1.75))],
+)
+def test_spread(values: list[float], expected: tuple[float, float, float]) -> None:
+    """A spread is the median and the quartiles, of a single value too."""
+    assert spread(values) == expected
+
+
+def test_yardsticks(report: Report) -> None:
+    """Each form is held against the interpreter as it starts it, and against the plain script."""
+    info, has_vm = report.rows["info"], report.rows["has_vm"]
+    assert [above_bare(info, name) for name in (PIP, RELEASE)] == [25, 25]
+    assert [of_plain(has_vm, name) for name in (PIP, RELEASE)] == [0.7, 0.5]
+    assert of_plain(info, PIP) is None
+
+
+def test_limits(report: Report) -> None:
+    """What takes as much as it may is well; what takes more is named, with its limit."""
+    assert beyond(report) == []
+    info = {**report.rows["info"], RELEASE: started(34)}
+    slow = with_has_vm(replace(report, rows={**report.rows, "info": info}), started(300))
+    assert beyond(slow) == [
+        "info, release: 26.0 ms above bare, 25 at most",
+        "has_vm, release: 0.75 of the boto3 script, 0.70 at most",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cpu", "options", "status"), [(200, ["--check"], 0), (300, [], 0), (300, ["--check"], 1)]
+)
+def test_check(
+    report: Report, monkeypatch: pytest.MonkeyPatch, cpu: float, options: list[str], status: int
+) -> None:
+    """With `--check` alone, taking more than may be is a failure."""
+    found = with_has_vm(report, started(cpu))
+    monkeypatch.setattr(program, "measured", lambda *_: found)
+    monkeypatch.setattr(program, "committed", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["bench", "--rows", "has_vm", *options])
+    assert program.main() == status
+
+
+def test_report_is_kept_as_json(report: Report) -> None:
+    """A report is the same after it was written and read."""
+    assert Report.parse(json.loads(json.dumps(report.document()))) == report
+
+
+def test_changes(report: Report) -> None:
+    """Ratios that have changed by more than noise are told, and counts that have changed at all."""
+    assert changes(report, with_has_vm(report, started(202))) == []
+    faster = with_has_vm(report, replace(started(100, calls=2), modules=299))
+    assert changes(report, faster) == [
+        "has_vm, release, CPU of the boto3 script's: 0.5 → 0.25 (-50%)",
+        "has_vm, release, CPU of Python's alone: 25 → 12.5 (-50%)",
+        "has_vm, release, modules: 300 → 299 (-0%)",
+        "has_vm, release, calls: 1 → 2 (+100%)",
+    ]
+
+
+def test_changes_beyond_starts(report: Report) -> None:
+    """Waiting and uploads are compared too, where both reports have them."""
+    slower = replace(
+        report, waiting={"10": Spread(1, 1, 1)}, uploads=[Upload(0.05, Spread(7, 7, 7), Spread(14, 14, 14))]
+    )
+    assert changes(report, slower) == [
+        "a change after 10 s is noticed, seconds: 0.5 → 1 (+100%)",
+        "upload with 50 ms per answer, of the sequential loop's: 4 → 2 (-50%)",
+    ]
+    assert changes(report, replace(slower, rows={}, waiting={}, uploads=[])) == []
+
+
+def test_table() -> None:
+    """Columns are as wide as what is in them."""
+    assert tables.table(["a", "bcd"], [["xyz", "1"]]).splitlines() == [
+        "| a   | bcd |",
+        "| --- | --- |",
+        "| xyz | 1   |",
+    ]
+
+
+def test_tables(report: Report) -> None:
+    """The tables hold the ratios and what they are made of; the interpreter alone is shown once."""
+    written = [" ".join(line.split()) for line in tables.report_tables(report).splitlines()]
+    assert "| has_vm | release | 192.0 ms | 0.50 |" in written
+    assert (
+        "| has_vm | pip | 280.0 (279.0 to 281.0) | 280.0 (279.0 to 281.0) | 40.0 | 300 | 1 | 150 |" in written
+    )
+    assert "| 10 s | 0.50 s | 0.20 to 0.80 s | 5% |" in written
+    assert "| 50 ms | 7.0 MiB/s (6.0 to 8.0) | 28.0 MiB/s (27.0 to 29.0) | 4.0 times |" in written
+    assert [line for line in written if f"| {ISOLATED} |" in line][1:] == []
+
+
+def test_page() -> None:
+    """Only what stands between the markers is written anew; a page without them is not touched."""
+    page = f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n"
+    assert tables.replaced(page, "new\n") == f"before\n{tables.BEGIN}\n\nnew\n\n{tables.END}\nafter\n"
+    with pytest.raises(ValueError, match="the page has no"):
+        tables.replaced("before", "new")
+
+
+def test_page_holds_the_data() -> None:
+    """docs/performance.md has the tables of docs/performance.json."""
+    kept = Report.parse(json.loads(program.DATA.read_text()))
+    page = program.PAGE.read_text()
+    assert tables.replaced(page, tables.report_tables(kept)) == page
+
+
+def test_flags() -> None:
+    """The release's form is started with the options that the job's template has."""
+    assert forms.flags(forms.TEMPLATE.read_text())[:2] == ["-I", "-S"]
+    with pytest.raises(ValueError, match="starts no interpreter"):
+        forms.flags("exec ruby")
+
+
+def test_sources(tmp_path: Path) -> None:
+    """The release's installer gets wheels of what is installed here, with hashes that fit."""
+    folder = forms.laid_sources(tmp_path, ["six"])
+    [(sha256, name)] = [line.split() for line in (folder / install.HASHES).read_text().splitlines()]
+    assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == sha256
+    with zipfile.ZipFile(folder / name) as wheel:
+        modules = [each for each in wheel.namelist() if ".dist-info/" not in each]
+    assert modules == ["six.py"]
+
+
+def test_forms_make_the_same_calls() -> None:
+    """Forms that ask AWS for different things are not compared."""
+    check_alike("has_vm", {PIP: ("DescribeInstances",), PLAIN: ("DescribeInstances",)})
+    with pytest.raises(BenchError, match=r"has_vm: .* different calls"):
+        check_alike("has_vm", {PIP: ("DescribeInstances",), PLAIN: ()})
+
+
+def test_run(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """A run tells what each start took, on its own: a small process is not as large as what starts it."""
+    started_in_turn = [*forms.bare_forms(), forms.plain_form(), forms.pip_form()]
+    row = Bench(fake_aws, tmp_path).row("create_vm", started_in_turn, 1)
+    assert list(row) == [ISOLATED, BARE, PLAIN, PIP]
+    assert [each.calls for each in row.values()] == [0, 0, 5, 5]
+    assert 0 < row[BARE].cpu.median < row[PIP].cpu.median < row[PIP].wall.median
+    assert 2 * row[BARE].memory.median < row[PIP].memory.median
+    assert row[ISOLATED].modules < row[BARE].modules < 100 < row[PIP].modules
+    assert row[PLAIN].stderr == 0 < row[PIP].stderr
+
+
+def test_failure(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """A call that fails is not measured, but told."""
+    fake_aws.rule(action="DescribeInstances", error={"code": "UnauthorizedOperation", "message": "no"})
+    with pytest.raises(BenchError, match=r"has_vm failed.*UnauthorizedOperation"):
+        Bench(fake_aws, tmp_path).start(forms.pip_form(), "has_vm", ["i-0123456789abcdef0"])
