@@ -31,6 +31,8 @@ CA_BUNDLES = {"BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
 
 # Whoever runs the tests under nohup has SIGHUP ignored, and the executable leaves it so.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# A plain PATH lacks where the programs are that make block devices.
+os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
