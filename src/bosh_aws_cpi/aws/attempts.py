@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.errors import CALL, NO_CAPACITY, THROTTLED, Call, has_code, is_passing, is_uncertain
+from bosh_aws_cpi.aws.errors import (
+    CALL,
+    NO_CAPACITY,
+    REFUSED,
+    THROTTLED,
+    Call,
+    has_code,
+    is_passing,
+    is_uncertain,
+)
 from bosh_aws_cpi.aws.timing import THROTTLED_CALL
 
 if TYPE_CHECKING:
@@ -89,9 +98,5 @@ def _error(event: dict[str, Any]) -> BaseException | None:
         error: BaseException | None = event["caught_exception"]
         return error
     http_response, parsed = event["response"]
-    is_refused = "Error" in parsed or http_response.status_code >= _REFUSED
+    is_refused = "Error" in parsed or http_response.status_code >= REFUSED
     return ClientError(parsed, event["operation"].name) if is_refused else None
-
-
-_REFUSED: Final = 300
-"""From this HTTP status on an answer is none."""

@@ -92,6 +92,8 @@ UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there
 """For an answer that is no AWS service's; the SDK's own message quotes the whole of it."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, whatever the code."""
+REFUSED: Final = 300
+"""From this HTTP status on an answer is not the one that was asked for."""
 _SERVER_FAULT: Final = 500
 """From this HTTP status on it is AWS's fault."""
 

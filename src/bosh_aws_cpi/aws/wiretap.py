@@ -7,7 +7,7 @@ from typing import Any, Final
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
-from bosh_aws_cpi.aws.errors import CALL, UNREADABLE, Call, described, remember_call
+from bosh_aws_cpi.aws.errors import CALL, REFUSED, UNREADABLE, Call, described, remember_call
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.redact import MASK
 from bosh_aws_cpi.tally import Tally
@@ -23,7 +23,7 @@ def install(session: Session, tally: Tally) -> None:
 
     def parsing(**event: Any) -> None:  # noqa: ANN401
         answer = event["response_dict"]
-        if answer["status_code"] < _REFUSED and _is_page(answer["headers"]):
+        if answer["status_code"] < REFUSED and _is_page(answer["headers"]):
             raise ResponseParserError(UNREADABLE)
 
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
@@ -96,8 +96,6 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
         yield value
 
 
-_REFUSED: Final = 300
-"""From this HTTP status on the status itself says what is wrong."""
 _PAGE: Final = "a web page, which is no AWS service's answer"
 """In place of what a proxy says; its page may hold anything."""
 
