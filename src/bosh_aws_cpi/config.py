@@ -5,8 +5,7 @@ Pure: the file is read in `config_file`, and nothing here talks to AWS.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bosh_aws_cpi.config_values import string, strings, sub_object, url, wrong_type
 from bosh_aws_cpi.encryption import Encryption
@@ -24,8 +23,7 @@ _COPY_FROM_REGION = "copy_from_region"
 _EC2_HOST = re.compile(r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\.")
 
 
-@dataclass(frozen=True)
-class AwsConfig:
+class AwsConfig(NamedTuple):
     """The ``aws`` section. Endpoints carry a scheme; None means the SDK's own resolution."""
 
     max_retries: int
@@ -34,9 +32,9 @@ class AwsConfig:
     """Endpoint URL by botocore's service name."""
     dualstack: bool
     credentials_source: CredentialsSource
-    access_key_id: str | None = field(repr=False)
-    secret_access_key: str | None = field(repr=False)
-    session_token: str | None = field(repr=False)
+    access_key_id: str | None
+    secret_access_key: str | None
+    session_token: str | None
     role_arn: str | None
     default_key_name: str | None
     default_iam_instance_profile: str | None
@@ -50,25 +48,31 @@ class AwsConfig:
     copies_stemcells_from_other_regions: bool
     enable_describe_instance_types: bool
 
+    def __repr__(self) -> str:
+        """Where it leads to, and none of the rest, some of which is secret."""
+        return f"<AwsConfig of {self.region}>"
 
-@dataclass(frozen=True)
-class RegistryConfig:
+
+class RegistryConfig(NamedTuple):
     """Where the registry is."""
 
-    endpoint: str = field(repr=False)
+    endpoint: str
     """As it was configured: the agent gets it so, often with a user and password of its own."""
-    base_url: str = field(repr=False)
+    base_url: str
     """The same with a scheme."""
     user: str | None
-    password: str | None = field(repr=False)
+    password: str | None
+
+    def __repr__(self) -> str:
+        """Nothing of it: the endpoint may hold a password too."""
+        return "<RegistryConfig>"
 
 
-@dataclass(frozen=True)
-class CpiConfig:
+class CpiConfig(NamedTuple):
     """All that a call needs to know before it talks to AWS."""
 
     aws: AwsConfig
-    agent: Json = field(repr=False)
+    agent: Json
     """Goes into every VM's agent settings as it is."""
     registry: RegistryConfig | None
     supported_api_version: int
@@ -79,6 +83,10 @@ class CpiConfig:
     """Who asks, as the request's context says; a test or a person may leave it out."""
     stemcell: object
     """``vm.stemcell.api_version`` of the context as it came; see `stemcell_api_version`."""
+
+    def __repr__(self) -> str:
+        """What the rest shows of itself: the agent's settings are secret."""
+        return f"<CpiConfig: {self.aws!r}>"
 
 
 def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiConfig:

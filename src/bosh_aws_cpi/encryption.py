@@ -1,12 +1,11 @@
 """Whether disks are encrypted: the configuration says it, and so do disks and stemcells themselves."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from bosh_aws_cpi.jsontext import Json
 
 
-@dataclass(frozen=True)
-class Encryption:
+class Encryption(NamedTuple):
     """Whether an EBS volume is encrypted and with which key.
 
     EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.

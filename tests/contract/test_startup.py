@@ -25,6 +25,8 @@ sys.stderr.write("\\nloaded " + " ".join(sorted(sys.modules)))
 sys.exit(status)
 """
 HEAVY = {"boto3", "botocore", "pydantic", "requests", "tenacity", "yaml"}
+COSTLY = {"asyncio", "dataclasses", "inspect", "socket", "ssl", "tempfile"}
+"""Parts of Python's own library that take milliseconds."""
 PACKAGE = "bosh_aws_cpi."
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
@@ -77,6 +79,14 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
     assert own(modules, "plan") <= {"vm_sizes"}
     assert f"{PACKAGE}tools" not in modules
     assert not modules & {f"{PACKAGE}properties", f"{PACKAGE}property_types"}
+
+
+@pytest.mark.parametrize("method", ["info", "ping"])
+def test_info(method: str) -> None:
+    """The methods that are asked before all others load of Python's library only what is cheap."""
+    modules = loaded(telling(NOWHERE).call(method))
+    assert "logging" in modules
+    assert modules & COSTLY == set()
 
 
 def test_light_stemcell() -> None:

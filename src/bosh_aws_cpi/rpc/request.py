@@ -1,15 +1,13 @@
 """Bytes to a request, with every check of the envelope in its order."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.errors import InvalidCall, MethodNotImplemented
 from bosh_aws_cpi.rpc.methods import METHODS
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """One call, as the caller sent it."""
 
     method: str

@@ -1,15 +1,13 @@
 """What the contract versions differ in: argument limits, kinds and result shapes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.jsontext import is_integer, type_name
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of argument: what it is called, what belongs to it, what a null becomes."""
 
     noun: str
@@ -43,8 +41,7 @@ CIDS = Kind("an Array of Strings", _is_strings, list)
 DISK_SIZE = Kind("an Integer", is_integer, complaint="disk size needs to be an integer")
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(NamedTuple):
     """A method's positional arguments by name; the last ``optional`` ones may be left out."""
 
     arguments: tuple[tuple[str, Kind], ...] = ()

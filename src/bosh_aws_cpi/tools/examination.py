@@ -1,7 +1,7 @@
 """Asking AWS what preflight reports: whose keys they are, which services answer, what is permitted."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from botocore import xform_name
@@ -103,7 +103,7 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = Clients(replace(config, max_retries=_REPETITIONS), Tally())
+        self._clients = Clients(config._replace(max_retries=_REPETITIONS), Tally())
         self._problems: dict[str, str] = {}
         self._are_keys_taken = False
 

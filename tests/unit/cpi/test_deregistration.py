@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -71,8 +70,8 @@ def test_all(cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock) -> No
 
 def test_fast_path(cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock) -> None:
     """Who wants VMs deleted fast does not wait for their connections."""
-    aws = replace(cloud.config.aws, fast_path_delete=True)
-    fast = Cloud(replace(cloud.config, aws=aws), 2)
+    aws = cloud.config.aws._replace(fast_path_delete=True)
+    fast = Cloud(cloud.config._replace(aws=aws), 2)
     vars(fast)["clients"] = cloud.clients
     lay_instance(ec2)
     lay_load_balancers(elb)

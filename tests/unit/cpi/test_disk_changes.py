@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -124,8 +123,8 @@ def test_update_what_is_attached(cloud: Cloud, ec2: Ec2) -> None:
 
 def test_update_by_the_configuration(cloud: Cloud, ec2: Ec2) -> None:
     """The configured encryption counts as for a new disk: it can't change in place."""
-    aws = replace(cloud.config.aws, encryption=Encryption(encrypted=True))
-    secret = Cloud(replace(cloud.config, aws=aws), 2)
+    aws = cloud.config.aws._replace(encryption=Encryption(encrypted=True))
+    secret = Cloud(cloud.config._replace(aws=aws), 2)
     vars(secret)["clients"] = cloud.clients
     lay_volume(ec2)
     with pytest.raises(NotSupported, match=f"Volume '{DISK}' can't be encrypted in place"):

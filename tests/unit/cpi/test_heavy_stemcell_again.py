@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +69,7 @@ def path(tmp_path: Path) -> str:
 @pytest.fixture
 def call(cloud: Cloud) -> str:
     """Give the request a number; returns what all that it makes is tagged with."""
-    cloud.config = replace(cloud.config, request_id="cpi-1")
+    cloud.config = cloud.config._replace(request_id="cpi-1")
     return call_id(cloud, "create_stemcell", PROPERTIES.model_dump(mode="json"), TAGS)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ WISH = (1024, {"type": "gp3", "tags": {"a": "1", "b": "2"}}, None)
 
 def asked(cloud: Cloud, request_id: str | None, *wish: Any, director: str | None = DIRECTOR) -> str:
     """Return the id of a create_disk that a Director asks for."""
-    cloud.config = replace(cloud.config, request_id=request_id, director_uuid=director)
+    cloud.config = cloud.config._replace(request_id=request_id, director_uuid=director)
     return call_id(cloud, "create_disk", *wish)
 
 

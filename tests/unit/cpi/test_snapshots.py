@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +99,7 @@ def test_answer_that_was_lost(cloud: Cloud, ec2: Ec2) -> None:
 
 def lay_search(cloud: Cloud, ec2: Ec2, *entries: dict[str, Any]) -> str:
     """Lay out the question for the snapshot of a request that has a number; returns the request's id."""
-    cloud.config = replace(cloud.config, request_id="cpi-1")
+    cloud.config = cloud.config._replace(request_id="cpi-1")
     call = call_id(cloud, "snapshot_disk", DISK, METADATA)
     filters = [{"Name": "tag:bosh_call", "Values": [call]}]
     ec2.answers("describe_snapshots", {"Snapshots": list(entries)}, OwnerIds=["self"], Filters=filters)

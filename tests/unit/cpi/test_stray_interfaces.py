@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -121,7 +120,7 @@ def test_others(cloud: Cloud, ec2: Ec2, clock: Clock, tags: dict[str, str], look
 
 def test_caller_without_a_name(cloud: Cloud, ec2: Ec2) -> None:
     """A caller that says no Director's id owns no interface, also none without a tag."""
-    anonymous = Cloud(replace(cloud.config, director_uuid=None), 2)
+    anonymous = Cloud(cloud.config._replace(director_uuid=None), 2)
     vars(anonymous)["clients"] = cloud.clients
     for tags, looks in (({}, MAX_UNATTACHED + 1), (OURS, 1)):
         for _ in range(looks):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -42,8 +41,8 @@ def test_unauthorised(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixt
 
 def test_switched_off(cloud: Cloud, program_log: pytest.LogCaptureFixture) -> None:
     """An operator who switched the question off gets the table without a word."""
-    aws = replace(cloud.config.aws, enable_describe_instance_types=False)
-    silent = Cloud(replace(cloud.config, aws=aws), 2)
+    aws = cloud.config.aws._replace(enable_describe_instance_types=False)
+    silent = Cloud(cloud.config._replace(aws=aws), 2)
     vars(silent)["clients"] = cloud.clients
     assert type_facts(silent, NAMES) == STATIC
     assert program_log.records == []
