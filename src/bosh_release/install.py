@@ -14,8 +14,10 @@ import json
 import shutil
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from py_compile import PycInvalidationMode
+from types import ModuleType
 from typing import Any
 
 HASHES = "bosh_release/wheels.sha256"
@@ -23,14 +25,6 @@ HASHES = "bosh_release/wheels.sha256"
 EVERY_PLATFORM = "any"
 LICENSES = ("LICEN", "NOTICE", "COPYING", "AUTHORS")
 """How the names of the files begin that say under which terms a wheel may be handed on."""
-SERVICES = {
-    "ebs": "ebs",
-    "ec2": "ec2",
-    "elb": "elasticloadbalancing",
-    "elbv2": "elasticloadbalancing",
-    "sts": "sts",
-}
-"""The AWS services that the CPI calls, by botocore's name, with the name that their endpoints go by."""
 
 
 class InstallError(Exception):
@@ -49,7 +43,7 @@ def install(sources: Path, lib: Path, platform: str) -> None:
         unpack(sources / wheel, sha256, lib)
     shutil.copytree(sources / "bosh_aws_cpi", lib / "bosh_aws_cpi")
     shutil.copyfile(sources / "bosh_release" / "start.py", lib / "__main__.py")
-    cut(lib / "botocore" / "data", operations(lib))
+    cut(lib / "botocore" / "data", cutter(lib))
     # Bytecode that is valid whatever the files' times become on their way: nothing is written at run time.
     if not compileall.compile_dir(
         lib, quiet=1, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
@@ -87,42 +81,34 @@ def unpack(wheel: Path, sha256: str, lib: Path) -> None:
                 raise InstallError(f"{wheel.name} has modules in {top}, which this does not unpack")
 
 
-def operations(lib: Path) -> set[str]:
-    """Return the names of all that the CPI calls at AWS, of which its permissions are the list."""
+def cutter(lib: Path) -> ModuleType:
+    """Return our own module that knows what the CPI reads of the SDK's data."""
     sys.path.insert(0, str(lib))
     try:
-        permissions = importlib.import_module("bosh_aws_cpi.tools.permissions")
+        return importlib.import_module("bosh_aws_cpi.aws.sdk_cut")
     finally:
         sys.path.remove(str(lib))
-    called = {action for feature in permissions.FEATURES.values() for action in feature.called.split()}
-    return {action.partition(":")[2] for action in called | set(permissions.NEEDS_NO_PERMISSION)}
 
 
-def cut(data: Path, called: set[str]) -> None:
+def cut(data: Path, sdk_cut: Any) -> None:  # noqa: ANN401 - a module that is not there yet
     """Leave of botocore's data what the CPI reads, in the form that is read fastest.
 
-    A service's model is a JSON document, compressed, most of it documentation. Every call that asks AWS
-    reads one, and the list of all endpoints. From each operation in it botocore makes a method of the
-    client: 800 for EC2, of which the CPI calls 40.
+    Every call that asks AWS reads a service's model, and the list of all endpoints.
     """
     for folder in [entry for entry in data.iterdir() if entry.is_dir()]:
-        if folder.name in SERVICES:
-            cut_service(folder, called)
+        if folder.name in sdk_cut.SERVICES:
+            cut_service(folder, sdk_cut.cut)
         else:
             shutil.rmtree(folder)
-    endpoints = data / "endpoints.json"
-    document = json.loads(endpoints.read_bytes())
-    for partition in document["partitions"]:
-        offered = partition["services"]
-        partition["services"] = {name: offered[name] for name in offered if name in SERVICES.values()}
-    write(endpoints, document)
-    missing = SERVICES.keys() - {entry.name for entry in data.iterdir()}
+    missing = sdk_cut.SERVICES.keys() - {entry.name for entry in data.iterdir()}
     if missing:
         raise InstallError(f"botocore has no data for {', '.join(sorted(missing))}")
+    endpoints = data / "endpoints.json"
+    write(endpoints, sdk_cut.cut(endpoints.stem, json.loads(endpoints.read_bytes())))
 
 
-def cut_service(folder: Path, called: set[str]) -> None:
-    """Leave the newest version of a service's data: the operations that are called, undocumented."""
+def cut_service(folder: Path, cut_document: Callable[[str, Any], Any]) -> None:
+    """Leave the newest version of a service's data, without examples, and uncompressed."""
     *outdated, newest = sorted(folder.iterdir())
     for version in outdated:
         shutil.rmtree(version)
@@ -130,46 +116,9 @@ def cut_service(folder: Path, called: set[str]) -> None:
         if path.name.startswith("examples-"):
             path.unlink()
         elif path.suffix == ".gz":
-            document = json.loads(gzip.decompress(path.read_bytes()))
-            if path.name.startswith("service-"):
-                document = {**document, **called_only(document, called)}
-            write(path.with_suffix(""), document)
+            plain = path.with_suffix("")
+            write(plain, cut_document(plain.stem, json.loads(gzip.decompress(path.read_bytes()))))
             path.unlink()
-
-
-def called_only(document: Any, called: set[str]) -> dict[str, Any]:  # noqa: ANN401 - what JSON holds
-    """Return the operations of a service's model that are called, and the shapes that they need."""
-    kept = {name: each for name, each in document["operations"].items() if name in called}
-    shapes: dict[str, Any] = {}
-    pending = references(kept)
-    while pending:
-        name = pending.pop()
-        shapes[name] = document["shapes"][name]
-        pending |= references(shapes[name]) - shapes.keys()
-    return {"operations": without_documentation(kept), "shapes": without_documentation(shapes)}
-
-
-def references(value: Any) -> set[str]:  # noqa: ANN401 - what JSON holds
-    """Return the names of the shapes that a part of a model refers to; a member may be called shape."""
-    if isinstance(value, list):
-        return {name for item in value for name in references(item)}
-    if not isinstance(value, dict):
-        return set()
-    named = {item for key, item in value.items() if key == "shape" and isinstance(item, str)}
-    return named.union(*map(references, value.values()))
-
-
-def without_documentation(value: Any) -> Any:  # noqa: ANN401 - what JSON holds
-    """Return the value without its documentation; a member of that name is no text, and stays."""
-    if isinstance(value, list):
-        return [without_documentation(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: without_documentation(item)
-        for key, item in value.items()
-        if key != "documentation" or not isinstance(item, str)
-    }
 
 
 def write(path: Path, document: Any) -> None:  # noqa: ANN401 - what JSON holds

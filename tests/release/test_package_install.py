@@ -19,13 +19,18 @@ from botocore.loaders import Loader
 from botocore.regions import EndpointResolver
 
 import bosh_aws_cpi
+from bosh_aws_cpi.aws import sdk_cut
+from bosh_aws_cpi.aws.permissions import operations
+from bosh_aws_cpi.aws.sdk_cut import SERVICES
+from bosh_aws_cpi.aws.sdk_data import LARGE
 from bosh_release import install
 
 PLATFORM = "Linux-x86_64"
 DATA = Path(botocore.__file__).parent / "data"
 EXAMPLE = b'{"documentation": "long", "operations": {}, "shapes": {}}'
 PROGRAM = Path(bosh_aws_cpi.__file__).parent
-CALLED = install.operations(PROGRAM.parent)
+OWN = ("aws/__init__.py", "aws/permissions.py", "aws/sdk_cut.py")
+"""What the installer needs of the program."""
 
 
 @pytest.fixture
@@ -36,13 +41,13 @@ def sources(tmp_path: Path) -> Path:
     (folder / "bosh_aws_cpi" / "__init__.py").touch()
     start = "def run():\n    print('started')\n    raise SystemExit(3)\n"
     (folder / "bosh_aws_cpi" / "__main__.py").write_text(start)
-    (folder / "bosh_aws_cpi" / "tools").mkdir()
-    for name in ("tools/__init__.py", "tools/permissions.py"):
+    (folder / "bosh_aws_cpi" / "aws").mkdir()
+    for name in OWN:
         shutil.copy(PROGRAM / name, folder / "bosh_aws_cpi" / name)
     (folder / "bosh_release").mkdir()
     for name in ("install.py", "start.py"):
         shutil.copy(Path(install.__file__).parent / name, folder / "bosh_release")
-    service = {f"botocore/data/{name}/2020-01-01/service-2.json": EXAMPLE for name in install.SERVICES}
+    service = {f"botocore/data/{name}/2020-01-01/service-2.json": EXAMPLE for name in SERVICES}
     endpoints: dict[str, Any] = {"partitions": [{"services": {"ec2": {}, "s3": {}}}]}
     made = {
         "wheels/any/botocore-1-py3-none-any.whl": {
@@ -86,9 +91,9 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for entry in DATA.iterdir():
         if entry.is_file():
             shutil.copy(entry, folder)
-        elif entry.name in {*install.SERVICES, "s3"}:
+        elif entry.name in {*SERVICES, "s3"}:
             shutil.copytree(entry, folder / entry.name)
-    install.cut(folder, CALLED)
+    install.cut(folder, sdk_cut)
     return folder
 
 
@@ -145,7 +150,7 @@ def test_modules_elsewhere_are_refused(kind: str, tmp_path: Path) -> None:
 def test_every_module_has_bytecode(lib: Path) -> None:
     """Every module has bytecode that is valid whatever the time stamps say."""
     modules = list(lib.rglob("*.py"))
-    assert len(modules) == 7
+    assert len(modules) == 8
     for module in modules:
         flags = Path(cache_from_source(str(module))).read_bytes()[4:8]
         assert int.from_bytes(flags, "little") == 1, module  # by hash, and not to be checked
@@ -172,7 +177,7 @@ def test_missing_service_is_refused(sources: Path, tmp_path: Path) -> None:
     install.install(sources, tmp_path / "lib", PLATFORM)
     shutil.rmtree(tmp_path / "lib" / "botocore" / "data" / "sts")
     with pytest.raises(install.InstallError, match="botocore has no data for sts"):
-        install.cut(tmp_path / "lib" / "botocore" / "data", CALLED)
+        install.cut(tmp_path / "lib" / "botocore" / "data", sdk_cut)
 
 
 def test_module_that_does_not_compile_is_refused(sources: Path, tmp_path: Path) -> None:
@@ -184,13 +189,18 @@ def test_module_that_does_not_compile_is_refused(sources: Path, tmp_path: Path) 
 
 def test_data_of_other_services_is_cut(cut: Path) -> None:
     """The data of the services that the CPI calls stays, in one version each, uncompressed."""
-    assert {entry.name for entry in cut.iterdir() if entry.is_dir()} == install.SERVICES.keys()
-    assert all(len(list((cut / service).iterdir())) == 1 for service in install.SERVICES)
+    assert {entry.name for entry in cut.iterdir() if entry.is_dir()} == SERVICES.keys()
+    assert all(len(list((cut / service).iterdir())) == 1 for service in SERVICES)
     assert not list(cut.rglob("*.gz"))
     assert not list(cut.rglob("examples-*"))
 
 
-@pytest.mark.parametrize("service", sorted(install.SERVICES))
+def test_nothing_is_left_to_cut(cut: Path) -> None:
+    """No file is so large that a call would look for a copy of what it needs of it."""
+    assert [path.name for path in cut.rglob("*") if path.is_file() and path.stat().st_size >= LARGE] == []
+
+
+@pytest.mark.parametrize("service", sorted(SERVICES))
 @pytest.mark.parametrize("kind", ["service-2", "paginators-1", "waiters-2", "endpoint-rule-set-1"])
 def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
     """The SDK reads the same from the cut data, but for documentation and what is not called."""
@@ -206,18 +216,18 @@ def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
 
     whole, left = read(DATA), read(cut)
     if kind == "service-2":
-        assert left["operations"].keys() == whole["operations"].keys() & CALLED
-        assert install.references([left["operations"], left["shapes"]]) == left["shapes"].keys()
+        assert left["operations"].keys() == whole["operations"].keys() & operations()
+        assert sdk_cut.references([left["operations"], left["shapes"]]) == left["shapes"].keys()
         for section in ("operations", "shapes"):
             kept = {name: whole[section][name] for name in left[section]}
-            whole[section] = install.without_documentation(kept)
+            whole[section] = sdk_cut.without_documentation(kept)
     assert left == whole
 
 
 def test_all_that_is_called_stays(cut: Path) -> None:
     """Each action that the CPI calls is an operation of one of the models: none was lost by a name."""
-    models = [loader(cut).load_service_model(service, "service-2") for service in install.SERVICES]
-    assert {name for model in models for name in model["operations"]} == CALLED
+    models = [loader(cut).load_service_model(service, "service-2") for service in SERVICES]
+    assert {name for model in models for name in model["operations"]} == operations()
 
 
 def test_pages_of_what_is_called_stay(cut: Path) -> None:
@@ -231,20 +241,13 @@ def test_pages_of_what_is_called_stay(cut: Path) -> None:
     assert not hasattr(client, "create_vpc")
 
 
-def test_member_named_documentation_stays() -> None:
-    """Only text is documentation: a member or a shape of that name stays."""
-    shapes = {"documentation": {"members": {"documentation": {"shape": "S", "documentation": "text"}}}}
-    stays = {"documentation": {"members": {"documentation": {"shape": "S"}}}}
-    assert install.without_documentation(shapes) == stays
-
-
 def test_endpoints_stay(cut: Path) -> None:
     """Every service has the endpoints in every region of every partition that it had before."""
     whole, left = (EndpointResolver(loader(data).load_data("endpoints")) for data in (DATA, cut))
     partitions = whole.get_available_partitions()
     assert left.get_available_partitions() == partitions
     for partition in partitions:
-        for name in sorted(set(install.SERVICES.values())):
+        for name in sorted(set(SERVICES.values())):
             regions = whole.get_available_endpoints(name, partition)
             assert left.get_available_endpoints(name, partition) == regions
             for region in [*regions, "xx-new-1"]:

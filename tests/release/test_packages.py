@@ -12,6 +12,7 @@ import yaml
 from botocore.loaders import Loader
 
 from bosh_aws_cpi import config
+from bosh_aws_cpi.aws.sdk_cut import SERVICES
 from bosh_release import blobs, install, vendor
 from testbed import hypervisor
 
@@ -187,7 +188,7 @@ def test_data_of_every_service_with_an_endpoint() -> None:
     endpoints = {f"{name}_endpoint": "https://aws.test" for name in ("ec2", "elb", "sts", "ebs")}
     aws = {**endpoints, "region": "here", "max_retries": 8, "access_key_id": "a", "secret_access_key": "b"}
     document = {"cloud": {"properties": {"aws": aws}}}
-    assert config.parse(document, {}, {}).aws.endpoints.keys() == install.SERVICES.keys()
+    assert config.parse(document, {}, {}).aws.endpoints.keys() == SERVICES.keys()
 
 
 def test_data_of_every_client() -> None:
@@ -201,14 +202,14 @@ def test_data_of_every_client() -> None:
         if isinstance(argument, ast.Constant)
     }
     assert "ec2" in asked
-    assert asked <= install.SERVICES.keys()
+    assert asked <= SERVICES.keys()
 
 
-@pytest.mark.parametrize("service", sorted(install.SERVICES))
+@pytest.mark.parametrize("service", sorted(SERVICES))
 def test_endpoint_names(service: str) -> None:
     """A service's endpoints stay under the name that botocore looks for."""
     model = Loader().load_service_model(service, "service-2")
-    assert model["metadata"]["endpointPrefix"] == install.SERVICES[service]
+    assert model["metadata"]["endpointPrefix"] == SERVICES[service]
 
 
 def test_vendor_knows_every_platform() -> None:

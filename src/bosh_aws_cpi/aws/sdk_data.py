@@ -3,9 +3,13 @@
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from botocore.loaders import JSONFileLoader, Loader
+
+LARGE: Final = 1 << 18
+"""Bytes from which on a file is read from a copy that has only what the CPI needs: EC2's model, and the
+endpoints of all services. The release's package brings none: its data is cut."""
 
 
 class PlainJson(JSONFileLoader):
@@ -17,15 +21,18 @@ class PlainJson(JSONFileLoader):
 
     def exists(self, file_path: str) -> bool:
         """Whether there is a file of this name, which comes without its ending."""
-        return any(Path(file_path + ending).is_file() for ending in (".json", ".json.gz"))
+        return _existing(file_path) is not None
 
     def load_file(self, file_path: str) -> Any | None:  # noqa: ANN401 - JSON is what it is
         """The file's content; None when it is not there."""
-        plain = Path(f"{file_path}.json")
-        if plain.is_file():
-            return json.loads(plain.read_bytes())
-        compressed = Path(f"{file_path}.json.gz")
-        return json.loads(gzip.decompress(compressed.read_bytes())) if compressed.is_file() else None
+        path = _existing(file_path)
+        if path is None:
+            return None
+        if path.stat().st_size < LARGE:
+            return read(path)
+        from bosh_aws_cpi.aws import sdk_copies  # noqa: PLC0415 - not where the data was cut before
+
+        return sdk_copies.needed(path)
 
 
 def loader() -> Loader:
@@ -35,3 +42,14 @@ def loader() -> Loader:
         file_loader=PlainJson(),
         include_default_search_paths=False,
     )
+
+
+def _existing(file_path: str) -> Path | None:
+    paths = (Path(file_path + ending) for ending in (".json", ".json.gz"))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def read(path: Path) -> Any:  # noqa: ANN401 - JSON is what it is
+    """Read a file of JSON, compressed or not."""
+    content = path.read_bytes()
+    return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)

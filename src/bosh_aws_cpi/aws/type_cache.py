@@ -7,18 +7,14 @@ can't be used is no error: EC2 is asked then.
 """
 
 import json
-import os
 import re
-import stat
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from bosh_aws_cpi.aws import private_files
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts
 
@@ -38,7 +34,7 @@ class TypeCache:
 
     def __init__(self, endpoint: str) -> None:
         self._prefix = f"{_FORMAT}-{sha256(endpoint.encode()).hexdigest()[:16]}"
-        self._folder = _private_folder()
+        self._folder = private_files.folder()
 
     def get(self, name: str) -> InstanceTypeFacts | None:
         """The facts of a type; None when none are kept, or they are more than a day old."""
@@ -58,7 +54,7 @@ class TypeCache:
             return
         document = {**asdict(facts), "architectures": sorted(facts.architectures), "asked_at": time.time()}
         try:
-            _write(path, json.dumps(document).encode())
+            private_files.write(path, json.dumps(document).encode())
         except OSError as error:
             logger.debug("Facts of '%s' are not kept: %s", facts.name, error)
 
@@ -91,39 +87,3 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
         if type(getattr(facts, field.name)) is not types.get(field.name, bool):
             raise TypeError(field.name)
     return facts
-
-
-def _write(path: Path, content: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(temporary).unlink()
-        raise
-
-
-def _private_folder() -> Path | None:
-    """The first of the usual places that is, or can be made, this user's alone."""
-    return next((place for place in _places() if place.is_absolute() and _is_private(place)), None)
-
-
-def _places() -> Iterator[Path]:
-    if cache := os.environ.get("XDG_CACHE_HOME"):
-        yield Path(cache) / "bosh-aws-cpi"
-    if home := os.environ.get("HOME"):
-        yield Path(home) / ".cache" / "bosh-aws-cpi"
-    with suppress(OSError):  # no temporary folder can be written
-        yield Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}"
-
-
-def _is_private(folder: Path) -> bool:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = folder.lstat()
-    except OSError:
-        return False
-    is_own_folder = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    return is_own_folder and not stat.S_IMODE(found.st_mode) & 0o077 and os.access(folder, os.W_OK)

@@ -17,10 +17,10 @@ from bosh_aws_cpi.aws.errors import (
     VOLUME_MISSING,
     code_of,
 )
+from bosh_aws_cpi.aws.permissions import FEATURES
 from bosh_aws_cpi.config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.tally import Tally
-from bosh_aws_cpi.tools.permissions import FEATURES
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, Probe, probes
 from bosh_aws_cpi.tools.unreachable import (
     OUT_OF_REACH,

@@ -4,11 +4,11 @@ import argparse
 import sys
 from typing import Final
 
+from bosh_aws_cpi.aws.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.loading import load
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tools.command import carried_out
-from bosh_aws_cpi.tools.permissions import BASELINE, FEATURES
 
 _DESCRIPTION: Final = """\
 Check what the CPI needs of AWS: credentials, region, endpoints, and each permission of docs/iam-policy.json.

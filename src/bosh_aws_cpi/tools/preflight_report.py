@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Any, Final
 
+from bosh_aws_cpi.aws.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools.examination import Findings
-from bosh_aws_cpi.tools.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools.probes import SERVICES
 
 READY: Final = 0

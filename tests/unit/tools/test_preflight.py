@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from bosh_aws_cpi.aws.permissions import FEATURES
 from bosh_aws_cpi.tools import preflight, preflight_report
 from bosh_aws_cpi.tools.examination import Findings, Verdict
-from bosh_aws_cpi.tools.permissions import FEATURES
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
 
 SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts")

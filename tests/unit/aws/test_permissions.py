@@ -2,7 +2,7 @@
 
 import pytest
 
-from bosh_aws_cpi.tools.permissions import BASELINE, FEATURES, NEEDS_NO_PERMISSION
+from bosh_aws_cpi.aws.permissions import BASELINE, FEATURES, NEEDS_NO_PERMISSION
 
 
 def test_baseline_is_first() -> None:

@@ -1,4 +1,7 @@
-"""What the CPI may have to be allowed, by feature: for docs/iam-policy.json and for `cpi preflight`."""
+"""What the CPI calls at AWS, and what it may have to be allowed, by feature.
+
+For docs/iam-policy.json, for `cpi preflight`, and for the part of the SDK's data that is read.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -79,3 +82,9 @@ NEEDS_NO_PERMISSION: Final = {
     "sts:GetCallerIdentity": "AWS answers it to everybody, even when a policy denies it",
 }
 """Actions that the program calls and that no policy has to allow, each with its reason."""
+
+
+def operations() -> frozenset[str]:
+    """Return the names of all that the program calls at AWS: "RunInstances"."""
+    called = [action for feature in FEATURES.values() for action in feature.called.split()]
+    return frozenset(action.partition(":")[2] for action in [*called, *NEEDS_NO_PERMISSION])

@@ -1,0 +1,53 @@
+"""A private directory of the user, for what one call leaves for the next, which can do without.
+
+It is shared by processes that run at once: each file is put in place by a rename, so a reader finds a
+whole one or none.
+"""
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+
+def folder() -> Path | None:
+    """Return the first of the usual places that is, or can be made, this user's alone."""
+    return next((place for place in _places() if place.is_absolute() and _is_private(place)), None)
+
+
+def write(path: Path, content: bytes) -> None:
+    """Put a file in place, whole or not at all.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(temporary).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(temporary).unlink()
+        raise
+
+
+def _places() -> Iterator[Path]:
+    if cache := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(cache) / "bosh-aws-cpi"
+    if home := os.environ.get("HOME"):
+        yield Path(home) / ".cache" / "bosh-aws-cpi"
+    with suppress(OSError):  # no temporary folder can be written
+        yield Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}"
+
+
+def _is_private(folder: Path) -> bool:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.lstat()
+    except OSError:
+        return False
+    is_own_folder = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return is_own_folder and not stat.S_IMODE(found.st_mode) & 0o077 and os.access(folder, os.W_OK)

@@ -1,0 +1,55 @@
+"""Copies of the SDK's large files that have only what the CPI needs: the first call leaves them for others.
+
+What pip installs has no step in which they could be made; the release's package has, and brings no file
+that is so large.
+"""
+
+import json
+import time
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import botocore
+
+from bosh_aws_cpi.aws import permissions, private_files, sdk_cut, sdk_data
+from bosh_aws_cpi.log import logger
+
+MAX_AGE: Final = 30 * 86_400
+"""Seconds after which a copy may go, since botocore may be another one by now."""
+
+
+def needed(path: Path) -> Any:  # noqa: ANN401 - JSON is what it is
+    """Return what the CPI needs of a large file, from the copy that an earlier call has left, if any."""
+    copy = _copy_of(path)
+    if copy is not None:
+        try:
+            return json.loads(copy.read_bytes())
+        except (OSError, ValueError):
+            pass
+    document = sdk_cut.cut(path.name.partition(".")[0], sdk_data.read(path))
+    if copy is not None:
+        _leave(copy, document)
+    return document
+
+
+def _copy_of(path: Path) -> Path | None:
+    """Where the copy is, or will be: named after all that it depends on."""
+    folder = private_files.folder()
+    if folder is None:
+        return None
+    found = path.stat()
+    source = [botocore.__version__, str(path), found.st_size, found.st_mtime_ns]
+    text = json.dumps([source, sorted(permissions.operations())])
+    return folder / f"sdk-{sha256(text.encode()).hexdigest()[:16]}.json"
+
+
+def _leave(copy: Path, document: object) -> None:
+    """Leave a copy for later calls, and none that was left long ago."""
+    try:
+        private_files.write(copy, json.dumps(document, separators=(",", ":")).encode())
+        for other in copy.parent.glob("sdk-*.json"):
+            if time.time() - other.stat().st_mtime > MAX_AGE:
+                other.unlink()
+    except OSError as error:
+        logger.debug("The SDK's data is not kept: %s", error)

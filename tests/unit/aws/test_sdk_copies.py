@@ -1,0 +1,112 @@
+"""What the CPI needs of the SDK's large files: cut once, and left for later calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.loaders import Loader
+
+from bosh_aws_cpi.aws import permissions, sdk_cut
+from bosh_aws_cpi.aws.sdk_copies import MAX_AGE
+from bosh_aws_cpi.aws.sdk_data import loader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def ec2() -> dict[str, Any]:
+    """Read EC2's model as a call does."""
+    model: dict[str, Any] = loader().load_service_model("ec2", "service-2")
+    return model
+
+
+def copies(folder: Path) -> list[Path]:
+    """Return the copies that calls have left."""
+    return sorted(folder.rglob("sdk-*.json"))
+
+
+@pytest.fixture
+def cuts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list of all that is cut from now on."""
+    made = []
+    real = sdk_cut.cut
+
+    def cut(kind: str, document: object) -> object:
+        made.append(kind)
+        return real(kind, document)
+
+    monkeypatch.setattr(sdk_cut, "cut", cut)
+    return made
+
+
+def test_large_data_is_cut_once(own_cache: Path, cuts: list[str]) -> None:
+    """Of EC2's model and the endpoints the first call leaves copies, which the next ones read."""
+    first = ec2()
+    assert first["operations"].keys() < Loader().load_service_model("ec2", "service-2")["operations"].keys()
+    endpoints = loader().load_data("endpoints")
+    assert cuts == ["service-2", "endpoints"]
+    assert [(file.stat().st_mode & 0o777) for file in copies(own_cache)] == [0o600] * 2
+    assert (ec2(), loader().load_data("endpoints")) == (first, endpoints)
+    assert cuts == ["service-2", "endpoints"]
+
+
+@pytest.mark.parametrize("service", ["elb", "elbv2", "ebs", "sts"])
+def test_small_data_is_read_as_it_is(service: str, cuts: list[str]) -> None:
+    """A model that is read fast needs no copy."""
+    loader().load_service_model(service, "service-2")
+    assert cuts == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"\0" * 100])
+def test_broken_copy(own_cache: Path, cuts: list[str], content: bytes) -> None:
+    """A copy that is no JSON is made anew."""
+    first = ec2()
+    (copy,) = copies(own_cache)
+    copy.write_bytes(content)
+    assert (ec2(), ec2()) == (first, first)
+    assert len(cuts) == 2
+
+
+def test_other_program(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that calls something else has a copy of its own."""
+    ec2()
+    names = frozenset({"RunInstances"})
+    for module in (permissions, sdk_cut):
+        monkeypatch.setattr(module, "operations", lambda: names)
+    assert ec2()["operations"].keys() == names
+    assert (len(copies(own_cache)), len(cuts)) == (2, 2)
+
+
+def test_other_sdk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of botocore has a copy of its own."""
+    ec2()
+    monkeypatch.setattr("botocore.__version__", "2")
+    ec2()
+    assert (len(copies(own_cache)), len(cuts)) == (2, 2)
+
+
+def test_old_copies(own_cache: Path) -> None:
+    """Whoever leaves a copy removes those that were left long ago, and no other file."""
+    ec2()
+    folder = copies(own_cache)[0].parent
+    old, young, other = (folder / name for name in ("sdk-old.json", "sdk-young.json", "other.json"))
+    for file, age in ((old, MAX_AGE + 60), (young, MAX_AGE - 60), (other, MAX_AGE + 60)):
+        file.write_text(json.dumps({}))
+        os.utime(file, (time.time() - age,) * 2)
+    loader().load_data("endpoints")
+    assert [file.exists() for file in (old, young, other)] == [False, True, True]
+
+
+def test_no_place_for_copies(tmp_path: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no folder can be the user's alone, each call reads the whole data."""
+    no_folder = tmp_path / "file"
+    no_folder.touch()
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.setenv(name, str(no_folder))
+    monkeypatch.setattr("tempfile.tempdir", str(no_folder))
+    assert ec2() == ec2()
+    assert cuts == ["service-2", "service-2"]
