@@ -25,7 +25,7 @@ sys.stderr.write("\\nloaded " + " ".join(sorted(sys.modules)))
 sys.exit(status)
 """
 HEAVY = {"boto3", "botocore", "pydantic", "requests", "tenacity", "yaml"}
-COSTLY = {"asyncio", "dataclasses", "inspect", "socket", "ssl", "tempfile"}
+COSTLY = {"asyncio", "dataclasses", "inspect", "pathlib", "socket", "ssl", "tempfile"}
 """Parts of Python's own library that take milliseconds."""
 PACKAGE = "bosh_aws_cpi."
 VM = "i-0123456789abcdef0"
