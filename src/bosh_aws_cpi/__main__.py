@@ -4,6 +4,7 @@ The only module that knows the process it runs in; joins the protocol and the cl
 ``cpi COMMAND CONFIG_PATH …`` for operators.
 """
 
+import gc
 import os
 import sys
 import time
@@ -22,6 +23,9 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
 _COMMANDS = ("preflight", "sweep")
 """Modules of `tools`; their names are here, so that an ordinary call loads nothing of it."""
+_GARBAGE = 100_000
+"""How many more objects there may be before Python looks for cycles among all of them: most of what a call
+makes stays to its end, and the looking takes a tenth of a short one."""
 _USAGE = """\
 Usage: cpi CONFIG_PATH                 one request on stdin, one response on stdout: how BOSH calls it
        cpi preflight CONFIG_PATH ...   what the configuration's keys may do at AWS
@@ -66,11 +70,12 @@ class _AwsHost:
 
 
 def run() -> NoReturn:
-    """The process's entry: `main`, and the end.
+    """Be the process: `main`, and the end.
 
     The end is the system's: the interpreter's own takes every module apart, which costs a short
     call a tenth of its time. What was logged is flushed by then, and no thread is left.
     """
+    gc.set_threshold(_GARBAGE)
     os._exit(main())
 
 
