@@ -134,13 +134,13 @@ class Load:
         )
 
     def _call(self, verb: str, arguments: list[Any]) -> tuple[Any, str, int]:
-        """Call a verb: its result, its problem, and how often the SDK repeated a call."""
+        """Call a verb: its result, its problem, and how often a call was repeated."""
         try:
             answer = self.cpi.call(verb, *arguments, stemcell=2)
             result = answer.ok()
         except Exception as problem:  # noqa: BLE001 - no answer, one that is no response, or an error
             return None, masked(str(problem)), 0
-        return result, "", sum(map(int, re.findall(r"(\d+) SDK retr", answer.stderr)))
+        return result, "", sum(map(int, re.findall(r"(\d+) retr", answer.stderr)))
 
 
 Figures = dict[str, dict[str, Any]]

@@ -198,8 +198,9 @@ def test_max_retries(fake_aws: FakeAws, max_retries: int, code: str, status: int
     failed(answer, "DescribeVolumes", code, "once more")
     attempts = 1 if status == 403 else max_retries + 1
     assert fake_aws.actions() == ["DescribeVolumes"] * attempts
-    retries = {0: "", 1: ", 1 SDK retry", 2: ", 2 SDK retries"}[attempts - 1]
-    assert f"1 AWS call (ec2.DescribeVolumes){retries}\n" in answer.stderr
+    retries = {0: "0 retries", 1: "1 retry", 2: "2 retries"}[attempts - 1]
+    throttled = attempts if code == "RequestLimitExceeded" else 0
+    assert f"1 AWS call (ec2.DescribeVolumes), {retries}, {throttled} throttled\n" in answer.stderr
 
 
 def test_retry_helps(fake_aws: FakeAws) -> None:

@@ -8,19 +8,24 @@ from bosh_aws_cpi.tally import Tally
 
 
 @pytest.mark.parametrize(
-    ("names", "retries", "expected"),
+    ("calls", "expected"),
     [
-        ([], [], ""),
-        (["ec2.RunInstances"], [0], ", 1 AWS call (ec2.RunInstances)"),
-        (["a.B"], [1], ", 1 AWS call (a.B), 1 SDK retry"),
-        (["a.B", "c.D", "a.B"], [0, 2, 1], ", 3 AWS calls (2 x a.B, c.D), 3 SDK retries"),
+        ([], ""),
+        ([("ec2.RunInstances", [False])], ", 1 AWS call (ec2.RunInstances), 0 retries, 0 throttled"),
+        ([("a.B", [False, False])], ", 1 AWS call (a.B), 1 retry, 0 throttled"),
+        ([("a.B", [True])], ", 1 AWS call (a.B), 0 retries, 1 throttled"),
+        (
+            [("a.B", [False]), ("c.D", [True, False, True, False]), ("a.B", [False, False])],
+            ", 3 AWS calls (2 x a.B, c.D), 4 retries, 2 throttled",
+        ),
+        ([("a.B", [])], ", 1 AWS call (a.B), 0 retries, 0 throttled"),
     ],
 )
-def test_summary(names: list[str], retries: list[int], expected: str) -> None:
-    """The summary names each call once with its count, and the SDK's retries when there were any."""
+def test_summary(calls: list[tuple[str, list[bool]]], expected: str) -> None:
+    """The summary names each call once with its count, and counts all attempts after the first ones."""
     tally = Tally()
-    for name in names:
+    for name, attempts in calls:
         tally.called(name)
-    for times in retries:
-        tally.repeated(times)
+        for number, is_throttled in enumerate(attempts, 1):
+            tally.attempted(number, is_throttled=is_throttled)
     assert tally.summary() == expected

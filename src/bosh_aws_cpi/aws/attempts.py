@@ -23,6 +23,8 @@ from bosh_aws_cpi.aws.timing import THROTTLED_CALL
 if TYPE_CHECKING:
     from botocore.client import BaseClient
 
+    from bosh_aws_cpi.tally import Tally
+
 _WITHOUT_TOKEN: Final = ("CreateSnapshot", "RegisterImage")
 """Calls that make something each time they arrive."""
 _WITH_PATIENCE: Final = frozenset({"PutSnapshotBlock"})
@@ -32,8 +34,8 @@ _THROTTLED_PAUSE: Final = (1.0, THROTTLED_CALL.longest_pause)
 """Seconds, of which chance takes one."""
 
 
-def watch(client: "BaseClient", max_retries: int) -> None:
-    """Have a client's calls sent again as is right for them.
+def watch(client: "BaseClient", max_retries: int, tally: "Tally") -> None:
+    """Have a client's calls sent again as is right for them, and their attempts counted.
 
     botocore asks all handlers after each attempt: those of one operation first, then those of the
     service, of which its own is one, then ours for all. The first answer that is not None counts:
@@ -42,11 +44,12 @@ def watch(client: "BaseClient", max_retries: int) -> None:
     Args:
         client: The client.
         max_retries: How often a fault of AWS, or of the connection, is met by another attempt.
+        tally: Is told of each attempt.
     """
     events: Any = client.meta.events  # its stubs know only of handlers that return nothing
     service = client.meta.service_model.service_id.hyphenize()
     events.register_first(f"needs-retry.{service}", _end_for_signal)
-    events.register("needs-retry", partial(_after_attempt, max_retries))
+    events.register("needs-retry", partial(_after_attempt, max_retries, tally))
     events.register("needs-retry.ec2.RunInstances", _leave_shortage)
     for operation in _WITHOUT_TOKEN:
         events.register(f"needs-retry.ec2.{operation}", _leave_uncertain)
@@ -57,17 +60,19 @@ def _end_for_signal(**event: Any) -> bool | None:  # noqa: ANN401 - botocore's e
     return False if _error(event) is not None and interrupts.pending() is not None else None
 
 
-def _after_attempt(max_retries: int, **event: Any) -> float | None:  # noqa: ANN401
+def _after_attempt(max_retries: int, tally: "Tally", **event: Any) -> float | None:  # noqa: ANN401
     """Remember how an attempt ended, and say when the next one is due; None leaves it to the SDK.
 
     A throttled attempt has had no effect. It counts neither as one of `max_retries`, which chance may
     use up within seconds, nor as a fault: hundreds of VMs at once are throttled for minutes.
     """
     error = _error(event)
+    is_throttled = has_code(error, THROTTLED)
+    tally.attempted(event["attempts"], is_throttled=is_throttled)
     if error is None:
         return None
     call: Call = event["request_dict"]["context"][CALL]
-    if has_code(error, THROTTLED):
+    if is_throttled:
         call.throttled += 1
         return random.uniform(*_THROTTLED_PAUSE) if _is_waited_out(call, max_retries, event) else None  # noqa: S311 - spreads calls
     call.was_uncertain = call.was_uncertain or is_uncertain(error)

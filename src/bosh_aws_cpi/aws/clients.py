@@ -154,7 +154,7 @@ class Clients:
             ),
             **credentials,
         )
-        attempts.watch(client, self._config.max_retries)
+        attempts.watch(client, self._config.max_retries, self._tally)
         return client
 
     def _is_dualstack(self, service: str) -> bool:

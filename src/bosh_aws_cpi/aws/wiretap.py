@@ -18,7 +18,7 @@ def install(session: Session, tally: Tally) -> None:
 
     Args:
         session: The botocore session.
-        tally: Is told of each call and of what the SDK repeated.
+        tally: Is told of each call.
     """
 
     def parsing(**event: Any) -> None:  # noqa: ANN401
@@ -34,8 +34,6 @@ def install(session: Session, tally: Tally) -> None:
 
     def after(**event: Any) -> None:  # noqa: ANN401
         metadata = event["parsed"].get("ResponseMetadata", {})
-        retries = metadata.get("RetryAttempts", 0)
-        tally.repeated(retries)
         remember_call(event["parsed"], event["context"][CALL])
         if "Error" in event["parsed"] and _is_page(event["http_response"].headers):
             event["parsed"]["Error"]["Message"] = _PAGE
@@ -46,7 +44,7 @@ def install(session: Session, tally: Tally) -> None:
             event["http_response"].status_code,
             f" {error.get('Code')}: {error.get('Message')}" if error else "",
             metadata.get("RequestId"),
-            retries,
+            metadata.get("RetryAttempts", 0),
         )
 
     def failed(**event: Any) -> None:  # noqa: ANN401

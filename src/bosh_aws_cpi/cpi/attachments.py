@@ -3,7 +3,7 @@
 from bosh_aws_cpi.aws import attachments, instances
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.registry import Registry
-from bosh_aws_cpi.cpi.type_facts import type_facts
+from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
@@ -28,7 +28,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     if instance.is_ending:
         message = f"VM '{vm_cid}' is {instance.state}: it takes no disk any more"
         raise CloudError(message)
-    facts = type_facts(cloud, [instance.instance_type])[instance.instance_type]
+    facts = facts_for_attaching(cloud, instance)
     device_name = _name_of(instance, disk_cid)
     if device_name is None:
         further = device_names.further_names(instance, facts)

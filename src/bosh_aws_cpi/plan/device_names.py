@@ -29,12 +29,21 @@ def first_free(taken: Iterable[str], further: Iterable[str] = ()) -> str:
     Raises:
         CloudError: All are taken.
     """
+    name = _free(taken, (*PERSISTENT_DISK_NAMES, *further))
+    if name is None:
+        message = "Instance has too many disks attached"
+        raise CloudError(message)
+    return name
+
+
+def has_usual_name_free(taken: Iterable[str]) -> bool:
+    """Whether the next persistent disk gets a name that every type takes."""
+    return _free(taken, PERSISTENT_DISK_NAMES) is not None
+
+
+def _free(taken: Iterable[str], names: Iterable[str]) -> str | None:
     used = {name.replace("/dev/xvd", "/dev/sd") for name in taken}
-    for name in (*PERSISTENT_DISK_NAMES, *further):
-        if name.replace("/dev/xvd", "/dev/sd") not in used:
-            return name
-    message = "Instance has too many disks attached"
-    raise CloudError(message)
+    return next((name for name in names if name.replace("/dev/xvd", "/dev/sd") not in used), None)
 
 
 def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ...]:

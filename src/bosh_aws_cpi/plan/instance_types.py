@@ -101,25 +101,16 @@ They are offered in a few regions, or no longer. From the EC2 user guide, "insta
 """
 
 
-def static_facts(name: str) -> InstanceTypeFacts:
-    """The facts of a type from the built-in table, for accounts that may not ask EC2.
+def tabled_facts(name: str) -> InstanceTypeFacts | None:
+    """The facts of a type from the built-in table; None for one that is not in it.
 
-    A type that is not in it is newer than the table, so Nitro, or so old that AWS no longer
-    lists it.
+    That one is newer than the table, so Nitro, or so old that AWS no longer lists it.
     """
     from bosh_aws_cpi.plan.instance_type_table import TYPES  # noqa: PLC0415 - large, and seldom needed
 
-    if name not in TYPES:
-        family, _, size = name.partition(".")
-        count, gib, is_nvme = _STORES_BESIDE_THE_TABLE.get(name, (0, 0, False))
-        return InstanceTypeFacts(
-            name,
-            ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal",
-            store_disks=count,
-            store_gib=gib,
-            store_is_nvme=is_nvme,
-        )
-    row = TYPES[name]
+    row = TYPES.get(name)
+    if row is None:
+        return None
     return InstanceTypeFacts(
         name,
         ebs_needs_nvme_path=row[1],
@@ -130,6 +121,21 @@ def static_facts(name: str) -> InstanceTypeFacts:
         store_gib=row[5],
         store_is_nvme=row[6],
         max_ebs_attachments=row[7],
+    )
+
+
+def static_facts(name: str) -> InstanceTypeFacts:
+    """The facts of a type without EC2: from the built-in table, or as far as its name tells."""
+    if (tabled := tabled_facts(name)) is not None:
+        return tabled
+    family, _, size = name.partition(".")
+    count, gib, is_nvme = _STORES_BESIDE_THE_TABLE.get(name, (0, 0, False))
+    return InstanceTypeFacts(
+        name,
+        ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal",
+        store_disks=count,
+        store_gib=gib,
+        store_is_nvme=is_nvme,
     )
 
 

@@ -1,0 +1,157 @@
+"""What each verb asks of AWS when all goes well, and what it says meanwhile: no more than it must."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Cpi
+    from testbed.world import World
+
+MIB_OF_2_GIB = 2048
+SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
+TAGS = {"director": "d", "deployment": "cf", "job": "router", "index": "0", "id": "1"}
+LOOK = "DescribeVolumesModifications"
+GATHERED = ["DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribeSecurityGroups"]
+MOST_ON_STDERR = 2048
+"""Bytes that a call may log at the default level: the Director reads them one by one."""
+
+
+@dataclass
+class There:
+    """What is there before each call: a VM, a disk, what of it the call wants, and create_vm's arguments."""
+
+    world: World
+    vm_cid: str
+    disk_cid: str
+    vm_arguments: list[Any]
+
+    def attach(self) -> There:
+        """Attach the disk to the VM."""
+        self.world.ec2.attach_volume(InstanceId=self.vm_cid, VolumeId=self.disk_cid, Device="/dev/sdf")
+        return self
+
+    def snapshot(self) -> str:
+        """Have a snapshot of the disk."""
+        return str(self.world.ec2.create_snapshot(VolumeId=self.disk_cid)["SnapshotId"])
+
+    def image(self) -> str:
+        """Have an AMI that is not a light stemcell's."""
+        return str(self.world.ec2.create_image(InstanceId=self.vm_cid, Name="stemcell")["ImageId"])
+
+    def light(self) -> dict[str, Any]:
+        """Write the properties of a light stemcell."""
+        return {"ami": {"us-east-1": self.world.image_id}}
+
+
+@pytest.fixture
+def there(
+    world: World, vm: Callable[..., str], disk: Callable[..., str], vm_arguments: Callable[..., list[Any]]
+) -> There:
+    """Have a VM and a disk."""
+    return There(world, vm(), disk(), vm_arguments())
+
+
+CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
+    ("info", lambda _: [], []),
+    ("calculate_vm_cloud_properties", lambda _: [SIZE], []),
+    ("create_stemcell", lambda there: ["", there.light()], ["DescribeImages"]),
+    ("delete_stemcell", lambda there: [f"{there.world.image_id} light"], []),
+    (
+        "delete_stemcell",
+        lambda there: [there.image()],
+        ["DescribeImages", "DeregisterImage", "DescribeImages"],
+    ),
+    ("create_vm", lambda there: there.vm_arguments, [*GATHERED, "RunInstances", "DescribeInstances"]),
+    ("has_vm", lambda there: [there.vm_cid], ["DescribeInstances"]),
+    ("reboot_vm", lambda there: [there.vm_cid], ["DescribeInstances", "RebootInstances"]),
+    ("set_vm_metadata", lambda there: [there.attach().vm_cid, TAGS], ["DescribeInstances", "CreateTags"]),
+    ("get_disks", lambda there: [there.attach().vm_cid], ["DescribeInstances"]),
+    ("delete_vm", lambda there: [there.attach().vm_cid], ["TerminateInstances", "DescribeInstances"]),
+    ("create_disk", lambda _: [1024, {}], ["DescribeAvailabilityZones", "CreateVolume", "DescribeVolumes"]),
+    (
+        "create_disk",
+        lambda there: [1024, {}, there.vm_cid],
+        ["DescribeInstances", "CreateVolume", "DescribeVolumes"],
+    ),
+    ("has_disk", lambda there: [there.disk_cid], ["DescribeVolumes"]),
+    ("set_disk_metadata", lambda there: [there.disk_cid, TAGS], ["CreateTags"]),
+    (
+        "attach_disk",
+        lambda there: [there.vm_cid, there.disk_cid],
+        ["DescribeInstances", "AttachVolume", "DescribeVolumes"],
+    ),
+    (
+        "detach_disk",
+        lambda there: [there.attach().vm_cid, there.disk_cid],
+        ["DetachVolume", "DescribeVolumes"],
+    ),
+    ("delete_disk", lambda there: [there.disk_cid], ["DeleteVolume", "DescribeVolumes"]),
+    ("resize_disk", lambda there: [there.disk_cid, 1024], ["DescribeVolumes"]),
+    (
+        "resize_disk",
+        lambda there: [there.disk_cid, MIB_OF_2_GIB],
+        ["DescribeVolumes", LOOK, "ModifyVolume", LOOK],
+    ),
+    (
+        "update_disk",
+        lambda there: [there.disk_cid, MIB_OF_2_GIB, {"iops": 4000}],
+        ["DescribeVolumes", LOOK, "ModifyVolume", LOOK],
+    ),
+    (
+        "snapshot_disk",
+        lambda there: [there.disk_cid, TAGS],
+        ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"],
+    ),
+    ("delete_snapshot", lambda there: [there.snapshot()], ["DeleteSnapshot"]),
+]
+"""Verb, arguments, calls."""
+
+
+def called(answer: Answer) -> str:
+    """Return what the log says of the calls to AWS, which it does once."""
+    found = [line.partition(" seconds, ")[2] for line in answer.stderr.splitlines() if " seconds" in line]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "expected"), CASES, ids=[f"{case[0]}-{len(case[2])}" for case in CASES]
+)
+def test_calls(
+    cpi: Cpi,
+    there: There,
+    fake_aws: FakeAws,
+    method: str,
+    arguments: Callable[[There], list[Any]],
+    expected: list[str],
+) -> None:
+    """A verb makes the calls that it can't do without; of these, and of little else, its log tells."""
+    given = arguments(there)
+    fake_aws.forget_calls()
+    answer = cpi.call(method, *given, stemcell=2)
+    answer.ok()
+    assert fake_aws.actions() == expected
+    told = Counter(expected)
+    names = ", ".join(f"ec2.{name}" if n == 1 else f"{n} x ec2.{name}" for name, n in told.items())
+    count = f"{len(expected)} AWS call{'s' * (len(expected) != 1)}"
+    assert called(answer) == (f"{count} ({names}), 0 retries, 0 throttled" if expected else "")
+    assert len(answer.stderr) <= MOST_ON_STDERR
+
+
+def test_one_call_tags_all(
+    cpi: Cpi, there: There, sent: Callable[[str], list[dict[str, str]]], disk: Callable[..., str]
+) -> None:
+    """A VM and all of its disks are tagged by one call."""
+    there.attach()
+    there.world.ec2.attach_volume(InstanceId=there.vm_cid, VolumeId=disk(), Device="/dev/sdg")
+    cpi.call("set_vm_metadata", there.vm_cid, TAGS, stemcell=2).ok()
+    (tagging,) = sent("CreateTags")
+    assert len([name for name in tagging if name.startswith("ResourceId.")]) == 4
