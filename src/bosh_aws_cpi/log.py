@@ -13,6 +13,10 @@ LEVELS: Final = {
     "error": logging.ERROR,
 }
 
+LONGEST: Final = 500
+"""Characters of a message, unless all is to be logged: the Director reads stderr byte by byte. An error is
+in the response as a whole."""
+
 redact: Final = Redactor()
 """The process's one redactor: all that is logged or answered as an error goes through it."""
 
@@ -25,11 +29,17 @@ class _LineFormatter(logging.Formatter):
     request_id: str | None = None
 
     def format(self, record: logging.LogRecord) -> str:
-        text = redact(super().format(record))
+        text = _shortened(redact(super().format(record)))
         request = f"[req_id {self.request_id}] " if self.request_id else ""
         time = self.formatTime(record, "%Y-%m-%dT%H:%M:%S")
         prefix = f"{time}.{int(record.msecs):03d} {request}{record.levelname}: "
         return "\n".join(prefix + line for line in text.splitlines() or [""])
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST or logger.isEnabledFor(logging.DEBUG):
+        return text
+    return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters at log level debug)"
 
 
 _formatter = _LineFormatter("%(message)s")

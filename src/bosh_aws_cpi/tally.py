@@ -27,12 +27,12 @@ class Tally:
     def summary(self) -> str:
         """The count as the end of a sentence, or nothing when AWS was not called.
 
-        ", 2 AWS calls (2 x ec2.DescribeInstances), 1 retry, 0 throttled".
+        ", 2 AWS calls, 1 retry, 0 throttled (2 x ec2.DescribeInstances)".
         """
         if not self._calls:
             return ""
         names = ", ".join(name if n == 1 else f"{n} x {name}" for name, n in self._calls.items())
         total = self._calls.total()
-        calls = f"{total} AWS call{'s' * (total != 1)} ({names})"
+        calls = f"{total} AWS call{'s' * (total != 1)}"
         retries = f"{self._retries} retr{'y' if self._retries == 1 else 'ies'}"
-        return f", {calls}, {retries}, {self._throttled} throttled"
+        return f", {calls}, {retries}, {self._throttled} throttled ({names})"

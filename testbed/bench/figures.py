@@ -20,6 +20,8 @@ MOST_ABOVE_BARE = 25.0
 """Milliseconds of CPU that `info` may take above the bare interpreter."""
 MOST_OF_PLAIN = 0.70
 """How much of the plain boto3 script's CPU a verb may take that asks AWS."""
+SOON, MOST_SOON, MOST_LATER = 20.0, 1.0, 0.10
+"""A change within so many seconds is noticed after so many more, a later one after this part of the wait."""
 
 
 class Spread(NamedTuple):
@@ -141,6 +143,18 @@ def of_plain(row: Row, name: str) -> float | None:
 
 def beyond(report: Report) -> list[str]:
     """List what takes more than it may."""
+    return [*_beyond_in_rows(report), *_beyond_in_waiting(report)]
+
+
+def _beyond_in_waiting(report: Report) -> list[str]:
+    return [
+        f"a change after {after} s is noticed {noticed.median:.2f} s later, {most:.1f} s at most"
+        for after, noticed in report.waiting.items()
+        if noticed.median > (most := MOST_SOON if float(after) <= SOON else MOST_LATER * float(after))
+    ]
+
+
+def _beyond_in_rows(report: Report) -> list[str]:
     found = []
     for verb, row in report.rows.items():
         for name in BARE_OF:

@@ -200,7 +200,7 @@ def test_max_retries(fake_aws: FakeAws, max_retries: int, code: str, status: int
     assert fake_aws.actions() == ["DescribeVolumes"] * attempts
     retries = {0: "0 retries", 1: "1 retry", 2: "2 retries"}[attempts - 1]
     throttled = attempts if code == "RequestLimitExceeded" else 0
-    assert f"1 AWS call (ec2.DescribeVolumes), {retries}, {throttled} throttled\n" in answer.stderr
+    assert f"1 AWS call, {retries}, {throttled} throttled (ec2.DescribeVolumes)\n" in answer.stderr
 
 
 def test_retry_helps(fake_aws: FakeAws) -> None:

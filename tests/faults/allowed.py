@@ -65,8 +65,6 @@ DELETED_ALL_THE_SAME = (
 OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm": [BUILT_IN_TABLE],
     "create_vm with everything": [BUILT_IN_TABLE],
-    "attach_disk": [BUILT_IN_TABLE],
-    OLD_ATTACHING: [BUILT_IN_TABLE],
     "create_stemcell with its image": [
         Outlived(
             "The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand",

@@ -63,7 +63,7 @@ DISKS = (
     ),
     Scenario(
         name="attach_disk",
-        calls=("DescribeInstances", "DescribeInstanceTypes", "AttachVolume", "DescribeVolumes"),
+        calls=("DescribeInstances", "AttachVolume", "DescribeVolumes"),
         lay=lambda stage: [stage.vm(), stage.disk()],
         result=f'"{PATH}disk"',
         success=ATTACHED,
@@ -71,7 +71,7 @@ DISKS = (
     ),
     Scenario(
         name="attach_disk of an old stemcell",
-        calls=("DescribeInstances", "DescribeInstanceTypes", "AttachVolume", "DescribeVolumes"),
+        calls=("DescribeInstances", "AttachVolume", "DescribeVolumes"),
         lay=lambda stage: told(stage, is_attached=False),
         success=and_registry(ATTACHED, NOT_TOLD, TOLD),
         is_in_place=True,

@@ -142,7 +142,17 @@ def test_calls(
     told = Counter(expected)
     names = ", ".join(f"ec2.{name}" if n == 1 else f"{n} x ec2.{name}" for name, n in told.items())
     count = f"{len(expected)} AWS call{'s' * (len(expected) != 1)}"
-    assert called(answer) == (f"{count} ({names}), 0 retries, 0 throttled" if expected else "")
+    assert called(answer) == (f"{count}, 0 retries, 0 throttled ({names})" if expected else "")
+    assert len(answer.stderr) <= MOST_ON_STDERR
+
+
+def test_long_log(create_vm: Callable[..., Answer], exposed: dict[str, Any], fake_aws: FakeAws) -> None:
+    """The verb with the most calls, of a VM that has all that there is, logs no more than others may."""
+    fake_aws.forget_calls()
+    answer = create_vm(**exposed)
+    answer.ok()
+    assert len(fake_aws.actions()) > 20
+    assert f" {len(fake_aws.actions())} AWS calls, 0 retries, 0 throttled (" in answer.stderr
     assert len(answer.stderr) <= MOST_ON_STDERR
 
 

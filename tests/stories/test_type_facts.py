@@ -38,7 +38,7 @@ def test_calls_of_a_plain_vm(
     assert fake_aws.actions() == actions
     summary = answer.stderr.splitlines()[-1]
     named = ", ".join(f"ec2.{action}" for action in actions)
-    assert summary.endswith(f" seconds, 5 AWS calls ({named}), 0 retries, 0 throttled")
+    assert summary.endswith(f" seconds, 5 AWS calls, 0 retries, 0 throttled ({named})")
 
 
 def test_kept_between_processes(

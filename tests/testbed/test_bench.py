@@ -94,6 +94,20 @@ def test_limits(report: Report) -> None:
 
 
 @pytest.mark.parametrize(
+    ("after", "seconds", "expected"),
+    [
+        ("20", 1.0, []),
+        ("20", 1.01, ["a change after 20 s is noticed 1.01 s later, 1.0 s at most"]),
+        ("40", 4.0, []),
+        ("40", 4.1, ["a change after 40 s is noticed 4.10 s later, 4.0 s at most"]),
+    ],
+)
+def test_limits_of_waiting(report: Report, after: str, seconds: float, expected: list[str]) -> None:
+    """A change is noticed within a second at first, later within a tenth of the wait."""
+    assert beyond(replace(report, waiting={after: Spread(seconds, 0, 9)})) == expected
+
+
+@pytest.mark.parametrize(
     ("cpu", "options", "status"), [(200, ["--check"], 0), (300, [], 0), (300, ["--check"], 1)]
 )
 def test_check(

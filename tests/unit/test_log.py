@@ -84,6 +84,24 @@ def test_no_request_id(request_id: object, stderr: Stderr) -> None:
     assert stderr.lines() == ["INFO: text"]
 
 
+@pytest.mark.parametrize(("level", "is_whole"), [("debug", True), ("info", False), ("error", False)])
+def test_long_message(level: str, stderr: Stderr, *, is_whole: bool) -> None:
+    """A long message is cut off, unless all is to be logged; what is said of its length is true."""
+    log.set_level(level)
+    text = "x" * (log.LONGEST + 7)
+    log.logger.error(text[:-7])
+    log.logger.error(text)
+    cut = f"{text[:-7]}… (7 more characters at log level debug)"
+    assert stderr.lines() == [f"ERROR: {text[:-7]}", f"ERROR: {text if is_whole else cut}"]
+
+
+def test_secret_at_the_end(stderr: Stderr) -> None:
+    """No half of a secret is left where a message is cut off."""
+    log.redact.learn({"password": "hunter2-hunter2"})
+    log.logger.info("%s hunter2-hunter2 and more%s", "x" * (log.LONGEST - 10), "x" * 20)
+    assert "hunter" not in stderr.getvalue()
+
+
 def test_redaction(stderr: Stderr) -> None:
     """Secrets are masked in message, arguments and traceback, also those that span lines."""
     secret = "hunter2"

@@ -11,14 +11,14 @@ from bosh_aws_cpi.tally import Tally
     ("calls", "expected"),
     [
         ([], ""),
-        ([("ec2.RunInstances", [False])], ", 1 AWS call (ec2.RunInstances), 0 retries, 0 throttled"),
-        ([("a.B", [False, False])], ", 1 AWS call (a.B), 1 retry, 0 throttled"),
-        ([("a.B", [True])], ", 1 AWS call (a.B), 0 retries, 1 throttled"),
+        ([("ec2.RunInstances", [False])], ", 1 AWS call, 0 retries, 0 throttled (ec2.RunInstances)"),
+        ([("a.B", [False, False])], ", 1 AWS call, 1 retry, 0 throttled (a.B)"),
+        ([("a.B", [True])], ", 1 AWS call, 0 retries, 1 throttled (a.B)"),
         (
             [("a.B", [False]), ("c.D", [True, False, True, False]), ("a.B", [False, False])],
-            ", 3 AWS calls (2 x a.B, c.D), 4 retries, 2 throttled",
+            ", 3 AWS calls, 4 retries, 2 throttled (2 x a.B, c.D)",
         ),
-        ([("a.B", [])], ", 1 AWS call (a.B), 0 retries, 0 throttled"),
+        ([("a.B", [])], ", 1 AWS call, 0 retries, 0 throttled (a.B)"),
     ],
 )
 def test_summary(calls: list[tuple[str, list[bool]]], expected: str) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 FIRST_PAUSE: Final = 0.5
-GROWTH: Final = 1.1
+GROWTH: Final = 1.06
 JITTER: Final = 0.25
 
 
