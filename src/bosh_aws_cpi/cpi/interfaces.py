@@ -129,15 +129,20 @@ class _Maker:
 
     def _discard(self, nic_id: str) -> None:
         """Remove an interface, unless an instance has it that this call did not launch."""
-        try:
-            nic = network_interfaces.find(self._cloud.ec2, nic_id)
-        except self._cloud.ec2.exceptions.ClientError as error:
-            logger.warning("Network interface '%s' can't be looked at: %s", nic_id, described(error))
-            nic = None
-        if nic is not None and nic.vm_cid is not None and instances.is_alive(self._cloud.ec2, nic.vm_cid):
-            logger.error("Network interface '%s' stays: instance '%s' has it", nic_id, nic.vm_cid)
+        if holder := self._holder(nic_id):
+            logger.error("Network interface '%s' stays: instance '%s' has it", nic_id, holder)
             return
         network_interfaces.discard(self._cloud.ec2, nic_id, was_seen=nic_id in self._seen)
+
+    def _holder(self, nic_id: str) -> str | None:
+        """The living instance that has an interface, as far as that can be asked."""
+        try:
+            nic = network_interfaces.find(self._cloud.ec2, nic_id)
+            if nic is not None and nic.vm_cid is not None and instances.is_alive(self._cloud.ec2, nic.vm_cid):
+                return nic.vm_cid
+        except Exception as error:  # noqa: BLE001 - it is rather removed than left: EC2 refuses one in use
+            logger.warning("Network interface '%s' can't be looked at: %s", nic_id, described(error))
+        return None
 
     def _delegate_prefixes(self, nic_plan: NicPlan, nic: Nic) -> None:
         for prefix in filter(None, (nic_plan.ipv4_prefix, nic_plan.ipv6_prefix)):

@@ -141,3 +141,16 @@ def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCapt
     assert warnings[1:] == [
         f"Network interface 'eni-1' can't be looked at: DescribeNetworkInterfaces failed with {said}"
     ]
+
+
+@pytest.mark.parametrize("lost", ["describe_network_interfaces", "describe_instances"])
+def test_undo_without_an_answer(cloud: Cloud, ec2: Ec2, lost: str) -> None:
+    """One about which AWS answers nothing at all is removed if EC2 does it."""
+    undo = armed(cloud, ec2)
+    if lost == "describe_instances":
+        lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
+        ec2.loses(lost, InstanceIds=["i-1"])
+    else:
+        ec2.loses(lost, NetworkInterfaceIds=["eni-1"])
+    ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+    undo.run(BOOM)
