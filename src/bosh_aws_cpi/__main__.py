@@ -87,7 +87,7 @@ def main() -> int:
         the response. A command's own exit status.
     """
     arguments = sys.argv[1:]
-    if arguments in (["-h"], ["--help"]):
+    if arguments[:1] in (["-h"], ["--help"]):  # the job's bin/cpi adds the configuration
         sys.stdout.write(_USAGE)
         _flush_logs()
         return 0

@@ -213,10 +213,11 @@ def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command:
     assert bare(command).document["error"]["type"] == "InvalidCall"  # stdin had no request
 
 
+@pytest.mark.parametrize("config_path", [[], ["cpi.json"]], ids=["by-itself", "from-the-job"])
 @pytest.mark.parametrize("option", ["-h", "--help"])
-def test_help(bare: Callable[..., Answer], option: str) -> None:
+def test_help(bare: Callable[..., Answer], option: str, config_path: list[str]) -> None:
     """The help names the protocol's form and the commands."""
-    answer = bare(option)
+    answer = bare(option, *config_path)
     assert (answer.returncode, answer.stderr) == (0, "")
     forms = ["Usage: cpi CONFIG_PATH", "cpi preflight CONFIG_PATH", "cpi sweep CONFIG_PATH"]
     assert [form for form in forms if form not in answer.stdout.decode()] == []
