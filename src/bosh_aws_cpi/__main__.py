@@ -167,7 +167,8 @@ def _deliver(output: int, response: bytes) -> int:
         while rest:
             rest = rest[os.write(output, rest) :]
     except OSError:
-        log.logger.error("The caller is gone; nobody took the response: %s", response.decode())
+        text = "The caller is gone; nobody took the response: %s"
+        log.logger.error(text, response.decode(), extra=log.WHOLE)
         return 1
     return 0
 

@@ -13,9 +13,13 @@ LEVELS: Final = {
     "error": logging.ERROR,
 }
 
-LONGEST: Final = 500
+LONGEST: Final = 300
 """Characters of a message, unless all is to be logged: the Director reads stderr byte by byte. An error is
 in the response as a whole."""
+MOST_LINES: Final = 5
+"""Lines of such a message, each of which is logged with all that stands before a message."""
+WHOLE: Final = {"is_whole": True}
+"""``extra`` of a message that is logged as a whole in any case: it stands nowhere else."""
 
 redact: Final = Redactor()
 """The process's one redactor: all that is logged or answered as an error goes through it."""
@@ -29,7 +33,9 @@ class _LineFormatter(logging.Formatter):
     request_id: str | None = None
 
     def format(self, record: logging.LogRecord) -> str:
-        text = _shortened(redact(super().format(record)))
+        text = redact(super().format(record))
+        if not (record.exc_info or hasattr(record, "is_whole") or logger.isEnabledFor(logging.DEBUG)):
+            text = _shortened(text)
         request = f"[req_id {self.request_id}] " if self.request_id else ""
         time = self.formatTime(record, "%Y-%m-%dT%H:%M:%S")
         prefix = f"{time}.{int(record.msecs):03d} {request}{record.levelname}: "
@@ -37,9 +43,9 @@ class _LineFormatter(logging.Formatter):
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= LONGEST or logger.isEnabledFor(logging.DEBUG):
-        return text
-    return f"{text[:LONGEST]}… ({len(text) - LONGEST} more characters at log level debug)"
+    begun = "".join(text[:LONGEST].splitlines(keepends=True)[:MOST_LINES])
+    left = len(text) - len(begun)
+    return f"{begun}… ({left} more characters at log level debug)" if left else text
 
 
 _formatter = _LineFormatter("%(message)s")

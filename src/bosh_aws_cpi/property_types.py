@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.log import WHOLE, logger
 
 
 def _truth(value: object) -> bool:
@@ -134,7 +134,7 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
     except ValidationError as error:
         raise CloudError(_explained(error, path)) from None
     if unknown := properties.unknown(path):
-        logger.warning("Unknown properties are ignored: %s", ", ".join(unknown))
+        logger.warning("Unknown properties are ignored: %s", ", ".join(unknown), extra=WHOLE)
     return properties
 
 

@@ -19,7 +19,10 @@ class Tally:
             self._calls[name] += 1
 
     def attempted(self, number: int, *, is_throttled: bool) -> None:
-        """Count an attempt at a call: the first or a later one, which AWS may have throttled."""
+        """Count an attempt at a call that ended: the first or a later one, which AWS may have throttled.
+
+        Not of one whose answer can't be read at all: the SDK tells nobody of it.
+        """
         with self._lock:
             self._retries += number > 1
             self._throttled += is_throttled

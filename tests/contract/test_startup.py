@@ -202,6 +202,26 @@ def bare(tmp_path: Path) -> Callable[..., Answer]:
     return lambda *arguments: finish(spawn(arguments, environment, tmp_path))
 
 
+ENDING = """
+import gc, os, sys
+from bosh_aws_cpi import __main__
+end = os._exit
+def tell(status):
+    sys.stderr.write(f"\\nended {status} {gc.isenabled()} {gc.get_threshold()[0]}\\n")
+    sys.stderr.flush()
+    end(status)
+os._exit = tell
+__main__.run()
+"""
+
+
+def test_end() -> None:
+    """The process ends itself, and has looked for garbage rarely, but not never."""
+    answer = Cpi(config(NOWHERE), command=[sys.executable, "-c", ENDING]).call("info")
+    answer.ok()
+    assert answer.stderr.splitlines()[-1] == "ended 0 True 100000"
+
+
 @pytest.mark.parametrize("command", ["preflight", "sweep"])
 def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command: str) -> None:
     """A command's name alone is that command without its arguments, unless a file is called so."""

@@ -156,6 +156,32 @@ def test_long_log(create_vm: Callable[..., Answer], exposed: dict[str, Any], fak
     assert len(answer.stderr) <= MOST_ON_STDERR
 
 
+LONG = "You are not authorized. Encoded authorization failure message: " + "x" * 1000
+
+
+@pytest.mark.parametrize("action", ["AssociateAddress", "TerminateInstances"])
+def test_log_of_a_failure(
+    create_vm: Callable[..., Answer], exposed: dict[str, Any], fake_aws: FakeAws, action: str
+) -> None:
+    """Nor does a call that fails at its end, and whose removals fail: the response has the whole error."""
+    error = {"code": "UnauthorizedOperation", "message": LONG, "status": 403}
+    for each in {"AssociateAddress", action}:
+        fake_aws.rule(action=each, times=None, error=error)
+    answer = create_vm(**exposed)
+    assert LONG in answer.error["message"]
+    assert "AssociateAddress failed with UnauthorizedOperation" in answer.stderr
+    assert len(answer.stderr) <= MOST_ON_STDERR
+
+
+def test_log_of_refused_tags(cpi: Cpi, there: There, fake_aws: FakeAws) -> None:
+    """Nor does a success of which the half is refused, tag by tag."""
+    fake_aws.rule(action="CreateTags", times=None, error={"code": "TagLimitExceeded", "message": "full"})
+    answer = cpi.call("set_vm_metadata", there.vm_cid, {f"tag{n}": "x" for n in range(30)}, stemcell=2)
+    assert answer.ok() is None
+    assert "'tag0', 'tag1'" in answer.stderr
+    assert len(answer.stderr) <= MOST_ON_STDERR
+
+
 def test_one_call_tags_all(
     cpi: Cpi, there: There, sent: Callable[[str], list[dict[str, str]]], disk: Callable[..., str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import re
 import sys
@@ -93,6 +94,26 @@ def test_long_message(level: str, stderr: Stderr, *, is_whole: bool) -> None:
     log.logger.error(text)
     cut = f"{text[:-7]}… (7 more characters at log level debug)"
     assert stderr.lines() == [f"ERROR: {text[:-7]}", f"ERROR: {text if is_whole else cut}"]
+
+
+def test_many_lines(stderr: Stderr) -> None:
+    """So is one of many lines, each of which would be logged with time and level."""
+    log.logger.error("x\n" * (log.MOST_LINES + 2))
+    expected = ["ERROR: x"] * log.MOST_LINES + ["ERROR: … (4 more characters at log level debug)"]
+    assert stderr.lines() == expected
+
+
+def test_whole_message(stderr: Stderr) -> None:
+    """What must be read as a whole is logged so, and so is where a fault of the program is."""
+    text = "x" * (log.LONGEST + 7)
+    log.logger.info(text, extra=log.WHOLE)
+    try:
+        json.loads("")
+    except ValueError:
+        log.logger.exception("failed for %s", text)
+    lines = stderr.lines()
+    assert lines[:2] == [f"INFO: {text}", f"ERROR: failed for {text}"]
+    assert lines[-1].startswith("ERROR: json.decoder.JSONDecodeError: ")
 
 
 def test_secret_at_the_end(stderr: Stderr) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-MAX_UNSEEN = 19
+MAX_UNSEEN = 22
 """Questions, over about 20 seconds, in which an attachment that EC2 has agreed to may not show."""
 _IN_USE = frozenset({"VolumeInUse"})
 _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})

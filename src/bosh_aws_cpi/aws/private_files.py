@@ -23,7 +23,7 @@ def write(path: Path, content: bytes) -> None:
     Raises:
         OSError: It can't be written.
     """
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -37,7 +37,8 @@ def write(path: Path, content: bytes) -> None:
 def _places() -> Iterator[Path]:
     if cache := os.environ.get("XDG_CACHE_HOME"):
         yield Path(cache) / "bosh-aws-cpi"
-    if home := os.environ.get("HOME"):
+    home = os.environ.get("HOME")
+    if home and Path(home).is_dir():  # where it is missing, root could make it
         yield Path(home) / ".cache" / "bosh-aws-cpi"
     with suppress(OSError):  # no temporary folder can be written
         yield Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}"

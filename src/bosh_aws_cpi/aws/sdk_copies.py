@@ -21,34 +21,42 @@ MAX_AGE: Final = 30 * 86_400
 
 def needed(path: Path) -> Any:  # noqa: ANN401 - JSON is what it is
     """Return what the CPI needs of a large file, from the copy that an earlier call has left, if any."""
+    kind = path.name.partition(".")[0]
     copy = _copy_of(path)
-    if copy is not None:
-        try:
-            return json.loads(copy.read_bytes())
-        except (OSError, ValueError):
-            pass
-    document = sdk_cut.cut(path.name.partition(".")[0], sdk_data.read(path))
+    kept = _left(copy, kind) if copy is not None else None
+    if kept is not None:
+        return kept
+    document = sdk_cut.cut(kind, sdk_data.read(path))
     if copy is not None:
         _leave(copy, document)
     return document
 
 
+def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - JSON is what it is
+    """What an earlier call has left; None when it is not there, or is no such document."""
+    try:
+        kept = json.loads(copy.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return kept if isinstance(kept, dict) and sdk_cut.PARTS[kind] <= kept.keys() else None
+
+
 def _copy_of(path: Path) -> Path | None:
-    """Where the copy is, or will be: named after all that it depends on."""
+    """Where the copy is, or will be: named after the file, what is called, and how it is cut."""
     folder = private_files.folder()
     if folder is None:
         return None
     found = path.stat()
     source = [botocore.__version__, str(path), found.st_size, found.st_mtime_ns]
-    text = json.dumps([source, sorted(permissions.operations())])
+    text = json.dumps([sdk_cut.FORMAT, source, sorted(permissions.operations())])
     return folder / f"sdk-{sha256(text.encode()).hexdigest()[:16]}.json"
 
 
 def _leave(copy: Path, document: object) -> None:
-    """Leave a copy for later calls, and none that was left long ago."""
+    """Leave a copy for later calls, and nothing that was left long ago."""
     try:
         private_files.write(copy, json.dumps(document, separators=(",", ":")).encode())
-        for other in copy.parent.glob("sdk-*.json"):
+        for other in copy.parent.glob("sdk-*"):
             if time.time() - other.stat().st_mtime > MAX_AGE:
                 other.unlink()
     except OSError as error:

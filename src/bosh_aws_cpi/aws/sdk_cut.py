@@ -17,15 +17,20 @@ SERVICES: Final = {
 }
 """The AWS services that the CPI calls, by botocore's name, with the name that their endpoints go by."""
 
+FORMAT: Final = 1
+"""To be changed with what `cut` leaves: copies of another format are not read."""
+PARTS: Final = {"service-2": {"metadata", "operations", "shapes"}, "endpoints": {"partitions"}}
+"""What a document that can be cut consists of, among other parts."""
+
 
 def cut(kind: str, document: Any) -> Any:  # noqa: ANN401 - what JSON holds
     """Leave of a document what the CPI reads.
 
     Args:
-        kind: What botocore calls it: "service-2", "endpoints", or another that is left as it is.
+        kind: What botocore calls it: one of `PARTS`, or another that is left as it is.
         document: Its content, which is not changed.
     """
-    if kind.startswith("service-"):
+    if kind == "service-2":
         return {**document, **_called_only(document)}
     if kind == "endpoints":
         return {**document, "partitions": [_own_services_only(each) for each in document["partitions"]]}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE, described, has_code
+from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE, code_of, described, has_code
 from bosh_aws_cpi.log import logger
 
 if TYPE_CHECKING:
@@ -109,13 +109,18 @@ def _create_one_by_one(
     most_calls: int,
 ) -> None:
     keys = sorted(tags, key=lambda key: key not in _FIRST)
-    for key in keys[:most_calls]:
-        try:
-            _create(client, [resource_id], {key: tags[key]}, patience)
-        except client.exceptions.ClientError as error:
-            if not has_code(error, TAG_REFUSED):
-                raise
-            _log_refusal(f"{resource_id} with '{key}'", error)
+    refused: dict[str, tuple[list[str], Exception]] = {}
+    try:
+        for key in keys[:most_calls]:
+            try:
+                _create(client, [resource_id], {key: tags[key]}, patience)
+            except client.exceptions.ClientError as error:
+                if not has_code(error, TAG_REFUSED):
+                    raise
+                refused.setdefault(code_of(error), ([], error))[0].append(f"'{key}'")
+    finally:
+        for listed, last in refused.values():
+            _log_refusal(f"{resource_id} with {', '.join(listed)}", last)
     if untried := keys[most_calls:]:
         logger.error("Could not tag %s with %s: there are too many", resource_id, ", ".join(untried))
 

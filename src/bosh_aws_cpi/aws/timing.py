@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 FIRST_PAUSE: Final = 0.5
-GROWTH: Final = 1.06
+GROWTH: Final = 1.04
 JITTER: Final = 0.25
 
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 _IN_USE = "InvalidIPAddress.InUse"
-MAX_UNHELD = 19
+MAX_UNHELD = 22
 """Attempts, over about 20 seconds, at an address that nobody is seen to hold."""
 MAX_UNATTACHED = 7
 """Attempts, over about 5 seconds, at one that an unattached interface of unknown origin holds.
 
 It may just have been taken off an instance that is ended, with which it goes.
 """
-MAX_OF_ANOTHER_AGENT = 19
+MAX_OF_ANOTHER_AGENT = 22
 """Attempts, over about 20 seconds, before another VM's unattached interface is taken as left over."""
 
 

@@ -19,8 +19,8 @@ from bosh_aws_cpi.plan.tags import STEMCELL_TAG
 
 _IN_FLIGHT: Final = 2 * MAX_CONNECTIONS
 """Blocks that are in memory at once: so many times half a MiB."""
-_REPORT_EVERY: Final = 5.0
-"""Seconds between two lines about the progress."""
+_FIRST_REPORT: Final = 5.0
+"""Seconds until the first line about the progress; each further one takes twice as long as the one before."""
 _MIB: Final = 1 << 20
 
 
@@ -83,7 +83,7 @@ def _put_all(
 
     def collect() -> None:
         nonlocal pending
-        done, pending = wait(pending, _REPORT_EVERY, FIRST_COMPLETED)
+        done, pending = wait(pending, _FIRST_REPORT, FIRST_COMPLETED)
         for future in done:
             index, digest = future.result()
             digests[index] = digest
@@ -104,7 +104,7 @@ def _put_all(
 
 
 class _Progress:
-    """Tells how far it is, every few seconds.
+    """Tells how far it is: soon at first, and in a few lines however long it takes.
 
     Args:
         total: Bytes.
@@ -113,16 +113,17 @@ class _Progress:
     def __init__(self, total: int) -> None:
         self._total = total
         self._done = 0
-        self._began = self._reported = time.monotonic()
+        self._began = time.monotonic()
+        self._next = self._began + _FIRST_REPORT
 
     def count(self, size: int) -> None:
         """Count bytes that were written."""
         self._done += size
         now = time.monotonic()
         is_last = bool(size) and self._done >= self._total
-        if now - self._reported < _REPORT_EVERY and not is_last:
+        if now < self._next and not is_last:
             return
-        self._reported = now
+        self._next = now + (now - self._began) + _FIRST_REPORT
         rate = self._done / max(now - self._began, 0.001)
         left = f"{(self._total - self._done) / rate:.0f} seconds left" if self._done else "waiting for EBS"
         logger.info(

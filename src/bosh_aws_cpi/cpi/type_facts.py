@@ -25,7 +25,7 @@ def type_facts(cloud: Cloud, names: Sequence[str]) -> dict[str, InstanceTypeFact
 def facts_for_attaching(cloud: Cloud, instance: Instance) -> InstanceTypeFacts:
     """What attaching a disk depends on, mostly without asking: how a type shows disks never changes.
 
-    EC2 is asked for a type that is newer than the built-in table, and for an instance with so many disks
+    EC2 is asked for a type that the built-in table does not have, and for an instance with so many disks
     that the type's limit counts, which AWS may have raised.
     """
     name = instance.instance_type

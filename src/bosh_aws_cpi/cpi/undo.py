@@ -45,7 +45,7 @@ class Undo:
         A removal that fails is logged with what may be left behind and hides no other.
 
         Args:
-            reason: Why, for the log.
+            reason: Why, for the log, in a word: the whole error is told in the end.
         """
         if self._removals:
             logger.warning("Removing what was made, after %s", reason)
@@ -78,7 +78,7 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
             interrupts.close()
         except interrupts.Interrupted:
             logger.warning("A signal came while the call was ending anyway")
-        undo.run(f"{type(error).__name__}: {error}")
+        undo.run(errors.code_of(error) or type(error).__name__)
         if waiting is not None and _is_passing(error):  # without the signal it would have been waited out
             raise interrupts.Interrupted(waiting) from error
         raise

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, MethodNotImplemented, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
-from bosh_aws_cpi.log import logger, redact, set_request_id
+from bosh_aws_cpi.log import WHOLE, logger, redact, set_request_id
 from bosh_aws_cpi.rpc import request, versions
 from bosh_aws_cpi.rpc.methods import METHODS
 from bosh_aws_cpi.rpc.request import Request
@@ -102,7 +102,7 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
         typed = _typed(error, host)
         raise _Failed(typed, _rescued(typed, error)) from None
     finally:
-        logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary())
+        logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary(), extra=WHOLE)
 
 
 def _typed(error: Exception, host: Host[Any]) -> BoshError:

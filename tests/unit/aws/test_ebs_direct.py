@@ -145,7 +145,7 @@ def test_put_stopped(ebs: Stub, clock: Clock, attempts: int) -> None:
 
 def test_put_pauses(ebs: Stub, clock: Clock) -> None:
     """The pauses are short, so that all threads end soon after the upload was stopped."""
-    for _ in range(30):
+    for _ in range(40):
         ebs.refuses("put_snapshot_block", "RequestThrottledException", **PUT)
     ebs.answers("put_snapshot_block", **PUT)
     put(ebs)

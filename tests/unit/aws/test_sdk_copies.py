@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from botocore.loaders import Loader
 
 from bosh_aws_cpi.aws import permissions, sdk_cut
 from bosh_aws_cpi.aws.sdk_copies import MAX_AGE
-from bosh_aws_cpi.aws.sdk_data import loader
+from bosh_aws_cpi.aws.sdk_data import LARGE, PlainJson, loader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,14 +63,92 @@ def test_small_data_is_read_as_it_is(service: str, cuts: list[str]) -> None:
     assert cuts == []
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"\0" * 100])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{", b"\xff\xfe", b"\0" * 100, b"[" * 100_000, b"null", b"[]", b"3", b"{}"),
+        b'{"metadata": {}, "operations": {}}',
+    ],
+    ids=range(10),
+)
 def test_broken_copy(own_cache: Path, cuts: list[str], content: bytes) -> None:
-    """A copy that is no JSON is made anew."""
+    """A copy that is no such document is made anew."""
     first = ec2()
     (copy,) = copies(own_cache)
     copy.write_bytes(content)
     assert (ec2(), ec2()) == (first, first)
     assert len(cuts) == 2
+
+
+@pytest.mark.parametrize("content", [b"null", b"{}"])
+def test_broken_endpoints(own_cache: Path, content: bytes) -> None:
+    """So is one of the endpoints."""
+    first = loader().load_data("endpoints")
+    (copy,) = copies(own_cache)
+    copy.write_bytes(content)
+    assert loader().load_data("endpoints") == first
+
+
+def test_other_cut(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that cuts in another way has a copy of its own."""
+    ec2()
+    monkeypatch.setattr(sdk_cut, "FORMAT", sdk_cut.FORMAT + 1)
+    ec2()
+    assert (len(copies(own_cache)), len(cuts)) == (2, 2)
+
+
+@pytest.fixture
+def endpoints(tmp_path: Path) -> Path:
+    """Return a data file of the SDK that may be changed; it is large by its blanks."""
+    file = tmp_path / "data" / "endpoints.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"partitions": []}) + " " * LARGE)
+    return file
+
+
+def read(file: Path) -> object:
+    """Read a data file as a call does."""
+    return PlainJson().load_file(str(file.with_suffix("")))
+
+
+def test_file_of_another_size(endpoints: Path, cuts: list[str]) -> None:
+    """A data file that was changed in place is read again."""
+    read(endpoints)
+    moment = endpoints.stat().st_mtime_ns
+    endpoints.write_text(json.dumps({"partitions": [], "version": 3}) + " " * LARGE)
+    os.utime(endpoints, ns=(moment, moment))
+    assert read(endpoints) == {"partitions": [], "version": 3}
+    assert len(cuts) == 2
+
+
+def test_file_of_another_time(endpoints: Path, cuts: list[str]) -> None:
+    """So is one that was changed and is as large as it was."""
+    read(endpoints)
+    os.utime(endpoints, ns=(1, 1))
+    read(endpoints)
+    assert len(cuts) == 2
+
+
+def test_file_elsewhere(endpoints: Path, cuts: list[str]) -> None:
+    """A file in another place, as in a second environment, has a copy of its own."""
+    read(endpoints)
+    other = endpoints.parent / "other" / endpoints.name
+    other.parent.mkdir()
+    shutil.copy2(endpoints, other)
+    read(other)
+    assert len(cuts) == 2
+
+
+def test_full_disk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that can't be written is no error, and leaves nothing."""
+
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fdopen", full)
+    assert ec2() == ec2()
+    assert cuts == ["service-2", "service-2"]
+    assert [path for path in own_cache.rglob("*") if path.is_file()] == []
 
 
 def test_other_program(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,15 +170,16 @@ def test_other_sdk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyP
 
 
 def test_old_copies(own_cache: Path) -> None:
-    """Whoever leaves a copy removes those that were left long ago, and no other file."""
+    """Whoever leaves a copy removes those that were left long ago, half ones too, and no other file."""
     ec2()
     folder = copies(own_cache)[0].parent
-    old, young, other = (folder / name for name in ("sdk-old.json", "sdk-young.json", "other.json"))
-    for file, age in ((old, MAX_AGE + 60), (young, MAX_AGE - 60), (other, MAX_AGE + 60)):
+    names = ("sdk-old.json", "sdk-killed.json.x5b2", "sdk-young.json", "other.json")
+    old, killed, young, other = (folder / name for name in names)
+    for file, age in ((old, 60), (killed, 60), (young, -60), (other, 60)):
         file.write_text(json.dumps({}))
-        os.utime(file, (time.time() - age,) * 2)
+        os.utime(file, (time.time() - MAX_AGE - age,) * 2)
     loader().load_data("endpoints")
-    assert [file.exists() for file in (old, young, other)] == [False, True, True]
+    assert [file.exists() for file in (old, killed, young, other)] == [False, False, True, True]
 
 
 def test_no_place_for_copies(tmp_path: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

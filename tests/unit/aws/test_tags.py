@@ -118,6 +118,25 @@ def test_one_tag_of_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, cod
     assert said.startswith(f"Could not tag vol-1 with 'aws:team': CreateTags failed with {code}: not this (")
 
 
+def test_refusals_for_two_reasons(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """Tags that are refused for one reason are named together."""
+    given = {"a": "1", "b": "1", "aws:c": "1", "d": "1"}
+    listed = [{"Key": key, "Value": value} for key, value in given.items()]
+    ec2.refuses("create_tags", "TagLimitExceeded", Resources=["vol-1"], Tags=listed)
+    ec2.refuses("create_tags", "TagLimitExceeded", "full", **single("vol-1", "a", "1"))
+    ec2.answers("create_tags", **single("vol-1", "b", "1"))
+    ec2.refuses("create_tags", "InvalidParameterValue", "not this", **single("vol-1", "aws:c", "1"))
+    ec2.refuses("create_tags", "TagLimitExceeded", "full", **single("vol-1", "d", "1"))
+    tags.create(ec2.client, ["vol-1"], given)
+    limit, invalid = errors(program_log)
+    assert limit.startswith(
+        "Could not tag vol-1 with 'a', 'd': CreateTags failed with TagLimitExceeded: full ("
+    )
+    assert invalid.startswith(
+        "Could not tag vol-1 with 'aws:c': CreateTags failed with InvalidParameterValue: not this ("
+    )
+
+
 @pytest.mark.parametrize(("resources", "singly"), [(["vol-1"], 50), (["vol-1", "vol-2"], 25)])
 def test_so_many_calls(
     ec2: Ec2, program_log: pytest.LogCaptureFixture, resources: list[str], singly: int
@@ -138,12 +157,15 @@ def test_so_many_calls(
     ]
 
 
-def test_other_refusal_of_one_tag(ec2: Ec2) -> None:
-    """A refusal of another kind among them is raised."""
+def test_other_refusal_of_one_tag(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """A refusal of another kind among them is raised, and those before it are told all the same."""
     ec2.refuses("create_tags", "TagLimitExceeded", **call("vol-1"))
-    ec2.refuses("create_tags", "UnauthorizedOperation", **single("vol-1", "a", "1"))
+    ec2.refuses("create_tags", "TagLimitExceeded", **single("vol-1", "a", "1"))
+    ec2.refuses("create_tags", "UnauthorizedOperation", **single("vol-1", "b", ""))
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         tags.create(ec2.client, ["vol-1"], TAGS)
+    (said,) = errors(program_log)
+    assert said.startswith("Could not tag vol-1 with 'a': CreateTags failed with TagLimitExceeded: ")
 
 
 def test_malformed_id(ec2: Ec2) -> None:

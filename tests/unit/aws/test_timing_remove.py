@@ -78,9 +78,9 @@ def test_seen_before(clock: Clock, program_log: pytest.LogCaptureFixture) -> Non
 @pytest.mark.parametrize("policy", [{}, {"policy": timing.AT_ONCE}], ids=["new", "seen"])
 def test_throttled(clock: Clock, policy: dict[str, Any]) -> None:
     """Throttling is waited out for longer than the unknown is, also of what was seen before."""
-    removal = Removal(*[THROTTLED] * 30, "")
+    removal = Removal(*[THROTTLED] * 35, "")
     remove(removal, **policy)
-    assert (removal.calls, len(clock.pauses)) == (31, 30)
+    assert (removal.calls, len(clock.pauses)) == (36, 35)
     assert clock.now > timing.VISIBLE.seconds
 
 

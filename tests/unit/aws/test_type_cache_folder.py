@@ -165,3 +165,11 @@ def test_no_temporary_folder(places: dict[str, Path], monkeypatch: pytest.Monkey
     for name in ("XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name)
     assert TypeCache("e").get(FACTS.name) is None
+
+
+def test_no_home(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A home that is not there is not made, though root could."""
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    assert used(places) == ["TMPDIR"]
+    assert not (tmp_path / "nobody").exists()
