@@ -99,7 +99,7 @@ class Report:
         machine: What it was measured on.
         runs: How often each form was started.
         rows: By the verb's name.
-        waiting: Seconds between a change and its being noticed, by the seconds that it took to come.
+        waiting: Seconds between a change and its being noticed, by when it came: "5 to 10".
         uploads: Of heavy stemcells.
     """
 
@@ -150,8 +150,14 @@ def _beyond_in_waiting(report: Report) -> list[str]:
     return [
         f"a change after {after} s is noticed {noticed.median:.2f} s later, {most:.1f} s at most"
         for after, noticed in report.waiting.items()
-        if noticed.median > (most := MOST_SOON if float(after) <= SOON else MOST_LATER * float(after))
+        if noticed.median > (most := most_of_waiting(after))
     ]
+
+
+def most_of_waiting(after: str) -> float:
+    """Return the seconds within which a change must be noticed that comes between so many: "5 to 10"."""
+    low, high = map(float, after.split(" to "))
+    return MOST_SOON if high <= SOON else MOST_LATER * low
 
 
 def _beyond_in_rows(report: Report) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from testbed.bench.figures import BARE_OF, INFO, above_bare, of_plain
+from testbed.bench.figures import BARE_OF, INFO, above_bare, most_of_waiting, of_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -72,12 +72,15 @@ def starts(report: Report) -> str:
 def waiting(report: Report) -> str:
     """Write how soon a change is noticed."""
     lines = [
-        [f"{after} s", f"{each.median:.2f} s", f"{each.low:.2f} to {each.high:.2f} s", _part(each, after)]
+        [
+            f"{after} s",
+            f"{each.median:.2f} s",
+            f"{each.low:.2f} to {each.high:.2f} s",
+            f"{most_of_waiting(after):.1f} s",
+        ]
         for after, each in report.waiting.items()
     ]
-    return table(
-        ["The change comes after", "Noticed after, median", "Middle half", "Part of the wait"], lines
-    )
+    return table(["The change comes after", "Noticed after, median", "Middle half", "At most"], lines)
 
 
 def uploads(report: Report) -> str:
@@ -116,10 +119,6 @@ def _cells(each: Starts) -> list[str]:
 
 def _spread(each: Spread) -> str:
     return f"{each.median:.1f} ({each.low:.1f} to {each.high:.1f})"
-
-
-def _part(each: Spread, after: str) -> str:
-    return f"{each.median / float(after):.0%}"
 
 
 def _rate(each: Spread) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import time
 from typing import TYPE_CHECKING
 
@@ -25,15 +26,16 @@ if TYPE_CHECKING:
 
 SPEED = 10
 """How many times faster the executable's clock runs."""
-AFTER = (1, 3, 10, 20, 40)
-"""Seconds of waiting after which the change comes."""
+AFTER = ((0, 5), (5, 10), (10, 15), (15, 20), (20, 60))
+"""Seconds of waiting between which the change comes, by chance: at a fixed moment much would depend on how
+far it is from the question that comes before it."""
 AVAILABLE, CREATING = "<status>available</status>", "<status>creating</status>"
 LOOK = 1.0
 """Seconds for which the stand-in is asked at once whether a call is held."""
 
 
 def waiting(fake_aws: FakeAws, folder: Path, samples: int) -> dict[str, Spread]:
-    """Measure how long it takes to notice changes that come after `AFTER` seconds.
+    """Measure how long it takes to notice changes that come between `AFTER` seconds.
 
     Args:
         fake_aws: The stand-in.
@@ -42,12 +44,13 @@ def waiting(fake_aws: FakeAws, folder: Path, samples: int) -> dict[str, Spread]:
     """
     path = folder / "waiting.json"
     path.write_text(json.dumps(config(fake_aws.endpoint)))
-    found: dict[int, list[float]] = {after: [] for after in AFTER}
+    chance = random.Random(1)  # noqa: S311 - the same moments in each run
+    found: dict[tuple[int, int], list[float]] = {between: [] for between in AFTER}
     with Warm(SPEED) as warm:
         for _ in range(samples):
-            for after in AFTER:
-                found[after].append(_noticed(fake_aws, warm, path, after))
-    return {str(after): spread(each) for after, each in found.items()}
+            for between in AFTER:
+                found[between].append(_noticed(fake_aws, warm, path, chance.uniform(*between)))
+    return {f"{low} to {high}": spread(each) for (low, high), each in found.items()}
 
 
 def _noticed(fake_aws: FakeAws, warm: Warm, config_path: Path, after: float) -> float:
