@@ -1,4 +1,7 @@
-"""What all cloud properties share: their types, how they are read, and how errors are told."""
+"""What all cloud properties share: their types, how they are read, and how errors are told.
+
+Unknown keys are no error, since manifests carry keys of other versions; they are logged.
+"""
 
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from bosh_aws_cpi import network_properties, properties
+from bosh_aws_cpi import disk_properties, network_properties, stemcell_properties, vm_properties
 from bosh_aws_cpi.aws.errors import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG
 from bosh_aws_cpi.property_types import Properties
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/cloud-properties.md").read_text()
 SECTIONS: dict[str, type[Properties]] = {
-    "VMs": properties.VmProperties,
-    "`ephemeral_disk`": properties.EphemeralDisk,
-    "`root_disk`": properties.RootDisk,
-    "`metadata_options`": properties.MetadataOptions,
-    "`advertised_routes`": properties.AdvertisedRoute,
-    "`capacity_reservation`": properties.CapacityReservation,
-    "`dedicated_host`": properties.DedicatedHost,
-    "`cpu_options`": properties.CpuOptions,
-    "`credit_specification`": properties.CreditSpecification,
-    "Disks": properties.DiskProperties,
-    "Stemcells": properties.HeavyStemcellProperties,
+    "VMs": vm_properties.VmProperties,
+    "`ephemeral_disk`": vm_properties.EphemeralDisk,
+    "`root_disk`": vm_properties.RootDisk,
+    "`metadata_options`": vm_properties.MetadataOptions,
+    "`advertised_routes`": vm_properties.AdvertisedRoute,
+    "`capacity_reservation`": vm_properties.CapacityReservation,
+    "`dedicated_host`": vm_properties.DedicatedHost,
+    "`cpu_options`": vm_properties.CpuOptions,
+    "`credit_specification`": vm_properties.CreditSpecification,
+    "Disks": disk_properties.DiskProperties,
+    "Stemcells": stemcell_properties.HeavyStemcellProperties,
     "Networks": network_properties.Network,
     "A network's `cloud_properties`": network_properties.NetworkCloudProperties,
 }
@@ -82,12 +82,12 @@ def test_sections() -> None:
     """Every hash of properties that the code reads has its table."""
     kinds = {
         kind
-        for module in (properties, network_properties)
+        for module in (vm_properties, disk_properties, stemcell_properties, network_properties)
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, Properties) and kind.__module__ == module.__name__
     }
     # A heavy stemcell has every property of the other kind, too.
-    assert kinds == {*SECTIONS.values(), properties.StemcellProperties}
+    assert kinds == {*SECTIONS.values(), stemcell_properties.StemcellProperties}
 
 
 @pytest.mark.parametrize("title", SECTIONS)

@@ -2,12 +2,12 @@
 
 from bosh_aws_cpi.aws import modifications, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.disk_properties import DiskProperties
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import volume_changes
-from bosh_aws_cpi.properties import DiskProperties
 
 
 def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:

@@ -11,12 +11,12 @@ from bosh_aws_cpi.aws.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.disk_properties import DiskProperties
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.properties import DiskProperties
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -11,7 +11,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import ElasticIp, Instance, Route, RouteTable, Vip
-from bosh_aws_cpi.properties import VmProperties
+from bosh_aws_cpi.vm_properties import VmProperties
 
 
 @dataclass(frozen=True)

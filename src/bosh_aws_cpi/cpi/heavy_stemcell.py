@@ -21,7 +21,7 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import register_image
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.properties import HeavyStemcellProperties
+from bosh_aws_cpi.stemcell_properties import HeavyStemcellProperties
 
 _DIRECT: Final = frozenset({"StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"})
 

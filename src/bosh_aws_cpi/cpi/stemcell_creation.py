@@ -12,7 +12,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.properties import HeavyStemcellProperties, StemcellProperties
+from bosh_aws_cpi.stemcell_properties import HeavyStemcellProperties, StemcellProperties
 
 STEMCELL_TAGS_SINCE = 3
 """The contract version from which the Director gives tags in ``env``."""

@@ -20,7 +20,7 @@ from bosh_aws_cpi.plan.agent_settings import VmFacts
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.offers import Offer, offers
 from bosh_aws_cpi.plan.run_instances import Blueprint
-from bosh_aws_cpi.properties import MetadataOptions, VmProperties
+from bosh_aws_cpi.vm_properties import MetadataOptions, VmProperties
 
 
 def create_vm(

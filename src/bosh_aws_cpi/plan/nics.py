@@ -9,7 +9,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, Vip
 from bosh_aws_cpi.network_properties import Network
-from bosh_aws_cpi.properties import HELP
+from bosh_aws_cpi.vm_properties import HELP
 
 _GROUP_ID = re.compile(r"sg-[0-9a-f]{8,}")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.offers import Offer
-from bosh_aws_cpi.properties import CapacityReservation, VmProperties
 from bosh_aws_cpi.property_types import Properties
+from bosh_aws_cpi.vm_properties import CapacityReservation, VmProperties
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.cpi.interfaces import make_interfaces
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.plan.tokens import client_token
-from bosh_aws_cpi.properties import VmProperties
+from bosh_aws_cpi.vm_properties import VmProperties
 from tests.unit.conftest import DIRECTOR
 from tests.unit.cpi.launches import AGENT, NICS, ON_DEMAND, TAGS, instance, plan
 

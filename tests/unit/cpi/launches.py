@@ -15,7 +15,7 @@ from bosh_aws_cpi.plan.agent_settings import VmFacts
 from bosh_aws_cpi.plan.offers import Offer
 from bosh_aws_cpi.plan.run_instances import Blueprint
 from bosh_aws_cpi.plan.tokens import client_token
-from bosh_aws_cpi.properties import VmProperties
+from bosh_aws_cpi.vm_properties import VmProperties
 from tests.unit.conftest import DIRECTOR
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from botocore.stub import ANY
 
 from bosh_aws_cpi.cpi import heavy_stemcell, snapshot_upload, volume_upload
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.properties import HeavyStemcellProperties
+from bosh_aws_cpi.stemcell_properties import HeavyStemcellProperties
 from tests.unit.cpi.block_uploads import SNAPSHOT
 from tests.unit.cpi.volume_uploads import image_source
 

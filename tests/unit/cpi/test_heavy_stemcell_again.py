@@ -13,7 +13,7 @@ from bosh_aws_cpi.cpi import heavy_stemcell, snapshot_upload
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
-from bosh_aws_cpi.properties import HeavyStemcellProperties
+from bosh_aws_cpi.stemcell_properties import HeavyStemcellProperties
 from tests.unit.aws.timing_script import fault
 from tests.unit.cpi.volume_uploads import DISK, image_source, lay_deleted, lay_removed, lay_volume
 

@@ -10,7 +10,7 @@ from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
 from bosh_aws_cpi.plan import run_instances
 from bosh_aws_cpi.plan.offers import Offer
 from bosh_aws_cpi.plan.run_instances import Blueprint
-from bosh_aws_cpi.properties import VmProperties
+from bosh_aws_cpi.vm_properties import VmProperties
 
 NO_DEFAULTS = (None, None)
 DEFAULTS = ("bosh", "profile")
