@@ -14,8 +14,8 @@ LEVELS: Final = {
 }
 
 LONGEST: Final = 300
-"""Characters of a message, unless all is to be logged: the Director reads stderr byte by byte. An error is
-in the response as a whole."""
+"""Characters of a message, unless all is to be logged: the Director reads stderr byte by byte. The error that
+ends a call is in the response as a whole."""
 MOST_LINES: Final = 5
 """Lines of such a message, each of which is logged with all that stands before a message."""
 WHOLE: Final = {"is_whole": True}

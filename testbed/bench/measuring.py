@@ -73,7 +73,7 @@ class Bench:
         """Measure a verb.
 
         One start of each form is not measured: it counts modules, and has what is kept from one call to
-        the next (bytecode, the facts of instance types) be there for the others.
+        the next (bytecode, the facts of instance types, copies of the SDK's data) be there for the others.
 
         Args:
             verb: Its name.

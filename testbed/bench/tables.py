@@ -80,7 +80,7 @@ def waiting(report: Report) -> str:
         ]
         for after, each in report.waiting.items()
     ]
-    return table(["The change comes after", "Noticed after, median", "Middle half", "At most"], lines)
+    return table(["The change comes after", "Noticed after, median", "Middle half", "Median at most"], lines)
 
 
 def uploads(report: Report) -> str:

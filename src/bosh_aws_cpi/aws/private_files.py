@@ -38,7 +38,7 @@ def _places() -> Iterator[Path]:
     if cache := os.environ.get("XDG_CACHE_HOME"):
         yield Path(cache) / "bosh-aws-cpi"
     home = os.environ.get("HOME")
-    if home and Path(home).is_dir():  # where it is missing, root could make it
+    if home and os.path.isdir(home):  # noqa: PTH112 - pathlib's raises; where it is missing, root could make it
         yield Path(home) / ".cache" / "bosh-aws-cpi"
     with suppress(OSError):  # no temporary folder can be written
         yield Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}"

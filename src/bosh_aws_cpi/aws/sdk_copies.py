@@ -6,6 +6,7 @@ that is so large.
 
 import json
 import time
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -38,7 +39,7 @@ def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - JSON is what i
         kept = json.loads(copy.read_bytes())
     except (OSError, ValueError, RecursionError):
         return None
-    return kept if isinstance(kept, dict) and sdk_cut.PARTS[kind] <= kept.keys() else None
+    return kept if isinstance(kept, dict) and sdk_cut.PARTS.get(kind, set()) <= kept.keys() else None
 
 
 def _copy_of(path: Path) -> Path | None:
@@ -56,8 +57,9 @@ def _leave(copy: Path, document: object) -> None:
     """Leave a copy for later calls, and nothing that was left long ago."""
     try:
         private_files.write(copy, json.dumps(document, separators=(",", ":")).encode())
-        for other in copy.parent.glob("sdk-*"):
-            if time.time() - other.stat().st_mtime > MAX_AGE:
-                other.unlink()
     except OSError as error:
         logger.debug("The SDK's data is not kept: %s", error)
+    for other in copy.parent.glob("sdk-*"):
+        with suppress(OSError):  # another call does the same at this moment, perhaps
+            if time.time() - other.stat().st_mtime > MAX_AGE:
+                other.unlink()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE, code_of, described, has_code
+from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE, described, detail_of, has_code
 from bosh_aws_cpi.log import logger
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _create_one_by_one(
     most_calls: int,
 ) -> None:
     keys = sorted(tags, key=lambda key: key not in _FIRST)
-    refused: dict[str, tuple[list[str], Exception]] = {}
+    refused: dict[str, tuple[Exception, list[str]]] = {}
     try:
         for key in keys[:most_calls]:
             try:
@@ -117,12 +117,12 @@ def _create_one_by_one(
             except client.exceptions.ClientError as error:
                 if not has_code(error, TAG_REFUSED):
                     raise
-                refused.setdefault(code_of(error), ([], error))[0].append(f"'{key}'")
+                refused.setdefault(str(detail_of(error)), (error, []))[1].append(key)
     finally:
-        for listed, last in refused.values():
-            _log_refusal(f"{resource_id} with {', '.join(listed)}", last)
+        for reason, listed in refused.values():
+            _log_refusal(resource_id, reason, listed)
     if untried := keys[most_calls:]:
-        logger.error("Could not tag %s with %s: there are too many", resource_id, ", ".join(untried))
+        logger.error("There are too many tags for %s; not tried: %s", resource_id, ", ".join(untried))
 
 
 def _create(
@@ -143,5 +143,7 @@ def _is_about_an_id(error: Exception) -> bool:
     return "Expected: '" in str(error)
 
 
-def _log_refusal(what: str, error: Exception) -> None:
-    logger.error("Could not tag %s: %s", what, described(error))
+def _log_refusal(resource_id: str, error: Exception, keys: Sequence[str] = ()) -> None:
+    """Log why, and for which keys if not for all; these come last, since they may be many."""
+    listed = f"; not taken: {', '.join(keys)}" if keys else ""
+    logger.error("Could not tag %s: %s%s", resource_id, described(error), listed)

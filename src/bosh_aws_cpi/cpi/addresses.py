@@ -1,5 +1,6 @@
 """Private addresses that somebody else still holds: departing holders are waited for, strays removed."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -85,7 +86,8 @@ class _Holders:
             self._looks[nic.nic_id] += 1
             if not (self._is_departing(nic) or self._is_stray_removed(nic)):
                 raise _taken(address, nic, error)
-            logger.info("Address %s is still held by '%s', which is going away", address, nic.nic_id)
+            level = logging.INFO if self._looks[nic.nic_id] == 1 else logging.DEBUG  # this may take minutes
+            logger.log(level, "Address %s is still held by '%s', which is going away", address, nic.nic_id)
         if not holders:
             self._looks[""] += 1
         if self._looks[""] > MAX_UNHELD:

@@ -45,7 +45,7 @@ class Undo:
         A removal that fails is logged with what may be left behind and hides no other.
 
         Args:
-            reason: Why, for the log, in a word: the whole error is told in the end.
+            reason: Why, for the log, in a few words: the whole error is told in the end.
         """
         if self._removals:
             logger.warning("Removing what was made, after %s", reason)

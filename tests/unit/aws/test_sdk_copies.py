@@ -139,13 +139,20 @@ def test_file_elsewhere(endpoints: Path, cuts: list[str]) -> None:
     assert len(cuts) == 2
 
 
+def test_other_large_data(endpoints: Path) -> None:
+    """A large file of another kind, as a later SDK may have one, is read as it is, again and again."""
+    other = endpoints.with_name("other.json")
+    endpoints.rename(other)
+    assert [read(other), read(other)] == [{"partitions": []}] * 2
+
+
 def test_full_disk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy that can't be written is no error, and leaves nothing."""
 
     def full(*_: object, **__: object) -> NoReturn:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("os.fdopen", full)
+    monkeypatch.setattr("pathlib.Path.replace", full)
     assert ec2() == ec2()
     assert cuts == ["service-2", "service-2"]
     assert [path for path in own_cache.rglob("*") if path.is_file()] == []

@@ -115,26 +115,34 @@ def test_one_tag_of_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, cod
     ec2.answers("create_tags", **single("vol-1", "z", "1"))
     tags.create(ec2.client, ["vol-1"], given)
     (said,) = errors(program_log)
-    assert said.startswith(f"Could not tag vol-1 with 'aws:team': CreateTags failed with {code}: not this (")
+    assert said.startswith(f"Could not tag vol-1: CreateTags failed with {code}: not this (")
+    assert said.endswith("; not taken: aws:team")
 
 
-def test_refusals_for_two_reasons(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
-    """Tags that are refused for one reason are named together."""
-    given = {"a": "1", "b": "1", "aws:c": "1", "d": "1"}
+def test_refusals_for_several_reasons(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """Tags that are refused for one reason are named together, at the end."""
+    given = {"a": "1", "b": "1", "aws:c": "1", "d": "1", "long": "1"}
     listed = [{"Key": key, "Value": value} for key, value in given.items()]
+    refusals = {
+        "a": ("TagLimitExceeded", "full"),
+        "aws:c": ("InvalidParameterValue", "reserved"),
+        "d": ("TagLimitExceeded", "full"),
+        "long": ("InvalidParameterValue", "too long"),
+    }
     ec2.refuses("create_tags", "TagLimitExceeded", Resources=["vol-1"], Tags=listed)
-    ec2.refuses("create_tags", "TagLimitExceeded", "full", **single("vol-1", "a", "1"))
-    ec2.answers("create_tags", **single("vol-1", "b", "1"))
-    ec2.refuses("create_tags", "InvalidParameterValue", "not this", **single("vol-1", "aws:c", "1"))
-    ec2.refuses("create_tags", "TagLimitExceeded", "full", **single("vol-1", "d", "1"))
+    for key in given:
+        if key in refusals:
+            ec2.refuses("create_tags", *refusals[key], **single("vol-1", key, "1"))
+        else:
+            ec2.answers("create_tags", **single("vol-1", key, "1"))
     tags.create(ec2.client, ["vol-1"], given)
-    limit, invalid = errors(program_log)
-    assert limit.startswith(
-        "Could not tag vol-1 with 'a', 'd': CreateTags failed with TagLimitExceeded: full ("
-    )
-    assert invalid.startswith(
-        "Could not tag vol-1 with 'aws:c': CreateTags failed with InvalidParameterValue: not this ("
-    )
+    told = [(said.partition(" (request id ")[0], said.rpartition("; ")[2]) for said in errors(program_log)]
+    failed = "Could not tag vol-1: CreateTags failed with"
+    assert told == [
+        (f"{failed} TagLimitExceeded: full", "not taken: a, d"),
+        (f"{failed} InvalidParameterValue: reserved", "not taken: aws:c"),
+        (f"{failed} InvalidParameterValue: too long", "not taken: long"),
+    ]
 
 
 @pytest.mark.parametrize(("resources", "singly"), [(["vol-1"], 50), (["vol-1", "vol-2"], 25)])
@@ -153,7 +161,7 @@ def test_so_many_calls(
     tags.create(ec2.client, resources, given)
     untried = ", ".join(list(given)[singly:])
     assert errors(program_log) == [
-        f"Could not tag {resource} with {untried}: there are too many" for resource in resources
+        f"There are too many tags for {resource}; not tried: {untried}" for resource in resources
     ]
 
 
@@ -165,7 +173,8 @@ def test_other_refusal_of_one_tag(ec2: Ec2, program_log: pytest.LogCaptureFixtur
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         tags.create(ec2.client, ["vol-1"], TAGS)
     (said,) = errors(program_log)
-    assert said.startswith("Could not tag vol-1 with 'a': CreateTags failed with TagLimitExceeded: ")
+    assert said.startswith("Could not tag vol-1: CreateTags failed with TagLimitExceeded: ")
+    assert said.endswith("; not taken: a")
 
 
 def test_malformed_id(ec2: Ec2) -> None:
@@ -203,7 +212,8 @@ def test_refused_tags_of_one_among_several(
     ec2.refuses("create_tags", code, **single("vol-1", "b", ""))
     tags.create(ec2.client, ["i-1", "vol-1"], TAGS)
     (said,) = errors(program_log)
-    assert said.startswith(f"Could not tag vol-1 with 'b': CreateTags failed with {code}: ")
+    assert said.startswith(f"Could not tag vol-1: CreateTags failed with {code}: ")
+    assert said.endswith("; not taken: b")
 
 
 @pytest.mark.parametrize("resources", [["i-1"], ["i-1", "vol-1"]])

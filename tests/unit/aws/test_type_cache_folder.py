@@ -167,9 +167,10 @@ def test_no_temporary_folder(places: dict[str, Path], monkeypatch: pytest.Monkey
     assert TypeCache("e").get(FACTS.name) is None
 
 
-def test_no_home(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A home that is not there is not made, though root could."""
+@pytest.mark.parametrize("name", ["nobody", "x" * 5000])
+def test_no_home(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    """A home that is not there is not made, though root could; one that can't be asked for is no error."""
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    monkeypatch.setenv("HOME", str(tmp_path / name))
     assert used(places) == ["TMPDIR"]
-    assert not (tmp_path / "nobody").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["HOME", "TMPDIR", "XDG_CACHE_HOME"]
