@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE, described, detail_of, has_code
@@ -117,12 +117,18 @@ def _create_one_by_one(
             except client.exceptions.ClientError as error:
                 if not has_code(error, TAG_REFUSED):
                     raise
-                refused.setdefault(str(detail_of(error)), (error, []))[1].append(key)
+                refused.setdefault(_reason(error), (error, []))[1].append(key)
     finally:
         for reason, listed in refused.values():
             _log_refusal(resource_id, reason, listed)
     if untried := keys[most_calls:]:
         logger.error("There are too many tags for %s; not tried: %s", resource_id, ", ".join(untried))
+
+
+def _reason(error: ClientError) -> str:
+    """What AWS says, which is the same for all tags that are refused for it."""
+    detail = detail_of(error)
+    return f"{detail.get('Code')}: {detail.get('Message')}"
 
 
 def _create(
