@@ -120,6 +120,16 @@ class Answer:
         return f"exit status {self.returncode}\nstdout: {stdout}\nstderr: {self.stderr}"
 
 
+def least_environment(home: Path) -> dict[str, str]:
+    """Return the variables that the executable gets where nothing else is said."""
+    return {
+        "PATH": os.defpath,
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
 def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
     """Start the console script beside this interpreter; `testbed.warm` has a faster way.
 
@@ -165,13 +175,7 @@ class Cpi:
         self.config_path = self.folder / "cpi.json"
         self.config_path.write_text(json.dumps(config))
         self._command = command
-        self._environment = {
-            "PATH": os.defpath,
-            "HOME": str(self.folder),
-            "TMPDIR": str(self.folder),
-            "AWS_EC2_METADATA_DISABLED": "true",
-            **(env or {}),
-        }
+        self._environment = {**least_environment(self.folder), **(env or {})}
 
     def call(
         self,

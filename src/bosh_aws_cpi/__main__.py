@@ -94,17 +94,19 @@ def main() -> int:
         0 when a response was written, also when it is an error, or the usage; 1 when nobody takes
         the response. A command's own exit status.
     """
-    arguments = sys.argv[1:]
+    status = _carried_out(sys.argv[1:])
+    _flush_logs()
+    return status
+
+
+def _carried_out(arguments: list[str]) -> int:
     if arguments[:1] in (["-h"], ["--help"]):  # the job's bin/cpi adds the configuration
         sys.stdout.write(_USAGE)
-        _flush_logs()
         return 0
     if _is_command(arguments):
         command = import_module(f"bosh_aws_cpi.tools.{arguments[0]}")
-        status = int(command.main(arguments[1:]))
-        _flush_logs()
-        return status
-    return _answer()
+        return int(command.main(arguments[1:]))
+    return _answer(arguments)
 
 
 def _is_command(arguments: list[str]) -> bool:
@@ -114,7 +116,7 @@ def _is_command(arguments: list[str]) -> bool:
     return len(arguments) > 1 or not os.access(arguments[0], os.F_OK)
 
 
-def _answer() -> int:
+def _answer(arguments: list[str]) -> int:
     began = time.perf_counter()
     interrupts.install()
     output = _claim_stdout()
@@ -122,11 +124,9 @@ def _answer() -> int:
     if output is None:
         log.logger.error("stdout is closed: nobody would learn what the call made, so it is not made")
         return 1
-    host = _AwsHost(sys.argv[1:])
+    host = _AwsHost(arguments)
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
-    status = _deliver(output, response)
-    _flush_logs()
-    return status
+    return _deliver(output, response)
 
 
 def _claim_stdout() -> int | None:

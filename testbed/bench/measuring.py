@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.bench.figures import Row, Starts, spread
 from testbed.bench.rows import ROWS
-from testbed.executable import config, request
+from testbed.executable import config, least_environment, request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,12 +61,7 @@ class Bench:
         self._folder = folder
         self._config_path = folder / "cpi.json"
         self._config_path.write_text(json.dumps(config(fake_aws.endpoint)))
-        self._environment = {
-            "PATH": os.defpath,
-            "HOME": str(folder),
-            "TMPDIR": str(folder),
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
+        self._environment = least_environment(folder)
 
     def row(self, verb: str, forms: Sequence[Form], runs: int) -> Row:
         """Measure a verb.

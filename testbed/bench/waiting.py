@@ -8,7 +8,6 @@ as it does, which is then like the tenth of a second or more that AWS takes.
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from testbed.bench.figures import Spread, spread
 from testbed.bench.measuring import BenchError
 from testbed.bench.rows import create_disk
-from testbed.executable import config, finish, request
+from testbed.executable import config, finish, least_environment, request
 from testbed.warm import Warm
 
 if TYPE_CHECKING:
@@ -61,8 +60,8 @@ def _noticed(fake_aws: FakeAws, warm: Warm, config_path: Path, after: float) -> 
     arguments = create_disk(fake_aws)
     fake_aws.rule(action="DescribeVolumes", replace=[(AVAILABLE, CREATING)])
     fake_aws.rule(action="CreateVolume", hold=True)
-    environment = {"PATH": os.defpath, "HOME": str(config_path.parent), "AWS_EC2_METADATA_DISABLED": "true"}
-    process = warm.start([str(config_path)], environment, config_path.parent)
+    folder = config_path.parent
+    process = warm.start([str(config_path)], least_environment(folder), folder)
     if process.stdin:
         process.stdin.write(request("create_disk", arguments, 2, 2, None))
         process.stdin.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,12 +42,7 @@ class Sweep:
 
     def start(self, *arguments: str) -> Process:
         """Sweep without waiting for it; the caller ends it."""
-        environment = {
-            "PATH": os.defpath,
-            "HOME": str(self._cpi.folder),
-            "TMPDIR": str(self._cpi.folder),
-            "AWS_EC2_METADATA_DISABLED": "true",
-        }
+        environment = executable.least_environment(self._cpi.folder)
         command = ["sweep", str(self._cpi.config_path), "--director", DIRECTOR_UUID, *arguments]
         return executable.spawn(command, environment, self._cpi.folder)
 

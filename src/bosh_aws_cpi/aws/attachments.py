@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import code_of, has_code, may_be_done, naming_disk, naming_vm
+from bosh_aws_cpi.aws.errors import VOLUME_IN_USE, code_of, has_code, may_be_done, naming_disk, naming_vm
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 MAX_UNSEEN = 22
 """Questions, over about 20 seconds, in which an attachment that EC2 has agreed to may not show."""
-_IN_USE = frozenset({"VolumeInUse"})
 _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
@@ -34,7 +33,9 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) ->
         try:
             client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name)
         except client.exceptions.ClientError as error:
-            if not (has_code(error, _IN_USE) and _is_attached_as(client, disk_cid, vm_cid, device_name)):
+            if not (
+                has_code(error, VOLUME_IN_USE) and _is_attached_as(client, disk_cid, vm_cid, device_name)
+            ):
                 raise
             logger.info("Volume '%s' is attached to '%s' already", disk_cid, vm_cid)
 
@@ -44,7 +45,7 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) ->
 
     with naming_disk(disk_cid), naming_vm(vm_cid):
         what = f"volume '{disk_cid}' to be released"
-        timing.patiently(timing.VOLUME_RELEASED, what, _IN_USE, once_ready)
+        timing.patiently(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_ready)
 
 
 def _is_attached_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> bool:

@@ -25,6 +25,7 @@ IMAGE_MISSING: Final = frozenset(
 )
 SNAPSHOT_MISSING: Final = frozenset({"InvalidSnapshot.NotFound", "InvalidSnapshotID.Malformed"})
 NIC_MISSING: Final = frozenset({"InvalidNetworkInterfaceID.NotFound", "InvalidNetworkInterfaceId.Malformed"})
+VOLUME_IN_USE: Final = frozenset({"VolumeInUse"})
 NIC_IN_USE: Final = frozenset({"InvalidNetworkInterface.InUse", "InvalidParameterValue"})
 """DeleteNetworkInterface says the second while EC2 is still detaching the interface."""
 NOT_FOUND_YET: Final = frozenset(

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, has_code, is_volume_missing
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, VOLUME_IN_USE, has_code, is_volume_missing
 from bosh_aws_cpi.aws.once import by_tags
 from bosh_aws_cpi.jsontext import Json
 
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
 Kind = Literal["AMI", "snapshot", "volume", "interface", "instance"]
-
-_VOLUME_IN_USE: Final = frozenset({"VolumeInUse"})
 
 
 @dataclass(frozen=True)
@@ -62,24 +62,27 @@ def delete_idle_volume(client: "EC2Client", volume_id: str) -> bool:
 
     It is going then, and not gone. One that is gone already is fine.
     """
-    try:
-        client.delete_volume(VolumeId=volume_id)
-    except client.exceptions.ClientError as error:
-        if has_code(error, _VOLUME_IN_USE):
-            return False
-        if not is_volume_missing(error):
-            raise
-    return True
+    return _delete_idle(lambda: client.delete_volume(VolumeId=volume_id), VOLUME_IN_USE, is_volume_missing)
 
 
 def delete_idle_interface(client: "EC2Client", nic_id: str) -> bool:
     """DeleteNetworkInterface, once; False when something has it, or it is being detached."""
+    return _delete_idle(
+        lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
+        NIC_IN_USE,
+        lambda error: has_code(error, NIC_MISSING),
+    )
+
+
+def _delete_idle(
+    delete: Callable[[], object], in_use: frozenset[str], is_missing: Callable[[ClientError], bool]
+) -> bool:
     try:
-        client.delete_network_interface(NetworkInterfaceId=nic_id)
-    except client.exceptions.ClientError as error:
-        if has_code(error, NIC_IN_USE):
+        delete()
+    except ClientError as error:
+        if has_code(error, in_use):
             return False
-        if not has_code(error, NIC_MISSING):
+        if not is_missing(error):
             raise
     return True
 

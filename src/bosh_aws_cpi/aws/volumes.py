@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.aws import timing
 from bosh_aws_cpi.aws.errors import (
     TOKEN_SPENT,
+    VOLUME_IN_USE,
     described,
     has_code,
     is_volume_missing,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import VolumeTypeDef
 
-_IN_USE = frozenset({"VolumeInUse"})
 _GOING = frozenset({"deleting", "deleted"})
 _FAILED = _GOING | {"error"}
 
@@ -160,7 +160,7 @@ def delete(client: "EC2Client", disk_cid: str) -> None:
             logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
 
     with naming_disk(disk_cid):
-        timing.patiently(timing.VOLUME_RELEASED, f"volume '{disk_cid}' to be released", _IN_USE, call)
+        timing.patiently(timing.VOLUME_RELEASED, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
 
 
 def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError, HTTPClientError
 
 from bosh_aws_cpi.aws.errors import NO_CAPACITY, THROTTLED
 from bosh_aws_cpi.aws.timing import THROTTLED_CALL
+from tests.unit.aws.service_calls import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,15 +87,6 @@ def test_codes_of_throttling(fake_aws: FakeAws, client: Any, status: int) -> Non
     """That is so for every code that says it, whatever the HTTP status."""
     sent = {code: throttled_more_often(fake_aws, code, lambda: launch(client), status) for code in THROTTLED}
     assert sent == dict.fromkeys(THROTTLED, RETRIES + 3)
-
-
-CALLS: dict[str, Callable[[Clients], object]] = {
-    "ec2": lambda clients: clients.ec2.describe_instances(),
-    "elb": lambda clients: clients.elb.describe_load_balancers(),
-    "elbv2": lambda clients: clients.elbv2.describe_target_groups(),
-    "ebs": lambda clients: clients.ebs.start_snapshot(VolumeSize=1),
-    "sts": lambda clients: clients.sts.get_caller_identity(),
-}
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)

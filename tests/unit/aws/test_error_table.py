@@ -48,6 +48,7 @@ KINDS = {
     "images": (errors.IMAGE_MISSING, Kind.MISSING),
     "snapshots": (errors.SNAPSHOT_MISSING, Kind.MISSING),
     "interfaces": (errors.NIC_MISSING, Kind.MISSING),
+    "used volumes": (errors.VOLUME_IN_USE, Kind.STATE),
     "used interfaces": (errors.NIC_IN_USE, Kind.STATE),
     "tags": (errors.TAG_REFUSED, Kind.INVALID),
 }

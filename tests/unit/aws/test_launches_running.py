@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,12 +12,10 @@ from bosh_aws_cpi.aws.timing import INSTANCE_SEEN
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.model import Instance
 from tests.unit.aws.instance_looks import VM, lay
-from tests.unit.aws.timing_script import fault
+from tests.unit.aws.timing_script import answer_late
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
-
-UNAVAILABLE = fault("Unavailable")
 
 
 @pytest.mark.parametrize(
@@ -119,14 +118,7 @@ def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """EC2 that does not answer for minutes has not said that there is no such instance."""
-    show = ec2.client.describe_instances
-
-    def fail_for_minutes(**arguments: Any) -> Any:
-        if clock.now < 3 * INSTANCE_SEEN.seconds:
-            raise UNAVAILABLE
-        return show(**arguments)
-
-    monkeypatch.setattr(ec2.client, "describe_instances", fail_for_minutes)
+    answer_late(monkeypatch, ec2.client, "describe_instances", clock, 3 * INSTANCE_SEEN.seconds)
     lay(ec2, "pending", None, "running")
     assert launches.wait_until_running(ec2.client, VM).state == "running"
     assert clock.now > 3 * INSTANCE_SEEN.seconds
@@ -134,11 +126,7 @@ def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPa
 
 def test_no_answer_at_all(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor has one that does not answer to the end: the instance may run, and is no earlier call's."""
-
-    def fail(**_: Any) -> None:
-        raise UNAVAILABLE
-
-    monkeypatch.setattr(ec2.client, "describe_instances", fail)
+    answer_late(monkeypatch, ec2.client, "describe_instances", clock, math.inf)
     with pytest.raises(VMCreationFailed, match=f"instance '{VM}' to run; last seen: Unavailable") as caught:
         launches.wait_until_running(ec2.client, VM)
     assert type(caught.value) is VMCreationFailed

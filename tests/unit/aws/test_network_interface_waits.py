@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,7 @@ from bosh_aws_cpi.aws.network_interfaces import NicGone
 from bosh_aws_cpi.aws.timing import NIC_SEEN
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Nic
-from tests.unit.aws.timing_script import fault
+from tests.unit.aws.timing_script import answer_late
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 ID, OTHER_ID = "eni-1", "eni-2"
 MAC = "02:00:00:00:00:01"
 OURS, ENDING = "i-1", "i-2"
-UNAVAILABLE = fault("Unavailable")
 Look = tuple[str, str | None] | None
 
 
@@ -77,14 +77,7 @@ def test_gone_before_it_was_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Mon
 
 def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """EC2 that does not answer for a minute has not said that there is no such interface."""
-    show = ec2.client.describe_network_interfaces
-
-    def fail_for_a_minute(**arguments: Any) -> Any:
-        if clock.now < 6 * NIC_SEEN.seconds:
-            raise UNAVAILABLE
-        return show(**arguments)
-
-    monkeypatch.setattr(ec2.client, "describe_network_interfaces", fail_for_a_minute)
+    answer_late(monkeypatch, ec2.client, "describe_network_interfaces", clock, 6 * NIC_SEEN.seconds)
     lay(ec2, ("pending", None), ("available", None))
     assert wait(ec2).status == "available"
     assert clock.now > 6 * NIC_SEEN.seconds
@@ -92,11 +85,7 @@ def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPa
 
 def test_no_answer_at_all(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor has one that does not answer to the end: the interface may be there."""
-
-    def fail(**_: Any) -> None:
-        raise UNAVAILABLE
-
-    monkeypatch.setattr(ec2.client, "describe_network_interfaces", fail)
+    answer_late(monkeypatch, ec2.client, "describe_network_interfaces", clock, math.inf)
     with pytest.raises(CloudError, match="to be available; last seen: Unavailable") as caught:
         wait(ec2)
     assert not isinstance(caught.value, NicGone)

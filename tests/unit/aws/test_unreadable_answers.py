@@ -12,10 +12,11 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws.errors import may_be_done
 from bosh_aws_cpi.aws.translation import translate
 from bosh_aws_cpi.errors import CloudError
+from tests.unit.aws.service_calls import CALLS
 from tests.unit.rpc.standin import Host, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from bosh_aws_cpi.aws.clients import Clients
     from bosh_aws_cpi.errors import BoshError
@@ -27,13 +28,6 @@ PAGES = {
     "text": SECRET,
     "json": f'{{"why": "{SECRET}"}}',
     "nothing": "",
-}
-CALLS: dict[str, Callable[[Clients], object]] = {
-    "ec2": lambda clients: clients.ec2.describe_instances(),
-    "elb": lambda clients: clients.elb.describe_load_balancers(),
-    "elbv2": lambda clients: clients.elbv2.describe_target_groups(),
-    "ebs": lambda clients: clients.ebs.start_snapshot(VolumeSize=1),
-    "sts": lambda clients: clients.sts.get_caller_identity(),
 }
 RETRIES = 2
 """As many as `max_retries` says."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pytest
 
     from bosh_aws_cpi.aws.errors import Call
+    from tests.unit.conftest import Clock
 
 
 def refusal(code: str) -> ClientError:
@@ -36,6 +37,20 @@ def knowing(error: Exception, call: Call | None) -> Exception:
     elif call is not None:
         setattr(error, CALL, call)
     return error
+
+
+def answer_late(
+    monkeypatch: pytest.MonkeyPatch, client: Any, operation: str, clock: Clock, seconds: float
+) -> None:
+    """Have AWS answer an operation with a fault for so many seconds of the clock."""
+    answer = getattr(client, operation)
+
+    def ask(**arguments: Any) -> Any:
+        if clock.now < seconds:
+            raise fault("Unavailable")
+        return answer(**arguments)
+
+    monkeypatch.setattr(client, operation, ask)
 
 
 class Script:
