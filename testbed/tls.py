@@ -86,19 +86,28 @@ class Authority:
 
 
 class TlsRelay(Relay):
-    """Passes requests that come over TLS on to one server, and records them."""
+    """Passes requests that come over TLS on to one server, and records them.
+
+    Attributes:
+        handshakes: How many clients have begun one.
+    """
 
     def __init__(self, upstream: str, authority: Authority) -> None:
         """Stand in front of this server with a certificate of this authority."""
         super().__init__(upstream)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(authority.certify())
+        context.sni_callback = self._count
+        self.handshakes = 0
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
 
     @property
     def address(self) -> str:
         """Host and port, without a scheme."""
         return f"{HOST}:{self._server.server_port}"
+
+    def _count(self, *_: object) -> None:
+        self.handshakes += 1
 
 
 def _named(name: str) -> x509.Name:

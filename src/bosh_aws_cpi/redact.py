@@ -7,8 +7,12 @@ from urllib.parse import quote
 
 MASK = "<redacted>"
 
-_MIN_LENGTH = 3
-"""Shorter values are left: masking every "a" would hide the message, not the secret."""
+_MIN_LENGTH = 8
+"""A shorter secret is masked only where its form shows it: as a URL's password or as the value of a secret's key.
+
+It may well be an ordinary word ("agent", "vcap"); masked everywhere, it would garble the message and give
+itself away.
+"""
 
 _SECRET_NAME = re.compile(
     r"(password|passwd|passphrase|secret|token|certificate|credential)"
@@ -23,10 +27,11 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.IGNORECASE | re.
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
 _NAMED = re.compile(
-    r"""(["']?\b(?:password|secret_access_key|secret|session_token|private_key)\b["']?\s*(?::|=>|=)\s*)"""
-    r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""",
-    re.IGNORECASE,
+    r"""(?P<key>(?P<quote>\\*["'])?\b(?P<name>[A-Za-z_][\w-]*)(?(quote)(?P=quote))\s*(?::|=>|=)\s*)"""
+    r"""(?:(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)|(?(quote)-?\d+\b|(?!)))""",
+    re.DOTALL,
 )
+"""A key with a quoted value, in JSON (also inside a JSON string), Python, Ruby or YAML; in JSON also a number."""
 
 
 class Redactor:
@@ -50,7 +55,15 @@ class Redactor:
         text = _PEM.sub(MASK, text)
         text = _AWS_KEY.sub(rf"\1{MASK}", text)
         text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
-        return _NAMED.sub(rf'\1"{MASK}"', text)
+        return _NAMED.sub(_masked, text)
+
+
+def _masked(found: re.Match[str]) -> str:
+    """A key and its value; the value is masked when the key's name is a secret's."""
+    if not _is_secret_name(found["name"]):
+        return found[0]
+    quote = found["open"] or ""
+    return f"{found['key']}{quote}{MASK}{quote}"
 
 
 def _secrets(value: object, *, secret: bool = False) -> Iterator[str]:

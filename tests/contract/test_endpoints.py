@@ -71,6 +71,15 @@ def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> N
     failed(answer, words.get(case, "SSL validation failed"))
 
 
+def test_certificate_is_refused_once(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """A server whose certificate is not trusted is tried once, whatever max_retries says."""
+    with TlsRelay(fake_aws.endpoint, Authority(tmp_path, "one")) as front:
+        env = {"BOSH_CA_CERT_FILE": str(Authority(tmp_path, "other").path)}
+        answer = Cpi(config(NOWHERE, ec2_endpoint=front.address), env=env).call("has_disk", DISK)
+        assert (front.handshakes, front.calls) == (1, [])
+    failed(answer, "CERTIFICATE_VERIFY_FAILED", "BOSH_CA_CERT_FILE")
+
+
 def test_region_from_host_name(proxy: Proxy) -> None:
     """With both endpoints and no region the host's name says the region to sign for, AWS_REGION first."""
     host = "ec2.eu-west-3.example.test"

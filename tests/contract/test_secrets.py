@@ -166,6 +166,24 @@ def test_password_in_a_url(fake_aws: FakeAws) -> None:
     assert answer.error["type"] == "Bosh::Clouds::CloudError"
 
 
+def test_short_password(fake_aws: FakeAws) -> None:
+    """A password that is an ordinary word is masked in its URL and under its key, and garbles no message."""
+    agent = {"mbus": "nats://nats:agent@10.0.1.6:4222", "blobstore": {"options": {"password": "agent"}}}
+    said = f"No: {agent['mbus']} and {json.dumps(agent)}"
+    fake_aws.rule(action="DescribeVolumes", error={"code": "InternalError", "message": said, "status": 500})
+    cpi = Cpi(config(fake_aws.endpoint, agent=agent, max_retries=0))
+    error = cpi.call("delete_vm", "my-agent").error
+    assert error == {
+        "type": "Bosh::Clouds::VMNotFound",
+        "message": "VM `my-agent' not found",
+        "ok_to_retry": False,
+    }
+    message = cpi.call("has_disk", DISK).error["message"]
+    assert ":agent@" not in message
+    assert '"agent"' not in message
+    assert message.count("<redacted>") == 3
+
+
 def test_registry_fails(fake_aws: FakeAws, registry: Registry, seeded: Cpi) -> None:
     """What a registry answers that fails is not shown, nor is its address's password."""
     body = " ".join(text for secret in SECRETS for text in spellings(secret))

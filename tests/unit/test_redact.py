@@ -71,14 +71,32 @@ def test_no_secrets(document: dict[str, Any], text: str) -> None:
 
 
 def test_short_values() -> None:
-    """A value of one or two characters is left, for masking it would hide the message and not the secret."""
-    assert learned({"password": "ab", "secret": "", "token": "abc"})("ab abc") == f"ab {MASK}"
+    """A secret of less than 8 characters is left where it may be an ordinary word, a longer one is masked."""
+    redact = learned({"password": "agent", "secret": "", "token": "7 chars", "key": "8 charac"})
+    text = "use another agent id, VM `my-agent', 7 chars, "
+    assert redact(f"{text}8 charac") == f"{text}{MASK}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nats://nats:agent@10.0.0.6:4222", f"nats://nats:{MASK}@10.0.0.6:4222"),
+        ('{"blobstore_password": "agent", "agent": "a"}', f'{{"blobstore_password": "{MASK}", "agent": "a"}}'),
+        ("{'password': 'agent', 'b': 'agent'}", f"{{'password': '{MASK}', 'b': 'agent'}}"),
+        (r'"{\"token\": \"agent\", \"b\": \"c\"}"', rf'"{{\"token\": \"{MASK}\", \"b\": \"c\"}}"'),
+        ('{"secret": 1234, "count": 1234}', f'{{"secret": {MASK}, "count": 1234}}'),
+    ],
+    ids=["URL", "JSON", "Python", "JSON in JSON", "number"],
+)
+def test_short_values_by_their_form(text: str, expected: str) -> None:
+    """A short secret is masked where its form shows it: a URL's password, the value of a secret's key."""
+    assert learned({"password": "agent", "secret": 1234})(text) == expected
 
 
 def test_longest_first() -> None:
     """A secret that holds another one is masked whole."""
-    redact = learned({"password": "secret", "token": "secret-token", "key": "my-secret-token"})
-    assert redact("my-secret-token secret-token secret") == f"{MASK} {MASK} {MASK}"
+    redact = learned({"password": "a-secret", "token": "a-secret-token", "key": "my-a-secret-token"})
+    assert redact("my-a-secret-token a-secret-token a-secret") == f"{MASK} {MASK} {MASK}"
 
 
 def test_learning_more() -> None:
@@ -105,7 +123,7 @@ def test_urls(text: str, expected: str) -> None:
     assert Redactor()(text) == expected
 
 
-@pytest.mark.parametrize("password", ["hunter2", "hun/ter 2", "h@nter:2"])
+@pytest.mark.parametrize("password", ["hunter-2", "hun/ter 2", "h@nter:2"])
 def test_password_of_a_url(password: str) -> None:
     """A password that is learned from a URL is masked outside of it too, whatever it holds."""
     redact = learned({"agent": {"mbus": f"nats://nats:{password}@h:1"}})
@@ -143,11 +161,12 @@ def test_pem_value() -> None:
     ("text", "expected"),
     [
         ('"password": "x y"', f'"password": "{MASK}"'),
-        ("{'secret': 'it\\'s', 'a': 'b'}", f"{{'secret': \"{MASK}\", 'a': 'b'}}"),
+        ("{'secret': 'it\\'s', 'a': 'b'}", f"{{'secret': '{MASK}', 'a': 'b'}}"),
         (':session_token => "x"', f':session_token => "{MASK}"'),
         ('secret_access_key="x"', f'secret_access_key="{MASK}"'),
         ('Private_Key: "a\\"b"', f'Private_Key: "{MASK}"'),
-        ('no_password_here: "x"', 'no_password_here: "x"'),
+        ('blobstore_password: "x"', f'blobstore_password: "{MASK}"'),
+        ('key_name: "x", http_tokens: "y"', 'key_name: "x", http_tokens: "y"'),
         ("the password is required", "the password is required"),
     ],
 )

@@ -17,6 +17,7 @@ from bosh_aws_cpi.aws.errors import (
     has_code,
     is_passing,
     is_uncertain,
+    is_untrusted,
 )
 from bosh_aws_cpi.aws.timing import THROTTLED_CALL
 
@@ -49,6 +50,7 @@ def watch(client: "BaseClient", max_retries: int, tally: "Tally") -> None:
     events: Any = client.meta.events  # its stubs know only of handlers that return nothing
     service = client.meta.service_model.service_id.hyphenize()
     events.register_first(f"needs-retry.{service}", _end_for_signal)
+    events.register_first(f"needs-retry.{service}", _leave_untrusted)
     events.register("needs-retry", partial(_after_attempt, max_retries, tally))
     events.register("needs-retry.ec2.RunInstances", _leave_shortage)
     for operation in _WITHOUT_TOKEN:
@@ -89,6 +91,11 @@ def _is_waited_out(call: Call, max_retries: int, event: dict[str, Any]) -> bool:
 def _leave_shortage(**event: Any) -> bool | None:  # noqa: ANN401
     """Keep the SDK from repeating a launch that EC2 has no capacity for: it may say so with HTTP 500."""
     return False if has_code(_error(event), NO_CAPACITY) else None
+
+
+def _leave_untrusted(**event: Any) -> bool | None:  # noqa: ANN401
+    """Keep the SDK from repeating a call to a server whose certificate is not trusted."""
+    return False if is_untrusted(_error(event)) else None
 
 
 def _leave_uncertain(**event: Any) -> bool | None:  # noqa: ANN401

@@ -123,9 +123,17 @@ def is_volume_missing(error: BaseException) -> bool:
 
 def is_passing(error: BaseException) -> bool:
     """Whether the same question may be answered in a moment: throttled, AWS at fault, no connection."""
-    is_unconnected = isinstance(error, NotConnected) and not isinstance(error, SSLError)
+    is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
     is_throttled = has_code(error, THROTTLED) or _status(error) == _TOO_MANY
     return is_throttled or is_uncertain(error) or is_unconnected
+
+
+def is_untrusted(error: BaseException | None) -> bool:
+    """Whether the server's certificate was refused: a repetition would end the same way.
+
+    Other TLS errors, such as a connection that is cut during the handshake, are transient.
+    """
+    return isinstance(error, SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error)
 
 
 def is_uncertain(error: BaseException) -> bool:
