@@ -58,6 +58,16 @@ class AttachedNic:
 
 
 @dataclass(frozen=True)
+class StateReason:
+    """Why EC2 changed the state of an instance."""
+
+    code: str
+    """"Client.VolumeLimitExceeded": on the account's side, or "Server.InternalError": on AWS's."""
+    text: str
+    """The code and EC2's words, "CODE: words"."""
+
+
+@dataclass(frozen=True)
 class Instance:
     """An EC2 instance as DescribeInstances or RunInstances shows it."""
 
@@ -76,8 +86,11 @@ class Instance:
     virtualization_type: str = "hvm"
     client_token: str | None = None
     """The token of the RunInstances that made it."""
-    state_reason: str | None = None
-    """EC2's reason for the last change of state, "CODE: message"."""
+    state_reason: StateReason | None = None
+    """For the last change of state."""
+    age: float | None = None
+    """Seconds from its launch to EC2's answer, both by AWS's clock; None when EC2 did not say."""
+    is_spot: bool = False
 
     def __str__(self) -> str:
         return self.vm_cid

@@ -60,6 +60,26 @@ def private_name(original: Callable[..., Any], instance: Any) -> Any:
     return original(instance) if instance.nics else ""
 
 
+OWN_CODES = ("Client.InstanceInitiatedShutdown", "Client.UserInitiatedShutdown", "Server.")
+"""Reasons that EC2 also gives as the code."""
+
+
+def state_reason(message: str) -> StateReason:
+    """Write a reason as EC2 does: the message begins with it, the code may be another one.
+
+    The user guide's example of a launch that failed has the code Server.InternalError and the message
+    "Client.VolumeLimitExceeded: Volume limit exceeded" ("Instance terminates immediately"); a KMS key
+    that can't be used shows as Server.InternalError with "Client.InternalError: Client error on launch"
+    (aws/karpenter-provider-aws issue 1407), and its state as Client.InternalError with
+    "Client.InvalidKMSKey.InvalidState: ..." (openshift/osd-network-verifier, AwsVerifier).
+    """
+    reason, _, _ = message.partition(":")
+    if reason.startswith(OWN_CODES):
+        return StateReason(message, reason)
+    code = "Client.InternalError" if reason.startswith("Client.InvalidKMSKey") else "Server.InternalError"
+    return StateReason(message, code)
+
+
 def end_instances(instance_ids: list[str], reason: str) -> None:
     """End instances as EC2 does by itself, for a reason like `Server.InternalError: …`."""
     backends = [backend for regions in ec2_backends.values() for backend in regions.values()]
@@ -68,5 +88,4 @@ def end_instances(instance_ids: list[str], reason: str) -> None:
             instance = backend.get_instance_by_id(instance_id)
             if instance is not None and instance.state != "terminated":
                 instance.terminate()
-                code, _, _ = reason.partition(":")
-                instance.state_reason = StateReason(reason, code)
+                instance.state_reason = state_reason(reason)

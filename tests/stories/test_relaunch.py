@@ -97,7 +97,8 @@ def test_given_up(
 @pytest.mark.parametrize(
     ("code", "remedy"),
     [
-        ("Client.InternalError", "check that the KMS key of each encrypted disk"),
+        ("Client.InternalError", "Check that the KMS key of each encrypted disk"),
+        ("Client.InvalidKMSKey.InvalidState", "Check that the KMS key of each encrypted disk"),
         ("Client.VolumeLimitExceeded", "have the account's EBS quota raised"),
         ("Client.InvalidSnapshot.NotFound", "upload the stemcell again"),
         ("Client.InstanceInitiatedShutdown", ""),
@@ -129,12 +130,35 @@ def test_terminated_by_somebody_else(
     left: Callable[[], dict[str, list[str]]],
     ended: Callable[[], list[str]],
 ) -> None:
-    """An instance that is terminated may be an earlier call's; a second one was this call's, and the last."""
+    """Somebody who terminates the instance that this call launched is not fought."""
     fake_aws.rule(action="RunInstances", ends="Client.UserInitiatedShutdown: because")
     error = create_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)
-    _, last = ended()
-    assert error["message"] == ENDED.format(last, "Client.UserInitiatedShutdown: because")
+    (launched,) = ended()
+    assert error["message"] == ENDED.format(launched, "Client.UserInitiatedShutdown: because")
+    assert left() == {}
+
+
+@SEVERAL
+def test_answered_as_ended(
+    create_vm: Callable[..., Answer],
+    networks: Callable[[bool], dict[str, Any]],
+    failure: Callable[..., dict[str, Any]],
+    fake_aws: FakeAws,
+    left: Callable[[], dict[str, list[str]]],
+    ended: Callable[[], list[str]],
+    *,
+    is_several: bool,
+) -> None:
+    """An instance that RunInstances itself answers as ended is this call's: it is launched three times."""
+    shutting_down = "<instanceState><code>32</code><name>shutting-down</name></instanceState>"
+    state = ["<instanceState>.*?</instanceState>", shutting_down]
+    fake_aws.rule(action="RunInstances", ends=OWN_FAULT, replace=[state])
+    error = create_vm(networks=networks(is_several)).error
+    launched = ended()
+    assert len(launched) == 3
+    message = ENDED.format(launched[-1], OWN_FAULT)
+    assert error == failure("VMCreationFailed", message, ok_to_retry=True)
     assert left() == {}
 
 
@@ -149,8 +173,13 @@ def test_terminated_by_somebody_else(
             "Server.SpotInstanceTermination: Spot instance termination",
             [("t3.micro", True), ("t3.micro", False)],
         ),
+        (
+            {"spot_bid_price": 1, "spot_ondemand_fallback": True},
+            "Client.InternalError: Client error on launch",
+            [("t3.micro", True), ("t3.micro", False)],
+        ),
     ],
-    ids=["fallback", "no-fallback", "not-short", "spot"],
+    ids=["fallback", "no-fallback", "not-short", "spot", "spot-key"],
 )
 def test_ended_for_lack_of_capacity(
     create_vm: Callable[..., Answer],
@@ -161,7 +190,7 @@ def test_ended_for_lack_of_capacity(
     reason: str,
     expected: list[tuple[str, bool]],
 ) -> None:
-    """An instance that is ended for lack of capacity is one that is not to be had: the next type's turn."""
+    """An instance that is ended for lack of capacity, or of a grant for spot: the next option is tried."""
     fake_aws.rule(action="RunInstances", times=1, ends=reason)
     vm_cid = create_vm(properties).ok()[0]
     tried = [
@@ -206,8 +235,8 @@ def test_address_not_released_yet(start_vm: Callable[..., Process], fake_aws: Fa
         ],
     ]
     fake_aws.rule(action="DescribeInstances", nth=1, replace=shutting_down)
-    # The second one is about all instances of the agent.
-    fake_aws.rule(action="DescribeInstances", nth=3, replace=shutting_down, hold=True)
+    # The second one is about the holder of the address.
+    fake_aws.rule(action="DescribeInstances", nth=2, replace=shutting_down, hold=True)
     process = start_vm()
     assert fake_aws.wait_until_held() == ["DescribeInstances"]
     (first,) = world.state()["instances"]

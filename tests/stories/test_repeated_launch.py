@@ -106,11 +106,12 @@ def test_deleted_meanwhile(
 
 
 def test_still_ending(create_vm: Callable[..., Answer], dynamic: dict[str, Any], fake_aws: FakeAws) -> None:
-    """EC2 may answer with an instance that somebody is ending: then another one is made."""
+    """EC2 may answer with an earlier call's instance that somebody is ending: then another one is made."""
     first = create_vm(networks=dynamic).ok()[0]
     ending = [
         ["<instanceState>.*?</instanceState>", SHUTTING_DOWN],
         ["<stateReason>.*?</stateReason>", BY_US],
+        ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"],
     ]
     fake_aws.rule(action="RunInstances", nth=1, replace=ending)
     fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": first}, replace=ending)

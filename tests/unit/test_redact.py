@@ -81,7 +81,10 @@ def test_short_values() -> None:
     ("text", "expected"),
     [
         ("nats://nats:agent@10.0.0.6:4222", f"nats://nats:{MASK}@10.0.0.6:4222"),
-        ('{"blobstore_password": "agent", "agent": "a"}', f'{{"blobstore_password": "{MASK}", "agent": "a"}}'),
+        (
+            '{"blobstore_password": "agent", "agent": "a"}',
+            f'{{"blobstore_password": "{MASK}", "agent": "a"}}',
+        ),
         ("{'password': 'agent', 'b': 'agent'}", f"{{'password': '{MASK}', 'b': 'agent'}}"),
         (r'"{\"token\": \"agent\", \"b\": \"c\"}"', rf'"{{\"token\": \"{MASK}\", \"b\": \"c\"}}"'),
         ('{"secret": 1234, "count": 1234}', f'{{"secret": {MASK}, "count": 1234}}'),

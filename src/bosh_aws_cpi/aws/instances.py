@@ -1,17 +1,17 @@
 """EC2 instances: look at, reboot, terminate; `launches` makes them."""
 
+import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import (
-    NOT_FOUND_YET,
-    naming_vm,
-)
+from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, naming_vm
 from bosh_aws_cpi.aws.once import by_tags
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import AttachedNic, Instance
+from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -27,7 +27,7 @@ def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
     """
     pages = client.get_paginator("describe_instances").paginate(Filters=by_tags(tags))
     return [
-        from_entry(entry)
+        from_entry(entry, page)
         for page in pages
         for reservation in page["Reservations"]
         for entry in reservation["Instances"]
@@ -45,7 +45,7 @@ def find(client: "EC2Client", vm_cid: str) -> Instance:
     found = [entry for reservation in answer["Reservations"] for entry in reservation["Instances"]]
     if not found:
         raise VMNotFound(vm_cid)
-    return from_entry(found[0])
+    return from_entry(found[0], answer)
 
 
 def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
@@ -135,6 +135,7 @@ def discard(client: "EC2Client", vm_cid: str) -> None:
         f"instance '{vm_cid}'",
         lambda error: isinstance(error, VMNotFound),
         lambda: terminate(client, vm_cid),
+        timing.INSTANCE_SEEN,
     )
     wait_until_terminated(client, vm_cid)
 
@@ -148,8 +149,13 @@ def _wait_until_stopped(client: "EC2Client", vm_cid: str) -> None:
     timing.until(timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be stopped", probe)
 
 
-def from_entry(entry: "InstanceTypeDef") -> Instance:
-    """Read an instance as EC2 describes it, and RunInstances answers it."""
+def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN401 - any of the SDK's answers
+    """Read an instance as EC2 describes it.
+
+    Args:
+        entry: The instance.
+        answer: The answer of DescribeInstances or RunInstances that it stands in.
+    """
     return Instance(
         vm_cid=entry["InstanceId"],
         state=entry["State"]["Name"],
@@ -181,12 +187,33 @@ def from_entry(entry: "InstanceTypeDef") -> Instance:
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         client_token=entry.get("ClientToken"),
         state_reason=_reason(entry.get("StateReason")),
+        age=_age(entry, answer),
+        is_spot=entry.get("InstanceLifecycle") == "spot",
     )
 
 
-def _reason(reason: Any) -> str | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
-    """EC2's reason, "CODE: text"; its message mostly begins with the code itself."""
-    if not reason or not reason.get("Code"):
+_SAID: Final = re.compile(r"((?:Client|Server)\.[\w.]+)(?::|$)")
+"""The code that a message begins with."""
+
+
+def _reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
+    """EC2's reason.
+
+    It is the one that the message begins with: EC2 gives Server.InternalError as the code of a launch
+    that ended with "Client.VolumeLimitExceeded: Volume limit exceeded" (EC2 user guide, "Instance
+    terminates immediately").
+    """
+    code, message = (reason or {}).get("Code", ""), (reason or {}).get("Message", "")
+    if said := _SAID.match(message):
+        return StateReason(said[1], message)
+    return StateReason(code, f"{code}: {message}") if code else None
+
+
+def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401 - any of the SDK's answers
+    """How old an instance was when EC2 answered; both times are AWS's, so this machine's clock does not matter."""
+    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    launched = entry.get("LaunchTime")
+    if launched is None:
         return None
-    code, message = reason["Code"], reason.get("Message", "")
-    return message if message.startswith(f"{code}:") else f"{code}: {message}"
+    now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
+    return (now - launched).total_seconds()

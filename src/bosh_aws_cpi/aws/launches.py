@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import HTTPClientError
 from botocore.parsers import ResponseParserError
@@ -52,30 +52,47 @@ class Ended(VMCreationFailed):
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        code, _, _ = (instance.state_reason or "").partition(":")
-        self.code = code
-        reason = instance.state_reason or "no reason given"
-        self.said = f"EC2 ended instance '{instance.vm_cid}' before it ran: {reason}"
-        super().__init__(self.said + _REMEDIES.get(code, ""), ok_to_retry=not code.startswith("Client."))
+        reason = instance.state_reason
+        self.code = reason.code if reason else ""
+        said = reason.text if reason else "no reason given"
+        self.said = f"EC2 ended instance '{instance.vm_cid}' before it ran: {said}"
+        super().__init__(self.said + _remedy(instance), ok_to_retry=not self.code.startswith("Client."))
+
+    @property
+    def is_about_a_key(self) -> bool:
+        """Whether it says, or may mean, that EC2 could not use a KMS key."""
+        return self.code == "Client.InternalError" or self.code.startswith("Client.InvalidKMSKey")
 
 
 class TokenSpent(Exception):
     """The client token stands for an earlier launch: its instance is gone, or other arguments were given."""
 
 
-_REMEDIES = {
-    "Client.InternalError": (
-        ". Most often a volume can't be made: check that the KMS key of each encrypted disk, and of the "
-        "AMI's snapshots, exists, is enabled, and may be used by this account"
-    ),
+_KEY: Final = (
+    ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
+    "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
+)
+_SPOT_KEY: Final = (
+    f"{_KEY}. A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
+    "AWSServiceRoleForEC2Spot: aws kms create-grant"
+)
+_REMEDIES: Final = {
+    "Client.InternalError": _KEY,
+    "Client.InvalidKMSKey": _KEY,
     "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
     "Client.VolumeLimitExceeded": ". Delete volumes, or have the account's EBS quota raised",
 }
-"""What an operator can do about EC2's reasons that are on the account's side."""
+"""What an operator can do about EC2's reasons that are on the account's side, by what their codes begin with."""
+
+
+def _remedy(instance: Instance) -> str:
+    code = instance.state_reason.code if instance.state_reason else ""
+    remedy = next((text for begin, text in _REMEDIES.items() if code.startswith(begin)), "")
+    return _SPOT_KEY if remedy is _KEY and instance.is_spot else remedy
 
 
 class NeverSeen(VMCreationFailed):
-    """EC2 does not show the instance that it has answered with: an earlier call made it, long ago."""
+    """EC2 does not show the instance that it has answered with, and that an earlier call launched."""
 
 
 def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None]) -> Instance:
@@ -98,7 +115,7 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
 
     def launch() -> Instance:
         answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
-        return instances.from_entry(answer["Instances"][0])
+        return instances.from_entry(answer["Instances"][0], answer)
 
     try:
         return make_once("the instance", launch, find)
@@ -124,16 +141,19 @@ def _meaning(error: "ClientError") -> Exception | None:
     return None
 
 
-def wait_until_running(client: "EC2Client", vm_cid: str, nic_count: int = 0) -> Instance:
+def wait_until_running(
+    client: "EC2Client", vm_cid: str, nic_count: int = 0, *, is_new: bool = True
+) -> Instance:
     """Wait for a new instance to run.
 
     Args:
         client: The EC2 client.
         vm_cid: The instance.
         nic_count: How many interfaces must be seen attached to it.
+        is_new: Whether this call launched it. Then it exists, however long EC2 does not show it.
 
     Raises:
-        NeverSeen: EC2 does not show it.
+        NeverSeen: An earlier call launched it, and EC2 does not show it any more.
         Ended: EC2 ended it. Retriable, unless EC2's reason starts with "Client.", which is on
             the caller's side.
         VMCreationFailed: It does not run in time; retriable.
@@ -144,7 +164,7 @@ def wait_until_running(client: "EC2Client", vm_cid: str, nic_count: int = 0) -> 
         try:
             instance = instances.find(client, vm_cid)
         except VMNotFound as error:  # eventual consistency: RunInstances has answered with this id
-            if sight.is_overdue:
+            if sight.is_overdue and not is_new:
                 message = f"EC2 does not show instance '{vm_cid}'"
                 raise NeverSeen(message) from error
             raise timing.NotYet("not to be seen") from None

@@ -1,5 +1,6 @@
 """Making an instance run: one offer after the other, and again when EC2 itself ends it."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,8 +25,8 @@ from bosh_aws_cpi.plan.offers import Offer
 
 MAX_RELAUNCHES: Final = 2
 """How often an instance that EC2 ended for a reason of its own is launched again."""
-_TERMINATED: Final = "Client.UserInitiatedShutdown"
-"""The reason of an instance that TerminateInstances ended: by an earlier call, or by somebody else."""
+_CLOCK_TOLERANCE: Final = 2.0
+"""Seconds: AWS tells the time of a launch, and of an answer, in whole ones."""
 _SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
 """Reasons that another instance type may not meet."""
 
@@ -55,7 +56,7 @@ class Launching:
         self._undo = undo
         self._generations = Generations(cloud, plan.identity)
         self._relaunches = MAX_RELAUNCHES
-        self._has_met_terminated = False
+        self._began = time.monotonic()
         self._answers: list[tuple[Offer, NoCapacity | Ended]] = []
 
     def run(self) -> Launched:
@@ -103,11 +104,13 @@ class Launching:
             CloudError: EC2 refuses it, or it takes too long.
         """
         launched = self._launch(offer, generation, has_more=has_more)
-        if launched.is_ending:
+        is_new = self._is_new(launched)
+        if launched.is_ending and not is_new:
             message = f"its instance '{launched.vm_cid}' is {launched.state}"
             raise TokenSpent(message)
+        nic_count = len(self._plan.nic_plans)
         try:
-            return launches.wait_until_running(self._cloud.ec2, launched.vm_cid, len(self._plan.nic_plans))
+            return launches.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count, is_new=is_new)
         except NeverSeen as error:
             instances.discard(self._cloud.ec2, launched.vm_cid)
             raise TokenSpent(error.message) from error
@@ -149,15 +152,15 @@ class Launching:
         Raises:
             Ended: It is no use to launch it again.
         """
-        used = self._generations.used(offer)
-        if self._is_of_an_earlier_call(error, generation, used):
+        if not self._is_new(error.instance):
             logger.info("Instance '%s' was an earlier call's", error.instance.vm_cid)
             self._wait_for_interfaces()
-            return following(generation, used)
-        if not error.ok_to_retry:
-            raise error
-        goes_on = has_more and (offer.is_spot or error.code in _SHORTAGES)
-        if not (goes_on or self._relaunches):
+            return following(generation, self._generations.used(offer))
+        goes_on = has_more and (
+            error.code in _SHORTAGES
+            or (offer.is_spot and (error.ok_to_retry or error.is_about_a_key))  # on demand needs no grant
+        )
+        if not goes_on and not (error.ok_to_retry and self._relaunches):
             raise error
         self._wait_for_interfaces()
         if goes_on:
@@ -167,17 +170,10 @@ class Launching:
         logger.warning("Launching it again: %s", error.message)
         return generation + 1
 
-    def _is_of_an_earlier_call(self, error: Ended, generation: int, used: Mapping[int, Instance]) -> bool:
-        """Whether EC2 answered a client token with an instance that was ended before.
-
-        It is when there are later generations. One that was terminated is taken as an earlier call's
-        once: the generation that follows it was never used, and if that is terminated too, somebody
-        else does it.
-        """
-        if any(later > generation for later in used):
-            return True
-        is_terminated, self._has_met_terminated = self._has_met_terminated, True
-        return error.code == _TERMINATED and not is_terminated
+    def _is_new(self, instance: Instance) -> bool:
+        """Whether this call launched an instance; else EC2 answered its client token with an earlier call's."""
+        elapsed = time.monotonic() - self._began
+        return instance.age is None or instance.age <= elapsed + _CLOCK_TOLERANCE
 
     def _after_spent(self, offer: Offer, generation: int) -> int:
         """The generation after one whose token is spent.

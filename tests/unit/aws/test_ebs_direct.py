@@ -165,7 +165,10 @@ def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch)
     """So does a certificate that is not trusted."""
 
     def fail(**_: Any) -> None:
-        raise SSLError(endpoint_url="https://h/", error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"))
+        raise SSLError(
+            endpoint_url="https://h/",
+            error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"),
+        )
 
     monkeypatch.setattr(ebs.client, "put_snapshot_block", fail)
     with pytest.raises(SSLError):

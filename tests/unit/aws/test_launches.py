@@ -11,7 +11,7 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws import instances, launches
 from bosh_aws_cpi.aws.errors import AT_FAULT, NO_CAPACITY
 from bosh_aws_cpi.errors import VMCreationFailed
-from bosh_aws_cpi.model import AttachedNic, Instance
+from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
 from tests.unit.aws.instance_looks import VM, entry
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def test_run(ec2: Ec2) -> None:
         VpcId="vpc-1",
         ClientToken="token",
         StateReason={"Code": "pending", "Message": "pending"},
+        InstanceLifecycle="spot",
     )
     ec2.answers("run_instances", {"Instances": [answer]}, **ONE, ImageId="ami-1")
     assert launches.run(ec2.client, {"ImageId": "ami-1"}, never) == Instance(
@@ -75,7 +76,8 @@ def test_run(ec2: Ec2) -> None:
         nics=[AttachedNic("eni-0", 0, "eni-attach-0"), AttachedNic("eni-1", 1, "eni-attach-1")],
         vpc_id="vpc-1",
         client_token="token",
-        state_reason="pending: pending",
+        state_reason=StateReason("pending", "pending: pending"),
+        is_spot=True,
     )
 
 

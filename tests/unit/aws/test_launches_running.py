@@ -49,8 +49,12 @@ def test_wait_until_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
 
 
 KEY = (
-    ". Most often a volume can't be made: check that the KMS key of each encrypted disk, and of the "
-    "AMI's snapshots, exists, is enabled, and may be used by this account"
+    ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
+    "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
+)
+SPOT_KEY = (
+    f"{KEY}. A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
+    "AWSServiceRoleForEC2Spot: aws kms create-grant"
 )
 SNAPSHOT = ". A snapshot of the AMI is gone: upload the stemcell again"
 QUOTA = ". Delete volumes, or have the account's EBS quota raised"
@@ -89,6 +93,39 @@ def test_ended_before_it_ran(
     assert len(clock.pauses) == 1
 
 
+@pytest.mark.parametrize(
+    ("code", "message", "meant"),
+    [
+        ("Server.InternalError", "Client.VolumeLimitExceeded: Volume limit exceeded", None),
+        ("Server.InternalError", "Client.InternalError: Client error on launch", None),
+        ("Client.InternalError", "Client.InvalidKMSKey.InvalidState: The KMS key is in a bad state", None),
+        ("Server.InternalError", "Server.InternalError", None),
+        ("Client.InternalError", "see Client.Other: it is not at the beginning", "Client.InternalError"),
+        ("Server.InternalError", "", "Server.InternalError"),
+    ],
+)
+def test_code_of_the_reason(ec2: Ec2, code: str, message: str, meant: str | None) -> None:
+    """The reason is the one that EC2's message begins with; only without one is it EC2's code."""
+    lay(ec2, "terminated", StateReason={"Code": code, "Message": message})
+    with pytest.raises(launches.Ended) as caught:
+        launches.wait_until_running(ec2.client, VM)
+    assert caught.value.code == (meant or message.partition(":")[0])
+    assert caught.value.ok_to_retry is caught.value.code.startswith("Server.")
+    assert (message or code) in caught.value.said
+
+
+@pytest.mark.parametrize(("lifecycle", "remedy"), [({}, KEY), ({"InstanceLifecycle": "spot"}, SPOT_KEY)])
+@pytest.mark.parametrize("code", ["Client.InternalError", "Client.InvalidKMSKey.InvalidState"])
+def test_key_that_cannot_be_used(ec2: Ec2, code: str, lifecycle: dict[str, str], remedy: str) -> None:
+    """A KMS key that EC2 can't use has its remedy, and on the spot market the grant that it needs there."""
+    lay(
+        ec2, "terminated", StateReason={"Code": "Client.InternalError", "Message": f"{code}: no"}, **lifecycle
+    )
+    with pytest.raises(launches.Ended) as caught:
+        launches.wait_until_running(ec2.client, VM)
+    assert caught.value.message.endswith(f": {code}: no{remedy}")
+
+
 def test_never_runs(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """An instance that does not run within ten minutes may be tried again."""
     monkeypatch.setattr(
@@ -104,16 +141,28 @@ def test_never_runs(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An instance that EC2 does not show within a minute is an earlier call's: that is told apart."""
+    """An earlier call's instance that EC2 does not show for two minutes is gone: that is told apart."""
 
     def unknown(_: object, vm_cid: str) -> Instance:
         raise VMNotFound(vm_cid)
 
     monkeypatch.setattr("bosh_aws_cpi.aws.instances.find", unknown)
     with pytest.raises(launches.NeverSeen) as caught:
-        launches.wait_until_running(ec2.client, VM)
+        launches.wait_until_running(ec2.client, VM, is_new=False)
     assert caught.value.message == f"EC2 does not show instance '{VM}'"
-    assert 60 <= clock.now <= 66
+    assert 120 <= clock.now <= 126
+
+
+def test_new_and_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An instance that this call launched exists, however long EC2 does not show it."""
+
+    def unknown(_: object, vm_cid: str) -> Instance:
+        raise VMNotFound(vm_cid)
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.instances.find", unknown)
+    with pytest.raises(VMCreationFailed, match="instance 'i-[0-9a-f]+' to run; last seen: not to be seen"):
+        launches.wait_until_running(ec2.client, VM)
+    assert clock.now >= 600
 
 
 def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

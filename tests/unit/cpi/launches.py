@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from botocore.stub import ANY
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 AGENT = "agent-1"
 TAGS = {"bosh_agent_id": AGENT, "bosh_director_uuid": DIRECTOR}
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+"""When earlier calls launched their instances."""
 NO_DEVICES = BlockDevices([], None)
 NICS = [
     NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5"),
@@ -67,11 +70,14 @@ def token(way: Offer, generation: int) -> str:
     return client_token("instance", DIRECTOR, AGENT, way, generation)
 
 
-def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str, state: str = "pending") -> None:
+def lay_run(
+    ec2: Ec2, way: Offer, generation: int, outcome: str, state: str = "pending", *, is_earlier: bool = False
+) -> None:
     """Lay out a RunInstances: an instance's id is answered, any other word is the error's code.
 
     "lost": the answer is lost. "fault": AWS is at fault, whatever it did before. "again" and a code: that
-    is answered to another attempt, after one that AWS was at fault at.
+    is answered to another attempt, after one that AWS was at fault at. Earlier: the token answers an
+    instance that an earlier call launched.
     """
     market = {"InstanceMarketOptions": ANY} if way.is_spot else {}
     arguments = {
@@ -85,7 +91,8 @@ def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str, state: str = "p
         "ClientToken": token(way, generation),
     }
     if outcome.startswith("i-"):
-        ec2.answers("run_instances", {"Instances": [instance(outcome, state)]}, **arguments)
+        entry = instance(outcome, state, is_earlier=is_earlier)
+        ec2.answers("run_instances", {"Instances": [entry]}, **arguments)
     elif outcome == "lost":
         ec2.loses("run_instances", **arguments)
     elif outcome.startswith("again "):
@@ -96,9 +103,10 @@ def lay_run(ec2: Ec2, way: Offer, generation: int, outcome: str, state: str = "p
         ec2.refuses("run_instances", outcome, "sorry", **arguments)
 
 
-def instance(vm_cid: str, state: str, **more: Any) -> dict[str, Any]:
-    """Describe an instance."""
-    return {"InstanceId": vm_cid, "State": {"Name": state}, "InstanceType": "t", **more}
+def instance(vm_cid: str, state: str, *, is_earlier: bool = False, **more: Any) -> dict[str, Any]:
+    """Describe an instance, which an earlier call may have launched."""
+    launched = {"LaunchTime": LONG_AGO if is_earlier else datetime.now(UTC)}
+    return {"InstanceId": vm_cid, "State": {"Name": state}, "InstanceType": "t", **launched, **more}
 
 
 def lay_running(ec2: Ec2, vm_cid: str, nic_count: int = 1) -> None:
@@ -114,14 +122,15 @@ def lay_running(ec2: Ec2, vm_cid: str, nic_count: int = 1) -> None:
     ec2.answers("describe_instances", {"Reservations": [{"Instances": [entry]}]}, InstanceIds=[vm_cid])
 
 
-def lay_ended(ec2: Ec2, vm_cid: str, code: str) -> None:
+def lay_ended(ec2: Ec2, vm_cid: str, code: str, *, is_earlier: bool = False) -> None:
     """Lay out a look at an instance that EC2 has ended, for a reason."""
-    entry = instance(vm_cid, "terminated", StateReason={"Code": code, "Message": "so"})
+    reason = {"Code": code, "Message": "so"}
+    entry = instance(vm_cid, "terminated", is_earlier=is_earlier, StateReason=reason)
     ec2.answers("describe_instances", {"Reservations": [{"Instances": [entry]}]}, InstanceIds=[vm_cid])
 
 
-def lay_agents(ec2: Ec2, *known: tuple[str, str, str]) -> None:
+def lay_agents(ec2: Ec2, *known: tuple[str, str, str], is_earlier: bool = False) -> None:
     """Lay out the question for all instances of the agent: id, state and client token of each."""
     filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in TAGS.items()]
-    entries = [instance(vm_cid, state, ClientToken=by) for vm_cid, state, by in known]
+    entries = [instance(vm_cid, state, is_earlier=is_earlier, ClientToken=by) for vm_cid, state, by in known]
     ec2.answers("describe_instances", {"Reservations": [{"Instances": entries}]}, Filters=filters)

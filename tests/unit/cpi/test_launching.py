@@ -153,11 +153,9 @@ def test_aws_at_fault(cloud: Cloud, ec2: Ec2, offers: list[Offer]) -> None:
 
 def test_relaunches(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
     """An instance that EC2 ends for a reason of its own is launched again, twice at most."""
-    ended: list[tuple[str, str, str]] = []
     for generation in range(3):
         lay_run(ec2, ON_DEMAND, generation, f"i-{generation}")
         lay_ended(ec2, f"i-{generation}", FAULT)
-        lay_agents(ec2, *ended)
     error = failed(cloud, ON_DEMAND)
     assert error.message == f"EC2 ended instance 'i-2' before it ran: {FAULT}: so"
     assert error.ok_to_retry is True
@@ -169,7 +167,6 @@ def test_relaunch_that_runs(cloud: Cloud, ec2: Ec2) -> None:
     for generation in (0, 1):
         lay_run(ec2, ON_DEMAND, generation, f"i-{generation}")
         lay_ended(ec2, f"i-{generation}", FAULT)
-        lay_agents(ec2)
     lay_run(ec2, ON_DEMAND, 2, "i-2")
     lay_running(ec2, "i-2")
     assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-2"
@@ -182,7 +179,6 @@ def test_ended_for_a_reason_of_ours(cloud: Cloud, ec2: Ec2, offers: list[Offer])
         lay_agents(ec2)
     lay_run(ec2, offers[0], 0, "i-1")
     lay_ended(ec2, "i-1", "Client.VolumeLimitExceeded")
-    lay_agents(ec2)
     error = failed(cloud, *offers)
     assert error.ok_to_retry is False
     assert error.message.endswith("Delete volumes, or have the account's EBS quota raised")
@@ -201,7 +197,6 @@ def test_ended_for_want_of_capacity(cloud: Cloud, ec2: Ec2, first: Offer, code: 
     lay_agents(ec2)
     lay_run(ec2, first, 0, "i-1")
     lay_ended(ec2, "i-1", code)
-    lay_agents(ec2)
     lay_run(ec2, OTHER, 0, "i-2")
     lay_running(ec2, "i-2")
     assert launch(cloud, first, OTHER).instance.vm_cid == "i-2"
@@ -212,7 +207,6 @@ def test_ended_by_a_fault(cloud: Cloud, ec2: Ec2) -> None:
     lay_agents(ec2)
     lay_run(ec2, ON_DEMAND, 0, "i-1")
     lay_ended(ec2, "i-1", FAULT)
-    lay_agents(ec2)
     lay_run(ec2, ON_DEMAND, 1, "i-2")
     lay_running(ec2, "i-2")
     assert launch(cloud, ON_DEMAND, OTHER).offer is ON_DEMAND

@@ -44,7 +44,6 @@ def test_relaunch_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> N
     """Interfaces that were made before are used again, once EC2 has taken them off the ended instance."""
     lay_run(ec2, ON_DEMAND, 0, "i-1")
     lay_ended(ec2, "i-1", FAULT)
-    lay_agents(ec2)
     lay_interface(ec2, "eni-0", "in-use", "in-use", "available")
     lay_interface(ec2, "eni-1", "available")
     lay_run(ec2, ON_DEMAND, 1, "i-2")
@@ -57,7 +56,6 @@ def test_relaunch_without_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
     """An interface that went with the ended instance ends the launches: a repeated call makes it anew."""
     lay_run(ec2, ON_DEMAND, 0, "i-1")
     lay_ended(ec2, "i-1", FAULT)
-    lay_agents(ec2)
     lay_interface(ec2, "eni-0", "in-use", "gone")
     with pytest.raises(VMCreationFailed, match="Network interface 'eni-0' is gone") as caught:
         launch(cloud, ON_DEMAND, made=MADE)
@@ -69,7 +67,6 @@ def test_next_offer_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) ->
     lay_agents(ec2)
     lay_run(ec2, SPOT, 0, "i-1")
     lay_ended(ec2, "i-1", "Server.SpotInstanceTermination")
-    lay_agents(ec2)
     lay_interface(ec2, "eni-0", "in-use", "available")
     lay_interface(ec2, "eni-1", "available")
     lay_run(ec2, ON_DEMAND, 0, "i-2")
@@ -80,11 +77,11 @@ def test_next_offer_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) ->
 
 def test_ended_by_an_earlier_call_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
     """So must it have taken them off an instance that an earlier call removed."""
-    lay_run(ec2, ON_DEMAND, 0, "i-0")
-    lay_ended(ec2, "i-0", "Client.UserInitiatedShutdown")
-    lay_agents(ec2, ("i-0", "shutting-down", token(ON_DEMAND, 0)))
+    lay_run(ec2, ON_DEMAND, 0, "i-0", is_earlier=True)
+    lay_ended(ec2, "i-0", "Client.UserInitiatedShutdown", is_earlier=True)
     lay_interface(ec2, "eni-0", "in-use", "available")
     lay_interface(ec2, "eni-1", "available")
+    lay_agents(ec2, ("i-0", "shutting-down", token(ON_DEMAND, 0)))
     lay_run(ec2, ON_DEMAND, 1, "i-1")
     lay_running(ec2, "i-1", nic_count=2)
     assert launch(cloud, ON_DEMAND, made=MADE).instance.vm_cid == "i-1"
