@@ -8,10 +8,10 @@ from urllib.parse import quote
 MASK = "<redacted>"
 
 _MIN_LENGTH = 8
-"""A shorter secret is masked only where its form shows it: as a URL's password or as the value of a secret's key.
+"""A shorter secret is masked only where its form shows it: as a URL's password, or behind a secret's key.
 
-It may well be an ordinary word ("agent", "vcap"); masked everywhere, it would garble the message and give
-itself away.
+It may well be an ordinary word ("agent", "vcap"): masked everywhere, it would garble the message and
+give itself away.
 """
 
 _SECRET_NAME = re.compile(
@@ -31,7 +31,7 @@ _NAMED = re.compile(
     r"""(?:(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)|(?(quote)-?\d+\b|(?!)))""",
     re.DOTALL,
 )
-"""A key with a quoted value, in JSON (also inside a JSON string), Python, Ruby or YAML; in JSON also a number."""
+"""A key with a quoted value in JSON (also inside a JSON string), Python, Ruby or YAML; in JSON also a number."""
 
 
 class Redactor:

@@ -82,7 +82,7 @@ _REMEDIES: Final = {
     "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
     "Client.VolumeLimitExceeded": ". Delete volumes, or have the account's EBS quota raised",
 }
-"""What an operator can do about EC2's reasons that are on the account's side, by what their codes begin with."""
+"""What an operator can do about reasons on the account's side, by what their codes begin with."""
 
 
 def _remedy(instance: Instance) -> str:

@@ -38,9 +38,11 @@ INSTANCE_RUNNING: Final = Policy(600)
 INSTANCE_STOPPED: Final = Policy(600)
 INSTANCE_TERMINATED: Final = Policy(900)
 INSTANCE_SEEN: Final = Policy(120)
-"""How long EC2 may not show an instance that it has answered with, and an undo takes "not found" as "not yet".
+"""How long EC2 may not show an instance that it has answered with.
 
-AWS asks to allow up to five minutes for what was just created (EC2 developer guide, "Eventual consistency")."""
+AWS asks to allow up to five minutes for what was just created (EC2 developer guide, "Eventual
+consistency").
+"""
 NIC_SEEN: Final = Policy(10)
 """How long EC2 may not show an interface that it has answered with; then an earlier call made it."""
 NIC_AVAILABLE: Final = Policy(300)

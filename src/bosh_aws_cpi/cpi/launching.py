@@ -171,7 +171,7 @@ class Launching:
         return generation + 1
 
     def _is_new(self, instance: Instance) -> bool:
-        """Whether this call launched an instance; else EC2 answered its client token with an earlier call's."""
+        """Whether this call launched an instance, which its client token may also have answered."""
         elapsed = time.monotonic() - self._began
         return instance.age is None or instance.age <= elapsed + _CLOCK_TOLERANCE
 
