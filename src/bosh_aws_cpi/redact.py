@@ -31,7 +31,7 @@ _NAMED = re.compile(
     r"""(?:(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)|(?(quote)-?\d+\b|(?!)))""",
     re.DOTALL,
 )
-"""A key with a quoted value in JSON (also inside a JSON string), Python, Ruby or YAML; in JSON also a number."""
+"""A key with its quoted value in JSON (also inside a JSON string), Python, Ruby or YAML, or with a number."""
 
 
 class Redactor:

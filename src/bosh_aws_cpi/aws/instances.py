@@ -210,7 +210,7 @@ def _reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK
 
 
 def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401 - any of the SDK's answers
-    """How old an instance was when EC2 answered. Both times are AWS's: this machine's clock does not matter."""
+    """How old an instance was when EC2 answered, by AWS's clock: this machine's does not matter."""
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     launched = entry.get("LaunchTime")
     if launched is None:
