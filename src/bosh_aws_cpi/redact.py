@@ -14,22 +14,20 @@ It may well be an ordinary word ("agent", "vcap"): masked everywhere, it would g
 give itself away.
 """
 
-_SECRET_NAME = re.compile(
-    r"(password|passwd|passphrase|secret|token|certificate|credential)"
-    r"|(^|_)(cert|key|ca|auth)$"
-    r"|^access_key",
-    re.IGNORECASE,
-)
+_WORDS = "password|passwd|passphrase|secret|token|certificate|credential"
+_ENDS = "cert|key|ca|auth"
+_SECRET_NAME = re.compile(rf"({_WORDS})|(^|_)({_ENDS})$|^access_key", re.IGNORECASE)
 _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.IGNORECASE | re.DOTALL)
 """A value that is a URL as a whole: its password may hold any character, a slash or blank too."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
+_NAME = rf"[\w-]*(?:{_WORDS})[\w-]*|(?:\w+_)?(?:{_ENDS})|access_key\w*"
 _NAMED = re.compile(
-    r"""(?P<key>(?P<quote>\\*["'])?\b(?P<name>[A-Za-z_][\w-]*)(?(quote)(?P=quote))\s*(?::|=>|=)\s*)"""
+    rf"""(?P<key>(?P<quote>\\*["'])?\b(?P<name>{_NAME})(?(quote)(?P=quote))\s*(?::|=>|=)\s*)"""
     r"""(?:(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)|(?(quote)-?\d+\b|(?!)))""",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 """A key with its quoted value in JSON (also inside a JSON string), Python, Ruby or YAML, or with a number."""
 
@@ -59,8 +57,8 @@ class Redactor:
 
 
 def _masked(found: re.Match[str]) -> str:
-    """A key and its value; the value is masked when the key's name is a secret's."""
-    if not _is_secret_name(found["name"]):
+    """A secret's key and its value, which is masked."""
+    if found["name"] in _NOT_SECRET:
         return found[0]
     quote = found["open"] or ""
     return f"{found['key']}{quote}{MASK}{quote}"

@@ -78,6 +78,7 @@ class CpuOptions(Properties):
     core_count: Count | None = None
     threads_per_core: Count | None = None
     amd_sev_snp: str | None = None
+    nested_virtualization: str | None = None
 
 
 class CreditSpecification(Properties):
@@ -171,18 +172,34 @@ class VmProperties(Properties):
         """
         chosen(self.dedicated_host, "cloud_properties.dedicated_host")
         chosen(self.capacity_reservation, "cloud_properties.capacity_reservation")
+        given = {
+            "spot_bid_price": self.spot_bid_price is not None,
+            "capacity_reservation": self._is_reserved,
+            "dedicated_host": self.dedicated_host is not None,
+            "placement_group": bool(self.placement_group),
+            "tenancy: dedicated": self.tenancy == "dedicated",
+        }
+        for one, other, why in _EXCLUSIVE:
+            if given[one] and given[other]:
+                message = f"{one} and {other} exclude each other: {why}"
+                raise CloudError(message)
+
+    @property
+    def _is_reserved(self) -> bool:
+        """Whether the VM must run in a capacity reservation."""
         reservation = self.capacity_reservation
-        is_bound = reservation is not None and reservation.preference not in {"open", "none"}
-        if is_bound and self.spot_bid_price is not None:
-            message = "spot_bid_price and capacity_reservation exclude each other: remove one of them"
-            raise CloudError(message)
-        if self.dedicated_host is None:
-            return
-        if self.tenancy == "dedicated":
-            message = "tenancy: dedicated and dedicated_host exclude each other: remove one of them"
-            raise CloudError(message)
-        if self.spot_bid_price is not None:
-            message = (
-                "spot_bid_price and dedicated_host exclude each other: EC2 runs no spot VM on such a host"
-            )
-            raise CloudError(message)
+        return reservation is not None and reservation.preference not in {"open", "none"}
+
+
+_EITHER = "remove one of them"
+_EXCLUSIVE = (
+    ("spot_bid_price", "capacity_reservation", _EITHER),
+    # EC2 user guide, "Capacity Reservations", limitations.
+    ("capacity_reservation", "dedicated_host", "EC2 uses no reservation there"),
+    ("tenancy: dedicated", "dedicated_host", _EITHER),
+    # EC2 API reference, SpotPlacement: host tenancy "is not supported for Spot Instances".
+    ("spot_bid_price", "dedicated_host", "EC2 runs no spot VM on such a host"),
+    # EC2 user guide, "Placement groups", rules and limitations.
+    ("placement_group", "dedicated_host", "EC2 launches none there"),
+)
+"""Properties of which a VM can have one, and why."""

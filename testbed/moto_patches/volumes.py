@@ -20,6 +20,35 @@ GP2_IOPS = range(100, 16_001)
 GP2_IOPS_PER_GIB = 3
 
 
+MOST_IOPS = {"gp3": 80_000, "io1": 64_000, "io2": 256_000}
+MOST_IOPS_PER_GIB = {"gp3": 500, "io1": 50, "io2": 1000}
+
+
+def check_iops(volume_type: str, size: int, iops: int | None) -> None:
+    """Refuse iops that are too many for a volume's type or size.
+
+    The figures are the EBS user guide's ("Amazon EBS volume types"); the words are EC2's as quoted in
+    rocicorp/mono PR 4410 and kubernetes-sigs/aws-ebs-csi-driver, pkg/cloud/cloud.go.
+    """
+    if volume_type not in MOST_IOPS or not iops or (iops <= GP3_IOPS and volume_type == "gp3"):
+        return
+    most, ratio = MOST_IOPS[volume_type], MOST_IOPS_PER_GIB[volume_type]
+    if iops <= most and iops <= ratio * size:
+        return
+    if volume_type == "io2":
+        refuse(
+            "InvalidParameterCombination",
+            "io2 volumes configured with greater than 64 TiB or 256K IOPS or 1000:1 IOPS:GB ratio are not "
+            "supported",
+        )
+    if iops > most:
+        refuse("InvalidParameterValue", f"Volume iops of {iops} is too high; maximum is {most}.")
+    refuse(
+        "InvalidParameterValue",
+        f"Iops to volume size ratio of {iops / size:f} is too high; maximum is {ratio}",
+    )
+
+
 def settle_performance(volume: Any) -> None:
     """Give a volume the figures that its type has when a request names none."""
     if volume.volume_type == "gp3":
@@ -49,9 +78,12 @@ def whole_volume(original: Callable[..., Any], backend: Any, *positional: Any, *
 
 
 @PATCHES.around(ElasticBlockStore, "create_volume")
-def known_zone(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 refuses an unknown zone; moto made a volume in no zone."""
+def known_zone_and_figures(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 refuses an unknown zone, and too many iops; moto made any volume, also one in no zone."""
     zone = parameter(response, "AvailabilityZone")
     if response.ec2_backend.get_zone_by_name(zone) is None:
         refuse("InvalidZone.NotFound", f"The zone '{zone}' does not exist.")
+    size, iops = parameter(response, "Size"), parameter(response, "Iops")
+    if size:
+        check_iops(parameter(response, "VolumeType", "gp2"), int(size), int(iops) if iops else None)
     return original(response)

@@ -32,16 +32,16 @@ def test_larger(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, method: str, size
 @pytest.mark.parametrize(
     ("before", "properties", "expected", "after"),
     [
-        ({}, {"throughput": 250}, {"Throughput": "250"}, ("gp3", 2, 3000, 250)),
-        ({"Iops": 4000, "Throughput": 250}, {}, {"Iops": "3000", "Throughput": "125"}, ("gp3", 2, 3000, 125)),
+        ({}, {"throughput": 250}, {"Throughput": "250"}, ("gp3", 9, 3000, 250)),
+        ({"Iops": 4000, "Throughput": 250}, {}, {"Iops": "3000", "Throughput": "125"}, ("gp3", 9, 3000, 125)),
         (
             {"VolumeType": "gp2"},
             {},
             {"VolumeType": "gp3", "Iops": "3000", "Throughput": "125"},
-            ("gp3", 2, 3000, 125),
+            ("gp3", 9, 3000, 125),
         ),
-        ({}, {"type": "io2", "iops": 500}, {"VolumeType": "io2", "Iops": "500"}, ("io2", 2, 500, None)),
-        ({"Iops": 4000}, {"type": "gp2"}, {"VolumeType": "gp2"}, ("gp2", 2, 100, None)),
+        ({}, {"type": "io2", "iops": 500}, {"VolumeType": "io2", "Iops": "500"}, ("io2", 9, 500, None)),
+        ({"Iops": 4000}, {"type": "gp2"}, {"VolumeType": "gp2"}, ("gp2", 9, 100, None)),
     ],
     ids=["one-figure", "back-to-the-baseline", "from-another-type", "to-another-type", "without-figures"],
 )
@@ -54,25 +54,25 @@ def test_several_changes_at_once(
     after: tuple[Any, ...],
 ) -> None:
     """All that differs goes in one ModifyVolume; the disk is then what create_disk would have made."""
-    disk_cid = volumes.make(**before)
-    assert cpi.call("update_disk", disk_cid, TWO_GIB, properties).ok() is None
-    assert volumes.changes() == [{"Size": "2", **expected}]
+    disk_cid = volumes.make(Size=8, **before)
+    assert cpi.call("update_disk", disk_cid, 9 * 1024, properties).ok() is None
+    assert volumes.changes() == [{"Size": "9", **expected}]
     assert volumes.figures(disk_cid) == after
 
 
 @pytest.mark.parametrize(
     ("before", "properties", "after"),
     [
-        ({"VolumeType": "io1", "Iops": 500}, {"type": "io2", "iops": 500}, ("io2", 2, 500, None)),
-        ({"VolumeType": "io2", "Iops": 4000}, {"iops": 4000}, ("gp3", 2, 4000, 125)),
+        ({"VolumeType": "io1", "Iops": 400}, {"type": "io2", "iops": 400}, ("io2", 9, 400, None)),
+        ({"VolumeType": "io2", "Iops": 4000}, {"iops": 4000}, ("gp3", 9, 4000, 125)),
     ],
 )
 def test_figure_that_stays_with_a_new_type(
     cpi: Cpi, volumes: Volumes, before: dict[str, Any], properties: dict[str, Any], after: tuple[Any, ...]
 ) -> None:
     """EBS gives a new type 3000 iops unless it is told others, also when the old one had these others."""
-    disk_cid = volumes.make(**before)
-    assert cpi.call("update_disk", disk_cid, TWO_GIB, properties).ok() is None
+    disk_cid = volumes.make(Size=8, **before)
+    assert cpi.call("update_disk", disk_cid, 9 * 1024, properties).ok() is None
     assert volumes.figures(disk_cid) == after
 
 
@@ -82,8 +82,8 @@ def test_figure_that_stays_with_a_new_type(
         ({}, 1, {"tags": {"a": "b"}}),
         ({"VolumeType": "gp2", "Size": 2}, 1025, {"type": "gp2"}),
         (
-            {"VolumeType": "io1", "Iops": 100, "Encrypted": True, "KmsKeyId": KEY},
-            1024,
+            {"VolumeType": "io1", "Size": 4, "Iops": 100, "Encrypted": True, "KmsKeyId": KEY},
+            4096,
             {"type": "io1", "iops": 100, "encrypted": True, "kms_key_arn": KEY},
         ),
         ({"Encrypted": True, "KmsKeyId": KEY}, 1024, {"encrypted": True}),

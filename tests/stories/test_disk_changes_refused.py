@@ -65,6 +65,7 @@ def test_not_in_place(
         ({"type": "io2"}, "iops is needed for type io2"),
         ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
         ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, there are 3000"),
+        ({"iops": 3001}, "iops is 3001, type gp3 takes at most 500 per GiB: 3000 for 2 GiB"),
     ],
 )
 def test_rules_of_the_type(
@@ -76,7 +77,7 @@ def test_rules_of_the_type(
     message: str,
 ) -> None:
     """Figures that the type does not take, whatever the disk has now, are an error and no reason to copy."""
-    answer = cpi.call("update_disk", volumes.make(Iops=4000), TWO_GIB, properties)
+    answer = cpi.call("update_disk", volumes.make(Throughput=250), TWO_GIB, properties)
     assert answer.error == failure("CloudError", f"EBS would refuse the disk: cloud_properties.{message}")
     assert "ModifyVolume" not in fake_aws.actions()
 

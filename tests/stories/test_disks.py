@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
+    from testbed.executable import Answer, Cpi
     from testbed.world import World
 
 UNKNOWN = "vol-0123456789abcdef0"
@@ -35,7 +35,11 @@ IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
                 "Iops": "500",
             },
         ),
-        ((1, {"iops": 4000, "throughput": 300}), {}, {"Iops": "4000", "Throughput": "300"}),
+        (
+            (8 * 1024, {"iops": 4000, "throughput": 300}),
+            {},
+            {"Size": "8", "Iops": "4000", "Throughput": "300"},
+        ),
         (
             (1024, {"kms_key_arn": OWN_KEY}),
             {"encrypted": True, "kms_key_arn": KEY},
@@ -181,3 +185,19 @@ def test_set_disk_metadata(
     answer = cpi.call("set_disk_metadata", disk_cid, {"more": "x"})
     assert answer.ok() is None
     assert "TagLimitExceeded" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("properties", "reason"),
+    [
+        ({"iops": 3001}, "iops is 3001, type gp3 takes at most 500 per GiB: 3000 for 1 GiB"),
+        ({"type": "io1", "iops": 101}, "iops is 101, type io1 takes at most 50 per GiB: 100 for 1 GiB"),
+        ({"type": "st1", "throughput": 125}, "throughput can't be set for type st1: remove it, or use gp3"),
+    ],
+)
+def test_figures_that_ebs_would_refuse(
+    cpi: Cpi, refused: Callable[[Answer, str], list[str]], properties: dict[str, Any], reason: str
+) -> None:
+    """Figures that EBS would refuse are named with the remedy before EBS is asked."""
+    answer = cpi.call("create_disk", 1024, properties, None)
+    assert refused(answer, f"EBS would refuse the disk: cloud_properties.{reason}") == []

@@ -20,6 +20,11 @@ NVME, XEN = "m5d.4xlarge", "m3.xlarge"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 USED = "ephemeral_disk.use_instance_storage"
 NO_STORE = "{} requested for instance type 't3.micro' that does not have instance storage"
+NVME_STORE = (
+    "use_instance_storage requested for instance type '{}', whose instance storage is NVMe: no such VM has "
+    "/dev/sdb. Set raw_instance_storage for its disks as they are, or ephemeral_disk.use_root_disk, and "
+    "remove ephemeral_disk.use_instance_storage"
+)
 NOT_COMBINED = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
 
 
@@ -134,6 +139,8 @@ def test_use_instance_storage(
         ({}, {"iops": 3000}, {}, NOT_COMBINED),
         ({}, {}, {"encrypted": True}, NOT_COMBINED),
         ({"instance_type": "t3.micro"}, {}, {}, NO_STORE.format("use_instance_storage")),
+        ({"instance_type": NVME}, {}, {}, NVME_STORE.format(NVME)),
+        ({"instance_type_fallbacks": ["i3.large"]}, {}, {}, NVME_STORE.format("i3.large")),
         (
             {"instance_type": "t3.micro", "raw_instance_storage": True},
             {"use_instance_storage": None},

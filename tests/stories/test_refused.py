@@ -57,6 +57,14 @@ OTHER_KIND = "AMI '{}' is for {}, instance type '{}' runs {}: use a type or a st
             {"spot_bid_price": 0.05, "dedicated_host": HOST},
             "spot_bid_price and dedicated_host exclude each other: EC2 runs no spot VM on such a host",
         ),
+        (
+            {"capacity_reservation": RESERVATION, "dedicated_host": HOST},
+            "capacity_reservation and dedicated_host exclude each other: EC2 uses no reservation there",
+        ),
+        (
+            {"placement_group": "near", "dedicated_host": HOST},
+            "placement_group and dedicated_host exclude each other: EC2 launches none there",
+        ),
     ],
 )
 def test_contradictions(
@@ -112,12 +120,25 @@ def test_wrong_types(create_vm: Callable[..., Answer], fake_aws: FakeAws) -> Non
     assert fake_aws.actions() == []
 
 
+@pytest.mark.parametrize(
+    ("disk", "reason"),
+    [
+        ({"type": "io1", "throughput": 200}, "iops is needed for type io1"),
+        (
+            {"size": 6 * 1024, "iops": 3001},
+            "iops is 3001, type gp3 takes at most 500 per GiB: 3000 for 6 GiB",
+        ),
+    ],
+)
 def test_figures_of_the_root_disk(
-    create_vm: Callable[..., Answer], refused: Callable[[Answer, str], list[str]]
+    create_vm: Callable[..., Answer],
+    refused: Callable[[Answer, str], list[str]],
+    disk: dict[str, Any],
+    reason: str,
 ) -> None:
-    """What EBS needs to be told of the root disk is named; what it would refuse is left out."""
-    answer = create_vm({"root_disk": {"type": "io1", "throughput": 200}})
-    refused(answer, "EBS would refuse the root disk: cloud_properties.root_disk.iops is needed for type io1")
+    """Figures that EBS would refuse are named; those that the type does not take are left out."""
+    answer = create_vm({"root_disk": disk})
+    refused(answer, f"EBS would refuse the root disk: cloud_properties.root_disk.{reason}")
 
 
 @pytest.mark.parametrize(
@@ -128,8 +149,9 @@ def test_figures_of_the_root_disk(
         ({"type": "io1"}, "iops is needed for type io1"),
         ({"iops": 2999}, "iops is 2999, type gp3 takes 3000 and more"),
         ({"throughput": 751}, "throughput of 751 MiB/s needs 3004 iops, there are 3000"),
+        ({"iops": 5001}, "iops is 5001, type gp3 takes at most 500 per GiB: 5000 for 10 GiB"),
     ],
-    ids=["iops", "throughput", "no-iops", "few-iops", "much-throughput"],
+    ids=["iops", "throughput", "no-iops", "few-iops", "much-throughput", "many-iops"],
 )
 def test_figures_of_the_ephemeral_disk(
     create_vm: Callable[..., Answer],

@@ -52,16 +52,17 @@ IGNORED = "Unknown properties are ignored: "
         pytest.param(
             {
                 "dedicated_host": {"resource_group_arn": HOSTS, "id": None},
-                "capacity_reservation": {"id": RESERVATION},
-                "cpu_options": {"core_count": 1, "threads_per_core": 1},
+                "capacity_reservation": {"preference": "none"},
+                "cpu_options": {"core_count": 1, "threads_per_core": 1, "nested_virtualization": "enabled"},
                 "credit_specification": {"cpu_credits": "standard"},
             },
             {
                 "Placement.Tenancy": "host",
                 "Placement.HostResourceGroupArn": HOSTS,
-                f"{RESERVED}Target.CapacityReservationId": RESERVATION,
+                f"{RESERVED}Preference": "none",
                 "CpuOptions.CoreCount": "1",
                 "CpuOptions.ThreadsPerCore": "1",
+                "CpuOptions.NestedVirtualization": "enabled",
                 "CreditSpecification.CpuCredits": "standard",
             },
             "",

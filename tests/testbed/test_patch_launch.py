@@ -180,6 +180,27 @@ def test_contradictions(world: Any, run: Any, refused: Any) -> None:
 
 
 @pytest.mark.parametrize(
+    ("parameters", "what"),
+    [
+        (
+            {
+                "CapacityReservationSpecification": {
+                    "CapacityReservationTarget": {"CapacityReservationId": "cr-1"}
+                }
+            },
+            "Capacity Reservations",
+        ),
+        ({"InstanceMarketOptions": {"MarketType": "spot"}}, "Spot Instances"),
+        ({"Placement": {"GroupName": "near", "Tenancy": "host"}}, "placement groups"),
+    ],
+)
+def test_contradictions_of_hosts(run: Any, refused: Any, parameters: dict[str, Any], what: str) -> None:
+    """What EC2 does not launch on a Dedicated Host is refused."""
+    with refused("InvalidParameterCombination", what):
+        run(**{"Placement": {"Tenancy": "host"}, **parameters})
+
+
+@pytest.mark.parametrize(
     ("parameters", "code"),
     [
         ({"ImageId": "ami-0123456789abcdef0"}, "InvalidAMIID.NotFound"),

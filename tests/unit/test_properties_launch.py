@@ -150,6 +150,14 @@ def test_one_way(name: str, given: dict[str, str] | None) -> None:
             {"spot_bid_price": 0.1},
             "spot_bid_price and dedicated_host exclude each other: EC2 runs no spot VM on such a host",
         ),
+        (
+            {"capacity_reservation": {"id": "cr-1"}},
+            "capacity_reservation and dedicated_host exclude each other: EC2 uses no reservation there",
+        ),
+        (
+            {"placement_group": "near"},
+            "placement_group and dedicated_host exclude each other: EC2 launches none there",
+        ),
     ],
 )
 def test_contradictions(given: dict[str, Any], message: str) -> None:

@@ -164,6 +164,7 @@ def test_pem_value() -> None:
     ("text", "expected"),
     [
         ('"password": "x y"', f'"password": "{MASK}"'),
+        ("ValueError: 'password': 'x', 'a': 'b'", f"ValueError: 'password': '{MASK}', 'a': 'b'"),
         ("{'secret': 'it\\'s', 'a': 'b'}", f"{{'secret': '{MASK}', 'a': 'b'}}"),
         (':session_token => "x"', f':session_token => "{MASK}"'),
         ('secret_access_key="x"', f'secret_access_key="{MASK}"'),

@@ -79,6 +79,7 @@ _SPOT_KEY: Final = (
 _REMEDIES: Final = {
     "Client.InternalError": _KEY,
     "Client.InvalidKMSKey": _KEY,
+    "Client.InvalidParameter": ". Correct root_disk or ephemeral_disk",
     "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
     "Client.VolumeLimitExceeded": ". Delete volumes, or have the account's EBS quota raised",
 }

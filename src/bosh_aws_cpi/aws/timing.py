@@ -34,6 +34,11 @@ class Policy:
     longest_pause: float = 5.0
 
 
+_AS_RUBY: Final = 1600
+"""Seconds that the Ruby release waits for volumes, attachments and AMIs, rounded up.
+
+No wait here is shorter than its counterpart there, so that no deployment fails that succeeded before.
+"""
 INSTANCE_RUNNING: Final = Policy(600)
 INSTANCE_STOPPED: Final = Policy(600)
 INSTANCE_TERMINATED: Final = Policy(900)
@@ -43,7 +48,7 @@ INSTANCE_SEEN: Final = Policy(120)
 AWS asks to allow up to five minutes for what was just created (EC2 developer guide, "Eventual
 consistency").
 """
-NIC_SEEN: Final = Policy(10)
+NIC_SEEN: Final = Policy(30)
 """How long EC2 may not show an interface that it has answered with; then an earlier call made it."""
 NIC_AVAILABLE: Final = Policy(300)
 TARGET_KNOWN: Final = Policy(60)
@@ -51,30 +56,30 @@ TARGET_KNOWN: Final = Policy(60)
 ADDRESS_ASSOCIATED: Final = Policy(60)
 TARGETS_DRAINED: Final = Policy(330)
 """A target group's deregistration delay is 300 seconds, unless it was changed."""
-NIC_RELEASED: Final = Policy(180)
+NIC_RELEASED: Final = Policy(500)
 ADDRESS_RELEASED: Final = Policy(600)
-VOLUME_AVAILABLE: Final = Policy(600)
-VOLUME_ATTACHED: Final = Policy(600)
-VOLUME_DETACHED: Final = Policy(600)
-VOLUME_DELETED: Final = Policy(600)
+VOLUME_AVAILABLE: Final = Policy(_AS_RUBY)
+VOLUME_ATTACHED: Final = Policy(_AS_RUBY)
+VOLUME_DETACHED: Final = Policy(_AS_RUBY)
+VOLUME_DELETED: Final = Policy(_AS_RUBY)
 VOLUME_RELEASED: Final = Policy(600, longest_pause=15)
 """VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
 INSTANCE_READY_TO_ATTACH: Final = Policy(60)
 """IncorrectState of AttachVolume: a VM that is just starting, mostly."""
 IMAGE_AVAILABLE: Final = Policy(3600, longest_pause=15)
-IMAGE_GONE: Final = Policy(300)
+IMAGE_GONE: Final = Policy(_AS_RUBY)
 SNAPSHOT_RELEASED: Final = Policy(300)
 SNAPSHOT_COMPLETED: Final = Policy(14_400, longest_pause=15)
 """The first snapshot of a large, full volume takes hours."""
-VOLUME_MODIFIED: Final = Policy(600)
+VOLUME_MODIFIED: Final = Policy(_AS_RUBY)
 BLOCK_WRITTEN: Final = Policy(300, longest_pause=2)
 DEVICE_SEEN: Final = Policy(60, longest_pause=1)
 NEW_SEEN: Final = Policy(60)
 """How long something that AWS has answered with may stay unseen."""
-LOST_SEEN: Final = Policy(10)
+LOST_SEEN: Final = Policy(60)
 """How long something may stay unseen whose making was not answered; then it was not made."""
-TAGGABLE: Final = Policy(30)
-VISIBLE: Final = Policy(30)
+TAGGABLE: Final = Policy(270)
+VISIBLE: Final = Policy(60)
 """How long something new may stay unknown to AWS (eventual consistency)."""
 THROTTLED_CALL: Final = Policy(300)
 """How long any call that AWS throttles is sent again, from its first attempt on.

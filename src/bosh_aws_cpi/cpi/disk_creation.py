@@ -16,6 +16,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         message = f"disk size must be more than 0 MiB, got {size}"
         raise CloudError(message)
     properties = DiskProperties.parse(cloud_properties)
+    ebs.check("disk", "cloud_properties", properties.type, properties.iops, properties.throughput, gib(size))
     call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
     arguments = {
         "Size": gib(size),

@@ -31,8 +31,7 @@ def block_devices(
         default: The configuration's encryption, for the ephemeral disk alone.
 
     Raises:
-        CloudError: The type has no instance store that is asked for, or EBS would refuse the
-            ephemeral disk.
+        CloudError: The type has no instance store of the kind that is asked for, or EBS would refuse a disk.
     """
     _check_instance_store(properties, facts, default)
     root, left_out = _root(properties.root_disk, image)
@@ -87,6 +86,14 @@ def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, de
             message = f"{name} requested for instance type '{facts.name}' that does not have instance storage"
             raise CloudError(message)
         logger.debug("%s: '%s' has %d x %d GiB", name, facts.name, facts.store_disks, facts.store_gib)
+    if is_used and facts.store_is_nvme:
+        # EC2 API reference, BlockDeviceMapping: including NVMe instance store volumes "has no effect".
+        message = (
+            f"use_instance_storage requested for instance type '{facts.name}', whose instance storage is "
+            f"NVMe: no such VM has {EPHEMERAL_NAME}. Set raw_instance_storage for its disks as they are, or "
+            "ephemeral_disk.use_root_disk, and remove ephemeral_disk.use_instance_storage"
+        )
+        raise CloudError(message)
 
 
 def _root(disk: RootDisk, image: Image) -> tuple[Json, list[str]]:
@@ -102,11 +109,15 @@ def _root(disk: RootDisk, image: Image) -> tuple[Json, list[str]]:
             ebs_device[key] = value
         elif value is not None:
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not take")
-    if disk.type in ebs.NEEDS_IOPS and disk.iops is None:
-        message = (
-            f"EBS would refuse the root disk: cloud_properties.root_disk.iops is needed for type {disk.type}"
-        )
-        raise CloudError(message)
+    size = None if disk.size is None else gib(disk.size)
+    ebs.check(
+        "root disk",
+        "cloud_properties.root_disk",
+        disk.type,
+        ebs_device.get("Iops"),
+        ebs_device.get("Throughput"),
+        size,
+    )
     ebs_device.update(_encrypted(disk.encryption(Encryption())))
     return {"DeviceName": root_device_name(image), "Ebs": ebs_device}, left_out
 
@@ -118,9 +129,8 @@ def _ephemeral_gib(properties: VmProperties, facts: InstanceTypeFacts) -> int:
 
 
 def _ephemeral(disk: EphemeralDisk, size: int, default: Encryption) -> Json:
-    if reason := ebs.refusal(disk.type, disk.iops, disk.throughput):
-        message = f"EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk.{reason}"
-        raise CloudError(message)
+    path = "cloud_properties.ephemeral_disk"
+    ebs.check("ephemeral disk", path, disk.type, disk.iops, disk.throughput, size)
     ebs_device: Json = {"VolumeSize": size, "VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.iops is not None:
         ebs_device["Iops"] = disk.iops

@@ -1,11 +1,12 @@
 """Which figures a type of EBS volume takes.
 
-Only rules that last are here (EBS user guide, "volume types"): the highest figures, also those
-per GiB, grow from year to year, and EBS says them itself.
+From the EBS user guide, "Amazon EBS volume types". The highest iops and sizes are not checked here: they
+grow from year to year, and EBS names them in its error. The ratios have stayed as they are.
 """
 
 from typing import Final
 
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 
 TAKES_IOPS: Final = frozenset({"io1", "io2", "gp3"})
@@ -15,16 +16,21 @@ NEEDS_IOPS: Final = frozenset({"io1", "io2"})
 _GP3_BASELINE_IOPS: Final = 3000
 _GP3_BASELINE_THROUGHPUT: Final = 125
 _GP3_IOPS_PER_MIBPS: Final = 4
+_MOST_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
+"""Above the baseline that gp3 has at any size. EBS says: "Iops to volume size ratio of … is too high"."""
 _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
 
 
-def refusal(volume_type: str, iops: int | None, throughput: int | None) -> str | None:
+def refusal(
+    volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None = None
+) -> str | None:
     """Why EBS would refuse a volume.
 
     Args:
         volume_type: "gp3" and its like.
         iops: As given; None when it is not.
         throughput: MiB/s, as given; None when it is not.
+        size_gib: GiB; None when it is not known.
 
     Returns:
         The reason, with the property's name and the remedy; None when EBS takes it.
@@ -35,11 +41,30 @@ def refusal(volume_type: str, iops: int | None, throughput: int | None) -> str |
         return f"iops can't be set for type {volume_type}: remove it, or use gp3, io1 or io2"
     if iops is None and volume_type in NEEDS_IOPS:
         return f"iops is needed for type {volume_type}"
-    if iops is not None and iops < _LEAST_IOPS[volume_type]:
-        return f"iops is {iops}, type {volume_type} takes {_LEAST_IOPS[volume_type]} and more"
-    if throughput is not None:
-        return _throughput_refusal(iops or _GP3_BASELINE_IOPS, throughput)
-    return None
+    of_iops = _iops_refusal(volume_type, iops, size_gib) if iops is not None else None
+    of_throughput = _throughput_refusal(iops, throughput) if throughput is not None else None
+    return of_iops or of_throughput
+
+
+def check(
+    what: str, path: str, volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None
+) -> None:
+    """Check that EBS takes a volume.
+
+    Args:
+        what: "disk", "root disk": for the message.
+        path: Where its properties stand: "cloud_properties".
+        volume_type: See `refusal`, for the others too.
+        iops: As given.
+        throughput: As given.
+        size_gib: GiB.
+
+    Raises:
+        CloudError: It would refuse it; the message names the property and the remedy.
+    """
+    if reason := refusal(volume_type, iops, throughput, size_gib):
+        message = f"EBS would refuse the {what}: {path}.{reason}"
+        raise CloudError(message)
 
 
 def figures(volume_type: str, iops: int | None, throughput: int | None) -> Json:
@@ -50,7 +75,17 @@ def figures(volume_type: str, iops: int | None, throughput: int | None) -> Json:
     return {} if iops is None else {"Iops": iops}
 
 
-def _throughput_refusal(iops: int, throughput: int) -> str | None:
+def _iops_refusal(volume_type: str, iops: int, size_gib: int | None) -> str | None:
+    least, ratio = _LEAST_IOPS[volume_type], _MOST_IOPS_PER_GIB[volume_type]
+    if iops < least:
+        return f"iops is {iops}, type {volume_type} takes {least} and more"
+    if size_gib is not None and iops > (most := max(size_gib * ratio, least)):
+        return f"iops is {iops}, type {volume_type} takes at most {ratio} per GiB: {most} for {size_gib} GiB"
+    return None
+
+
+def _throughput_refusal(given_iops: int | None, throughput: int) -> str | None:
+    iops = given_iops or _GP3_BASELINE_IOPS
     if throughput < _GP3_BASELINE_THROUGHPUT:
         return f"throughput is {throughput} MiB/s, type gp3 takes {_GP3_BASELINE_THROUGHPUT} and more"
     if throughput * _GP3_IOPS_PER_MIBPS > iops:

@@ -2,7 +2,7 @@
 
 from bosh_aws_cpi.disk_properties import DiskProperties
 from bosh_aws_cpi.encryption import Encryption
-from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.errors import NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import ebs
@@ -34,9 +34,7 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
     """
     check_not_smaller(volume, size_gib)
     _check_encryption(volume, properties, properties.encryption(default))
-    if reason := ebs.refusal(properties.type, properties.iops, properties.throughput):
-        message = f"EBS would refuse the disk: cloud_properties.{reason}"
-        raise CloudError(message)
+    ebs.check("disk", "cloud_properties", properties.type, properties.iops, properties.throughput, size_gib)
     wanted: Json = {"Size": size_gib, "VolumeType": properties.type}
     wanted |= ebs.figures(properties.type, properties.iops, properties.throughput)
     current = {

@@ -204,13 +204,13 @@ def test_lost_answer_found(ec2: Ec2, clock: Clock, how: str, unseen: int) -> Non
 def test_lost_answer_not_found(
     ec2: Ec2, clock: Clock, how: str, said: str, kind: type[VMCreationFailed]
 ) -> None:
-    """The SDK has repeated it by its token: what is not seen for ten seconds is left to a repeated call."""
+    """The SDK has repeated it by its token: what is not seen for a minute is left to a repeated call."""
     lay_uncertain(ec2, how)
     with pytest.raises(VMCreationFailed, match=said) as caught:
         launches.run(ec2.client, {}, Finder(1000))
     assert type(caught.value) is kind
     assert caught.value.ok_to_retry is True
-    assert 10 <= clock.now <= 13
+    assert 60 <= clock.now <= 66
 
 
 def test_lost_answer_and_spent_token(ec2: Ec2, clock: Clock) -> None:
@@ -218,7 +218,7 @@ def test_lost_answer_and_spent_token(ec2: Ec2, clock: Clock) -> None:
     lay_uncertain(ec2, "token spent")
     with pytest.raises(launches.TokenSpent, match="IdempotentInstanceTerminated"):
         launches.run(ec2.client, {}, Finder(1000))
-    assert 10 <= clock.now <= 13
+    assert 60 <= clock.now <= 66
 
 
 def test_unreadable_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +231,7 @@ def test_unreadable_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPat
     with pytest.raises(launches.Unanswered, match="EC2 did not answer: ResponseParserError"):
         launches.run(ec2.client, {}, Finder(1000))
     assert launches.run(ec2.client, {}, Finder(0)) == MADE
-    assert 10 <= clock.now <= 13
+    assert 60 <= clock.now <= 66
 
 
 def lay_uncertain(ec2: Ec2, how: str) -> None:

@@ -183,4 +183,4 @@ def test_never_usable(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(ec2.client, "describe_volumes_modifications", lambda **_: answer)
     with pytest.raises(CloudError, match=f"volume '{DISK}' to be changed; last seen: modifying 40%"):
         modify(ec2)
-    assert 600 <= clock.now <= 606
+    assert 1600 <= clock.now <= 1606

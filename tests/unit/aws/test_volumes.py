@@ -189,7 +189,7 @@ def test_time_out(
     monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": [looks]})
     with pytest.raises(CloudError) as caught:
         wait(ec2.client, DISK)
-    assert caught.value.message == f"Timed out after 600 seconds waiting for volume '{DISK}' to {what}"
+    assert caught.value.message == f"Timed out after 1600 seconds waiting for volume '{DISK}' to {what}"
     assert clock.now >= 600
 
 

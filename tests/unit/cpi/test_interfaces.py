@@ -98,7 +98,7 @@ def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixtu
 
 
 def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that EC2 never shows may come to light yet: its removal is tried for half a minute."""
+    """One that EC2 never shows may come to light yet: its removal is tried for a minute."""
     find, tries = network_interfaces.find, []
 
     def see(_: object, nic_id: str) -> Nic | None:

@@ -49,6 +49,24 @@ def test_refused(given: Case, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("volume_type", "size", "most"),
+    [
+        *(("gp3", 1, 3000), ("gp3", 6, 3000), ("gp3", 7, 3500), ("gp3", 160, 80_000)),
+        *(("io1", 4, 200), ("io1", 1, 100), ("io1", 100, 5000)),
+        *(("io2", 4, 4000), ("io2", 256, 256_000)),
+    ],
+)
+def test_iops_for_the_size(volume_type: str, size: int, most: int) -> None:
+    """A volume takes so many iops per GiB; gp3 has its baseline at any size."""
+    assert refusal(volume_type, most, None, size) is None
+    reason = refusal(volume_type, most + 1, None, size)
+    assert reason is not None
+    assert reason.startswith(f"iops is {most + 1}, type {volume_type} takes at most ")
+    assert reason.endswith(f" per GiB: {most} for {size} GiB")
+    assert refusal(volume_type, most + 1, None) is None
+
+
+@pytest.mark.parametrize(
     ("given", "expected"),
     [
         (("gp3", None, None), {"Iops": 3000, "Throughput": 125}),

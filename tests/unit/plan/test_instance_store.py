@@ -99,12 +99,19 @@ def test_neither_with_use_root_disk(facts: InstanceTypeFacts) -> None:
     assert planned == BlockDevices([root()], None, (), [])
 
 
-@pytest.mark.parametrize("facts", [NVME, XEN], ids=["NVMe", "Xen"])
-def test_use_instance_storage(facts: InstanceTypeFacts) -> None:
+def test_use_instance_storage() -> None:
     """The first disk of the instance store is the ephemeral one, in place of an EBS volume."""
     disk = {"use_instance_storage": True}
     first = {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"}
-    assert plan(facts, ephemeral_disk=disk) == BlockDevices([first, root()], "/dev/sdb", [], [])
+    assert plan(XEN, ephemeral_disk=disk) == BlockDevices([first, root()], "/dev/sdb", [], [])
+
+
+def test_use_nvme_instance_storage() -> None:
+    """EC2 ignores a mapping of an NVMe disk: the agent would look for a device that no such VM has."""
+    with pytest.raises(
+        CloudError, match=r"'i3\.2xlarge', whose instance storage is NVMe: no such VM has /dev/sdb"
+    ):
+        plan(NVME, ephemeral_disk={"use_instance_storage": True})
 
 
 def test_use_instance_storage_with_use_root_disk() -> None:

@@ -161,8 +161,8 @@ def test_capacity_reservation(given: dict[str, str], expected: dict[str, Any]) -
 )
 def test_dedicated_host(given: dict[str, str], expected: dict[str, str]) -> None:
     """A dedicated host, or a group of them, comes with the tenancy that EC2 wants for it."""
-    placement = arguments(dedicated_host=given, placement_group="group")["Placement"]
-    assert placement == {"AvailabilityZone": "z", "GroupName": "group", "Tenancy": "host", **expected}
+    placement = arguments(dedicated_host=given)["Placement"]
+    assert placement == {"AvailabilityZone": "z", "Tenancy": "host", **expected}
 
 
 @pytest.mark.parametrize(
@@ -170,6 +170,7 @@ def test_dedicated_host(given: dict[str, str], expected: dict[str, str]) -> None
     [
         ({"core_count": 2, "threads_per_core": 1}, {"CoreCount": 2, "ThreadsPerCore": 1}),
         ({"amd_sev_snp": "enabled"}, {"AmdSevSnp": "enabled"}),
+        ({"nested_virtualization": "enabled"}, {"NestedVirtualization": "enabled"}),
         ({"threads_per_core": 1, "zzz": 5}, {"ThreadsPerCore": 1}),
     ],
 )

@@ -46,8 +46,8 @@ def changes(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given
         (replace(IO2, iops=3000), {}, {"VolumeType": "gp3", "Iops": 3000, "Throughput": 125}),
         (
             replace(IO2, throughput=125),
-            {"iops": 500000},
-            {"VolumeType": "gp3", "Iops": 500000, "Throughput": 125},
+            {"iops": 5000},
+            {"VolumeType": "gp3", "Iops": 5000, "Throughput": 125},
         ),
         (IO2, {"type": "io2", "iops": 500}, {}),
         (IO2, {}, {"VolumeType": "gp3", "Iops": 3000, "Throughput": 125}),
