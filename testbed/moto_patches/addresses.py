@@ -6,8 +6,10 @@ import ipaddress
 import itertools
 from typing import TYPE_CHECKING, Any
 
+from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.elastic_network_interfaces import NetworkInterfaceBackend
 from moto.ec2.models.subnets import Subnet
+from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
 from testbed.moto_patches.patching import Patches, refuse
 
@@ -83,6 +85,20 @@ def first_free(subnet: Any) -> str:
         "InsufficientFreeAddressesInSubnet",
         "The specified subnet does not have enough free addresses to satisfy the request.",
     )
+
+
+@PATCHES.around(ElasticNetworkInterfaces, "create_network_interface")
+def no_free_address(original: Callable[..., Any], response: Any) -> Any:
+    """EC2's answer to CreateNetworkInterface in a full subnet has another code than RunInstances's.
+
+    Seen in aws/amazon-vpc-cni-k8s issue 3105, explained by AWS Support in cilium/cilium pull request 31016.
+    """
+    try:
+        return original(response)
+    except EC2ClientError as error:
+        if error.code != "InsufficientFreeAddressesInSubnet":
+            raise
+        return refuse("InvalidParameterValue", "There aren't sufficient free Ipv4 addresses or prefixes")
 
 
 def requested(single: Any, entries: Iterable[Any]) -> list[str]:

@@ -28,7 +28,11 @@ OF_FIRST, OF_SECOND = {"InstanceType": FIRST}, {"InstanceType": SECOND}
     [
         ("InsufficientInstanceCapacity", 500),
         ("InsufficientHostCapacity", 500),
-        ("InsufficientReservedInstanceCapacity", 400),
+        ("InsufficientReservedInstanceCapacity", 500),
+        ("InsufficientReservedInstancesCapacity", 400),
+        ("UnavailableHostRequirements", 400),
+        ("IncompatibleHostRequirements", 400),
+        ("InsufficientQuantumCapacity", 500),
         ("MaxSpotInstanceCountExceeded", 400),
         ("SpotMaxPriceTooLow", 400),
         ("Unsupported", 400),

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.executable import Answer, Cpi
+    from testbed.world import World
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
         ("InsufficientHostCapacity", True),
         ("Unsupported", True),
         ("InsufficientFreeAddressesInSubnet", True),
+        ("InsufficientCidrBlocks", True),
+        ("UnavailableHostRequirements", True),
+        ("InsufficientQuantumCapacity", True),
         ("InstanceLimitExceeded", False),
         ("VcpuLimitExceeded", False),
     ],
@@ -40,6 +44,48 @@ def test_no_capacity(
     assert create_vm().error == failure("VMCreationFailed", message, ok_to_retry=ok_to_retry)
     assert fake_aws.actions().count("RunInstances") == 1
     assert left() == {}
+
+
+@pytest.fixture
+def full_subnet(world: World, fake_aws: FakeAws) -> str:
+    """Return a subnet whose every address an interface holds."""
+    made = world.ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=world.zone)
+    subnet_id = str(made["Subnet"]["SubnetId"])
+    for last in range(4, 15):
+        world.ec2.create_network_interface(SubnetId=subnet_id, PrivateIpAddress=f"10.0.9.{last}")
+    fake_aws.forget_calls()
+    return subnet_id
+
+
+@pytest.mark.parametrize(
+    ("is_several", "said"),
+    [
+        (False, "RunInstances failed with InsufficientFreeAddressesInSubnet: "),
+        (
+            True,
+            "CreateNetworkInterface failed with InvalidParameterValue: There aren't sufficient free Ipv4 ",
+        ),
+    ],
+    ids=["one-network", "two-networks"],
+)
+def test_full_subnet(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    full_subnet: str,
+    world: World,
+    is_several: bool,  # noqa: FBT001 - a column of the table
+    said: str,
+) -> None:
+    """A full subnet is named as what it is, whatever EC2 calls it, and the Director may ask again."""
+    before = world.state()
+    networks = {"full": {"type": "dynamic", "cloud_properties": {"subnet": full_subnet}}}
+    if is_several:
+        networks["first"] = network("10.0.1.10")
+    error = create_vm(networks=networks).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert said in error["message"]
+    assert error["message"].endswith("Use a larger subnet, or delete what is in it")
+    assert world.state() == before
 
 
 @pytest.mark.parametrize(

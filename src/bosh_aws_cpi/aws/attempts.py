@@ -10,12 +10,12 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.errors import (
     CALL,
-    NO_CAPACITY,
     REFUSED,
     THROTTLED,
     Call,
     has_code,
     is_passing,
+    is_shortage,
     is_uncertain,
     is_untrusted,
 )
@@ -90,7 +90,7 @@ def _is_waited_out(call: Call, max_retries: int, event: dict[str, Any]) -> bool:
 
 def _leave_shortage(**event: Any) -> bool | None:  # noqa: ANN401
     """Keep the SDK from repeating a launch that EC2 has no capacity for: it may say so with HTTP 500."""
-    return False if has_code(_error(event), NO_CAPACITY) else None
+    return False if is_shortage(_error(event)) else None
 
 
 def _leave_untrusted(**event: Any) -> bool | None:  # noqa: ANN401

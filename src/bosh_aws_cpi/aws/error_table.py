@@ -1,10 +1,12 @@
 """What each of AWS's error codes means to the caller: one row per code.
 
-From the error code pages of the EC2, Elastic Load Balancing, EBS direct and STS APIs, for the calls
-that this program makes. What stands in no row is a `CloudError`; it is retriable when its HTTP
-status blames AWS.
+For the calls that this program makes, from "Error codes for the Amazon EC2 API" (EC2 API reference), the
+error shapes in the API models of Elastic Load Balancing, the EBS direct APIs and STS, and field reports:
+docs/aws-assumptions.md lists those codes that only such reports know. What stands in no row has the kind
+of its family; without one it is a `CloudError`, which is retriable when its HTTP status blames AWS.
 """
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -53,7 +55,6 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidInstanceID.Malformed": Row(Kind.VM_GONE, _CCK),
     "InvalidVolume.NotFound": Row(Kind.DISK_GONE, _CCK),
     "InvalidVolumeID.Malformed": Row(Kind.DISK_GONE, _CCK),
-    "InvalidVolumeId.Malformed": Row(Kind.DISK_GONE, _CCK),
     # Not found: everything else
     "InvalidAMIID.Malformed": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
     "InvalidAMIID.NotFound": Row(
@@ -94,14 +95,13 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidCapacityReservationId.Malformed": Row(Kind.MISSING, "correct capacity_reservation"),
     "InvalidKernelId.Malformed": Row(Kind.MISSING, "correct kernel_id in the stemcell"),
     "InvalidVpcID.NotFound": Row(Kind.MISSING, "the VPC is gone: correct the subnets"),
+    "InvalidVpcID.Malformed": Row(Kind.MISSING, "it is no id of a VPC: correct the subnets"),
     "InvalidID": Row(Kind.MISSING, "it is no id of what can have tags"),
     "InvalidAttachment.NotFound": Row(Kind.MISSING, "it is not attached any more"),
     "InvalidAttachmentID.NotFound": Row(Kind.MISSING, "it is not attached any more"),
     "InvalidVolumeModification.NotFound": Row(Kind.MISSING, "the volume was never changed"),
     "LoadBalancerNotFound": Row(Kind.MISSING, "correct elbs"),
     "TargetGroupNotFound": Row(Kind.MISSING, "correct lb_target_groups"),
-    "LoadBalancerNotFoundException": Row(Kind.MISSING, "correct elbs"),
-    "TargetGroupNotFoundException": Row(Kind.MISSING, "correct lb_target_groups"),
     "InvalidInstance": Row(Kind.MISSING, "the load balancer does not know the instance"),
     "InvalidTarget": Row(Kind.STATE, "the target group does not take the instance: is it in the same VPC?"),
     "ResourceNotFoundException": Row(Kind.MISSING, "the snapshot is gone: repeat the upload"),
@@ -124,18 +124,16 @@ ROWS: Final[dict[str, Row]] = {
     "UnfulfillableCapacity": Row(Kind.BUSY, _ROOM),
     "SpotMaxPriceTooLow": Row(Kind.BUSY, "raise spot_bid_price, or set spot_ondemand_fallback"),
     "InsufficientFreeAddressesInSubnet": Row(Kind.BUSY, "use a larger subnet, or delete what is in it"),
+    "InsufficientCidrBlocks": Row(
+        Kind.BUSY, "the subnet has no free block for a prefix: use a larger subnet, or reserve a range in it"
+    ),
     "InsufficientVolumeCapacity": Row(Kind.BUSY, "another zone or another type of volume may have room"),
     "InsufficientAddressCapacity": Row(Kind.BUSY, _LATER),
     # Throttled
     "RequestLimitExceeded": Row(Kind.BUSY, _THROTTLED),
     "Throttling": Row(Kind.BUSY, _THROTTLED),
     "ThrottlingException": Row(Kind.BUSY, _THROTTLED),
-    "ThrottledException": Row(Kind.BUSY, _THROTTLED),
-    "RequestThrottled": Row(Kind.BUSY, _THROTTLED),
     "RequestThrottledException": Row(Kind.BUSY, _THROTTLED),
-    "TooManyRequestsException": Row(Kind.BUSY, _THROTTLED),
-    "EC2ThrottledException": Row(Kind.BUSY, _THROTTLED),
-    "SlowDown": Row(Kind.BUSY, _THROTTLED),
     "PriorRequestNotComplete": Row(Kind.BUSY, _THROTTLED),
     "ConcurrentSnapshotLimitExceeded": Row(Kind.BUSY, "wait until pending snapshots are completed"),
     "PendingSnapshotLimitExceeded": Row(Kind.BUSY, "wait until pending snapshots are completed"),
@@ -146,20 +144,23 @@ ROWS: Final[dict[str, Row]] = {
         Kind.BUSY, "EBS limits how often a volume changes: repeat it some hours later"
     ),
     "ConcurrentLimitExceededException": Row(Kind.BUSY, _THROTTLED),
-    "BandwidthLimitExceeded": Row(Kind.BUSY, _THROTTLED),
+    "BandwidthLimitExceeded": Row(
+        Kind.BUSY, "the instance has used up its network bandwidth: repeat it later, or use a larger type"
+    ),
     "DependencyThrottle": Row(Kind.BUSY, _THROTTLED),
     "ConcurrentTagAccess": Row(Kind.BUSY, _LATER),
+    "CreditSpecificationUpdateInProgress": Row(
+        Kind.BUSY, "the account's default for CPU credits is being changed, which takes about five minutes"
+    ),
+    "IDPCommunicationError": Row(Kind.BUSY, "AWS could not reach the identity provider: repeat it"),
     # AWS at fault
     "InternalError": Row(Kind.BUSY, _LATER),
     "InternalFailure": Row(Kind.BUSY, _LATER),
     "InternalServerException": Row(Kind.BUSY, _LATER),
     "ServerInternal": Row(Kind.BUSY, _LATER),
     "ServiceUnavailable": Row(Kind.BUSY, _LATER),
-    "ServiceUnavailableException": Row(Kind.BUSY, _LATER),
     "Unavailable": Row(Kind.BUSY, _LATER),
-    "RequestTimeout": Row(Kind.BUSY, _LATER),
     "RequestTimeoutException": Row(Kind.BUSY, _LATER),
-    "KMSInternalException": Row(Kind.BUSY, _LATER),
     "HealthUnavailable": Row(Kind.BUSY, _LATER),
     "RetryableError": Row(Kind.BUSY, _LATER),
     # Not allowed
@@ -189,14 +190,18 @@ ROWS: Final[dict[str, Row]] = {
     "PendingVerification": Row(Kind.DENIED, "AWS verifies the account; that mostly takes minutes"),
     "Blocked": Row(Kind.DENIED, "AWS has blocked the account: ask AWS Support"),
     "InvalidKMSKey.InvalidState": Row(Kind.DENIED, "enable the KMS key"),
-    "KMSKeyNotAccessibleFault": Row(Kind.DENIED, "allow the use of the KMS key"),
     "CustomerKeyHasBeenRevoked": Row(Kind.DENIED, "allow the use of the KMS key"),
-    "InvalidSpotServiceLinkedRole": Row(Kind.DENIED, _SPOT_ROLE),
     "AuthFailure.ServiceLinkedRoleCreationNotPermitted": Row(Kind.DENIED, _SPOT_ROLE),
     "OperationNotPermitted": Row(Kind.DENIED, "somebody protected the resource, against termination for one"),
     "TagPolicyViolation": Row(Kind.DENIED, "correct tags: the organization's tag policy wants others"),
     "MalformedPolicyDocument": Row(Kind.DENIED, "correct the role's policy"),
     "PackedPolicyTooLarge": Row(Kind.DENIED, "make the role's session policy smaller"),
+    "InvalidIdentityToken": Row(
+        Kind.DENIED, "AWS does not accept the web identity token: check its identity provider in IAM"
+    ),
+    "IDPRejectedClaim": Row(
+        Kind.DENIED, "the identity provider rejected the web identity token: it may have expired"
+    ),
     # Quotas of the account
     "InstanceLimitExceeded": Row(Kind.QUOTA, _QUOTA),
     "VcpuLimitExceeded": Row(Kind.QUOTA, _QUOTA),
@@ -211,7 +216,6 @@ ROWS: Final[dict[str, Row]] = {
     "ResourceCountLimitExceeded": Row(Kind.QUOTA, _QUOTA),
     "ServiceQuotaExceededException": Row(Kind.QUOTA, _QUOTA),
     "VolumeModificationSizeLimitExceeded": Row(Kind.QUOTA, _QUOTA),
-    "CopyImageLimitExceeded": Row(Kind.QUOTA, _QUOTA),
     "TooManyRegistrationsForTargetId": Row(Kind.QUOTA, _QUOTA),
     "TooManyTargets": Row(Kind.QUOTA, _QUOTA),
     "SecurityGroupsPerInstanceLimitExceeded": Row(
@@ -248,22 +252,27 @@ ROWS: Final[dict[str, Row]] = {
     "UnsupportedOperation": Row(Kind.INVALID, _MANIFEST),
     "UnsupportedException": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameterDependency": Row(Kind.INVALID, _MANIFEST),
+    "ClientInvalidParameterValue": Row(Kind.INVALID, _MANIFEST),
+    "InvalidLaunchTargets": Row(
+        Kind.INVALID, "correct capacity_reservation: it is unknown, or has no capacity left"
+    ),
     "InvalidFilter": Row(Kind.INVALID, _REPORT),
     "FilterLimitExceeded": Row(Kind.INVALID, _REPORT),
     "InvalidClientToken": Row(Kind.INVALID, _REPORT),
     "VPCResourceNotSpecified": Row(Kind.INVALID, "give the network a subnet"),
+    "VPCIdNotSpecified": Row(Kind.INVALID, "give the network a subnet"),
+    "DefaultVpcDoesNotExist": Row(Kind.INVALID, "give the network a subnet"),
+    "MissingInput": Row(Kind.INVALID, "give the network a subnet"),
     "UnsupportedHostConfiguration": Row(Kind.INVALID, "the dedicated host does not take that type"),
     "UnsupportedInstanceTypeOnHost": Row(Kind.INVALID, "the dedicated host does not take that type"),
     "InvalidHostConfiguration": Row(Kind.INVALID, "the dedicated host does not take that type"),
-    "InstanceTypeNotSupported": Row(Kind.INVALID, "correct instance_type"),
     "EncryptedVolumesNotSupported": Row(Kind.INVALID, "use a type that takes encrypted volumes"),
-    "UnsupportedInstanceAttribute": Row(
-        Kind.INVALID, "the instance type does not have that: correct the VM type"
-    ),
+    "UnsupportedInstanceAttribute": Row(Kind.INVALID, "that attribute of an instance can't be changed"),
     "InstanceCreditSpecification.NotSupported": Row(
         Kind.INVALID, "remove credit_specification, or use a burstable type"
     ),
     "InvalidCpuCredits": Row(Kind.INVALID, "correct credit_specification"),
+    "InvalidCpuCredits.Malformed": Row(Kind.INVALID, "correct credit_specification"),
     "VolumeTypeNotAvailableInZone": Row(Kind.INVALID, "use another type of disk in that zone"),
     "UnknownVolumeType": Row(Kind.INVALID, "correct the disk's type"),
     "VolumeIOPSLimit": Row(Kind.INVALID, "correct iops"),
@@ -273,23 +282,19 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidAvailabilityZone": Row(Kind.INVALID, "correct availability_zone"),
     "InvalidZone.NotFound": Row(Kind.INVALID, "correct availability_zone"),
     "InvalidRegion": Row(Kind.INVALID, "correct aws.region"),
-    "ZonesMismatched": Row(Kind.INVALID, "VM, disk and subnet must be in one zone"),
+    "ZonesMismatched": Row(Kind.INVALID, "the dedicated host is in another zone than the VM"),
     "InvalidVolumeID.ZoneMismatch": Row(Kind.INVALID, "VM and disk must be in one zone"),
     "InvalidVolume.ZoneMismatch": Row(Kind.INVALID, "VM and disk must be in one zone"),
     "InvalidPermission.Malformed": Row(Kind.INVALID, _MANIFEST),
     "InvalidUserData.Malformed": Row(Kind.INVALID, _REPORT),
     "InvalidIamInstanceProfileArn.Malformed": Row(Kind.INVALID, "correct iam_instance_profile"),
-    "InvalidTag": Row(Kind.INVALID, "correct tags"),
     "InvalidTagKey.Malformed": Row(Kind.INVALID, "correct tags"),
     "InvalidIPAddress.InUse": Row(Kind.STATE, "use another address, or delete who holds it"),
-    "InvalidPrivateIpAddress.Malformed": Row(Kind.INVALID, "correct the network's ip"),
     "InvalidAMIName.Duplicate": Row(Kind.STATE, "an AMI of that name is there: repeat"),
     "InvalidAMIName.Malformed": Row(Kind.INVALID, _REPORT),
     "InvalidAMIAttributeItemValue": Row(Kind.INVALID, _MANIFEST),
     "InvalidManifest": Row(Kind.INVALID, "the stemcell's image is no good"),
-    "InvalidDestinationPrefix": Row(Kind.INVALID, "correct destination in advertised_routes"),
     "InvalidRoute.Malformed": Row(Kind.INVALID, "correct advertised_routes"),
-    "InvalidSpotBidPrice": Row(Kind.INVALID, "correct spot_bid_price"),
     "SnapshotCopyUnsupported.InterRegion": Row(Kind.INVALID, "use a light stemcell of this region"),
     "IdempotentParameterMismatch": Row(Kind.INVALID, "repeat the deployment: two calls differ"),
     "InvalidAction": Row(
@@ -304,12 +309,12 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidInstanceState": Row(Kind.STATE, _STATE),
     "InvalidHostState": Row(Kind.STATE, _STATE),
     "InvalidCapacityReservationState.PendingActivation": Row(Kind.STATE, _STATE),
-    "InvalidRoute.InvalidState": Row(Kind.STATE, _STATE),
+    "InvalidRoute.InvalidState": Row(Kind.INVALID, "correct advertised_routes"),
     "Gateway.NotAttached": Row(Kind.STATE, "attach the gateway that the route leads to"),
     "InvalidInstanceAttributeValue": Row(Kind.INVALID, _MANIFEST),
     "InvalidVolumeID.Duplicate": Row(Kind.STATE, "repeat it"),
     "InvalidInstanceID": Row(
-        Kind.STATE, "the instance has several interfaces, which the call does not allow"
+        Kind.STATE, "the instance is still pending, or has several interfaces where the call allows one"
     ),
     "NonEBSInstance": Row(Kind.STATE, "an instance without an EBS root disk can't be stopped or started"),
     "VolumeInUse": Row(Kind.STATE, "detach the volume where it is attached"),
@@ -322,3 +327,21 @@ ROWS: Final[dict[str, Row]] = {
     "IdempotentInstanceTerminated": Row(Kind.STATE, "repeat the deployment"),
     "ConflictException": Row(Kind.STATE, "repeat the upload"),
 }
+
+FAMILIES: Final = (
+    (
+        re.compile(r"Insufficient\w+"),
+        Row(Kind.BUSY, "AWS is short of it: repeat it later, or use another type or zone"),
+    ),
+    (re.compile(r"\w+RateExceeded|Throttl\w+"), Row(Kind.BUSY, _THROTTLED)),
+    (re.compile(r"[\w.]+LimitExceeded(Exception)?"), Row(Kind.QUOTA, _QUOTA)),
+    (re.compile(r"[\w.]+NotFound"), Row(Kind.MISSING, _MANIFEST)),
+    (re.compile(r"\w+\.Malformed"), Row(Kind.INVALID, _MANIFEST)),
+    (re.compile(r"[\w.]*InUse"), Row(Kind.STATE, "something uses it: delete that first")),
+)
+"""By the form of a code that has no row, in this order; the exceptions of a family have rows of their own."""
+
+
+def row_of(code: str) -> Row | None:
+    """What a code means; None when neither it nor its family is known."""
+    return ROWS.get(code) or next((row for pattern, row in FAMILIES if pattern.fullmatch(code)), None)

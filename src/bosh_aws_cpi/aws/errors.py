@@ -3,6 +3,7 @@
 `translation` makes of them what the caller is answered with.
 """
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,7 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
 
 INSTANCE_MISSING: Final = frozenset({"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"})
-VOLUME_MISSING: Final = frozenset(
-    {"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidVolumeId.Malformed", "InvalidID"}
-)
+VOLUME_MISSING: Final = frozenset({"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidID"})
 """The last is CreateTags' word for an id that is none."""
 IMAGE_MISSING: Final = frozenset(
     {"InvalidAMIID.NotFound", "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"}
@@ -45,21 +44,28 @@ QUOTA_REACHED: Final = frozenset(
     {"InstanceLimitExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded"}
 )
 NO_CAPACITY: Final = QUOTA_REACHED | {
+    "IncompatibleHostRequirements",
     "InsufficientCapacity",
     "InsufficientCapacityOnHost",
     "InsufficientHostCapacity",
     "InsufficientInstanceCapacity",
     "InsufficientReservedInstanceCapacity",
+    "InsufficientReservedInstancesCapacity",
     "ReservationCapacityExceeded",
     "SpotMaxPriceTooLow",
+    "UnavailableHostRequirements",
     "UnfulfillableCapacity",
     "Unsupported",
 }
 """What RunInstances answers when this instance type is not to be had here and now: another one may be.
 
 Some of them come as HTTP 500. "Unsupported" is a type that the zone does not have."""
+_SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
+_OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
+"""Shortages that are the same for every instance type."""
 AT_FAULT: Final = frozenset(
     {
+        "InsufficientCidrBlocks",
         "InsufficientFreeAddressesInSubnet",
         "InternalError",
         "InternalFailure",
@@ -75,7 +81,8 @@ UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "Acces
 """EC2's word for it, and the words of the other services."""
 THROTTLED: Final = frozenset(
     {
-        "BandwidthLimitExceeded",
+        "ConcurrentLimitExceededException",
+        "DependencyThrottle",
         "EC2ThrottledException",
         "PriorRequestNotComplete",
         "RequestLimitExceeded",
@@ -88,7 +95,16 @@ THROTTLED: Final = frozenset(
         "TooManyRequestsException",
     }
 )
-"""What the SDK, too, takes for throttling: the call has had no effect."""
+"""Throttling: the call has had no effect.
+
+The SDK's own list (botocore, retries/standard.py), but for what is none of our services', and what the
+EBS direct APIs (StartSnapshot) and Elastic Load Balancing say besides, from their API models.
+"""
+_SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
+"""What CreateNetworkInterface says of a full subnet, under the code InvalidParameterValue.
+
+AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
+"""
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """For an answer that is no AWS service's; the SDK's own message quotes the whole of it."""
 _TOO_MANY: Final = 429
@@ -121,6 +137,18 @@ def is_volume_missing(error: BaseException) -> bool:
     return code_of(error) == "InvalidParameterValue" and "Expected: 'vol-" in str(error)
 
 
+def is_shortage(error: BaseException | None) -> bool:
+    """Whether EC2 has no capacity for an instance type; an unknown code of that family counts too."""
+    code = code_of(error)
+    is_of_family = code not in _OTHER_SHORTAGES and _SHORTAGE.fullmatch(code) is not None
+    return code in NO_CAPACITY or is_of_family
+
+
+def is_subnet_full(error: BaseException | None) -> bool:
+    """Whether EC2 says in an invalid parameter value that a subnet has no room."""
+    return code_of(error) == "InvalidParameterValue" and _SUBNET_FULL.search(str(error)) is not None
+
+
 def is_passing(error: BaseException) -> bool:
     """Whether the same question may be answered in a moment: throttled, AWS at fault, no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
@@ -139,7 +167,7 @@ def is_untrusted(error: BaseException | None) -> bool:
 def is_uncertain(error: BaseException) -> bool:
     """Whether an attempt that ended like this may have done its work all the same."""
     if isinstance(error, ClientError):  # EC2 says some shortages with HTTP 500
-        return _status(error) >= _SERVER_FAULT and not has_code(error, THROTTLED | NO_CAPACITY)
+        return _status(error) >= _SERVER_FAULT and not (has_code(error, THROTTLED) or is_shortage(error))
     return isinstance(error, HTTPClientError | ResponseParserError)
 
 

@@ -10,12 +10,13 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws import instances, timing
 from bosh_aws_cpi.aws.errors import (
     AT_FAULT,
-    NO_CAPACITY,
     QUOTA_REACHED,
     THROTTLED,
     TOKEN_SPENT,
     described,
     has_code,
+    is_shortage,
+    is_subnet_full,
     may_be_done,
 )
 from bosh_aws_cpi.aws.once import make_once
@@ -135,9 +136,9 @@ def _meaning(error: "ClientError") -> Exception | None:
         return TokenSpent(described(error))
     if may_be_done(error):
         return Unanswered(explained(error), ok_to_retry=True)
-    if has_code(error, NO_CAPACITY):
+    if is_shortage(error):
         return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
-    if has_code(error, AT_FAULT | THROTTLED):
+    if has_code(error, AT_FAULT | THROTTLED) or is_subnet_full(error):
         return VMCreationFailed(explained(error), ok_to_retry=True)
     return None
 

@@ -13,8 +13,16 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.error_table import ROWS, Kind
-from bosh_aws_cpi.aws.errors import UNREADABLE, call_of, code_of, described, detail_of, is_passing
+from bosh_aws_cpi.aws.error_table import ROWS, Kind, Row, row_of
+from bosh_aws_cpi.aws.errors import (
+    UNREADABLE,
+    call_of,
+    code_of,
+    described,
+    detail_of,
+    is_passing,
+    is_subnet_full,
+)
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 _INSTANCE: Final = re.compile(r"\bi-[0-9a-f]+\b")
@@ -24,11 +32,16 @@ _DENIED: Final = re.compile(r"not authorized to perform: (\w[\w-]*:\w+)")
 
 def explained(error: ClientError) -> str:
     """What AWS said, and what can be done about it."""
-    row = ROWS.get(code_of(error))
+    row = _row(error)
     if row is None:
         return described(error)
     remedy = row.remedy.format(action=_denied(error))
     return f"{described(error)}. {remedy[0].upper()}{remedy[1:]}"
+
+
+def _row(error: ClientError) -> Row | None:
+    """What AWS's answer means; a full subnet may come under a code that says nothing of it."""
+    return ROWS["InsufficientFreeAddressesInSubnet"] if is_subnet_full(error) else row_of(code_of(error))
 
 
 def _denied(error: ClientError) -> str:
@@ -68,7 +81,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
 
 
 def _of_answer(error: ClientError, method: str) -> BoshError:
-    row = ROWS.get(code_of(error))
+    row = _row(error)
     kind = row.kind if row else None
     if kind is Kind.BUSY or (kind is None and is_passing(error)):
         return _busy(explained(error), method)

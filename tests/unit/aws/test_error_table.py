@@ -12,7 +12,7 @@ from botocore import xform_name
 from botocore.retries.standard import ThrottledRetryableChecker
 
 from bosh_aws_cpi.aws import errors
-from bosh_aws_cpi.aws.error_table import ROWS, Kind
+from bosh_aws_cpi.aws.error_table import ROWS, Kind, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def test_size() -> None:
 KINDS = {
     "shortages": (errors.NO_CAPACITY - errors.QUOTA_REACHED, Kind.BUSY),
     "faults": (errors.AT_FAULT, Kind.BUSY),
-    "throttled": (errors.THROTTLED, Kind.BUSY),
+    "throttled": (errors.THROTTLED & set(ROWS), Kind.BUSY),
     "quotas": (errors.QUOTA_REACHED, Kind.QUOTA),
     "unauthorized": (errors.UNAUTHORIZED, Kind.DENIED),
     "instances": (errors.INSTANCE_MISSING, Kind.VM_GONE),
@@ -66,16 +66,62 @@ OF_OTHERS = {
     "LimitExceededException": "a quota, which does not pass",
     "ProvisionedThroughputExceededException": "DynamoDB's",
     "TransactionInProgressException": "DynamoDB's",
+    "BandwidthLimitExceeded": "EC2's documents say that it is about an instance's network",
 }
 """Codes that the SDK takes for throttling and the program does not, and why."""
+
+
+OF_OURS = {"ConcurrentLimitExceededException", "DependencyThrottle"}
+"""What StartSnapshot and Elastic Load Balancing say of throttling, by their API models."""
 
 
 def test_throttled() -> None:
     """What the SDK takes for throttling is throttling, but for what no service of ours says in that sense."""
     codes = frozenset(vars(ThrottledRetryableChecker)["_THROTTLED_ERROR_CODES"])
-    assert codes == errors.THROTTLED | set(OF_OTHERS)
+    assert codes - errors.THROTTLED == set(OF_OTHERS)
+    assert errors.THROTTLED - codes == OF_OURS
     assert errors.THROTTLED.isdisjoint(OF_OTHERS)
-    assert set(ROWS).isdisjoint(OF_OTHERS)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("InsufficientQuantumCapacity", Kind.BUSY),
+        ("VolumeShuffleRateExceeded", Kind.BUSY),
+        ("QuantumLimitExceeded", Kind.QUOTA),
+        ("Quantum.GateLimitExceededException", Kind.QUOTA),
+        ("InvalidQuantumID.NotFound", Kind.MISSING),
+        ("QuantumNotFound", Kind.MISSING),
+        ("InvalidQuantumID.Malformed", Kind.INVALID),
+        ("InvalidQuantum.InUse", Kind.STATE),
+    ],
+)
+def test_family(code: str, kind: Kind) -> None:
+    """A code that is not known has the kind of its family."""
+    assert code not in ROWS
+    row = row_of(code)
+    assert row is not None
+    assert row.kind is kind
+
+
+def test_exceptions_of_the_families() -> None:
+    """A known code that its family would mislead about has its row."""
+    found = {
+        code: row_of(code)
+        for code in (
+            "RequestLimitExceeded",
+            "BandwidthLimitExceeded",
+            "InvalidZone.NotFound",
+            "FilterLimitExceeded",
+        )
+    }
+    assert {code: row.kind for code, row in found.items() if row} == {
+        "RequestLimitExceeded": Kind.BUSY,
+        "BandwidthLimitExceeded": Kind.BUSY,
+        "InvalidZone.NotFound": Kind.INVALID,
+        "FilterLimitExceeded": Kind.INVALID,
+    }
+    assert row_of("Quantum") is None
 
 
 def test_gone() -> None:

@@ -75,7 +75,6 @@ def refused_connection() -> Exception:
     [
         (refusal("InvalidVolume.NotFound"), True),
         (refusal("InvalidVolumeID.Malformed"), True),
-        (refusal("InvalidVolumeId.Malformed"), True),
         (MALFORMED_VOLUME, True),
         (refusal("InvalidParameterValue", "Expected: 'i-...'."), False),
         (refusal("VolumeInUse"), False),

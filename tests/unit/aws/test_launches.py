@@ -86,6 +86,8 @@ RETRIABLE = {
         ("InsufficientCapacity", "InsufficientInstanceCapacity", "InsufficientHostCapacity"), True
     ),
     "InsufficientReservedInstanceCapacity": True,
+    "InsufficientReservedInstancesCapacity": True,
+    **dict.fromkeys(("IncompatibleHostRequirements", "UnavailableHostRequirements"), True),
     **dict.fromkeys(("SpotMaxPriceTooLow", "Unsupported"), True),
     **dict.fromkeys(("InsufficientCapacityOnHost", "ReservationCapacityExceeded"), True),
     "UnfulfillableCapacity": True,
@@ -103,7 +105,9 @@ def test_run_without_capacity(ec2: Ec2, code: str) -> None:
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
 
 
-@pytest.mark.parametrize("code", ["InsufficientInstanceCapacity", "InsufficientHostCapacity"])
+@pytest.mark.parametrize(
+    "code", ["InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientQuantumCapacity"]
+)
 def test_run_without_capacity_as_a_fault(ec2: Ec2, code: str) -> None:
     """EC2 sends some shortages as faults of its own: nothing was made all the same, nothing is repeated."""
     ec2.fails("run_instances", code, **ONE)
@@ -118,6 +122,15 @@ def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
     with pytest.raises(VMCreationFailed, match=f"RunInstances failed with {code}: sorry") as caught:
         launches.run(ec2.client, {}, never)
     assert type(caught.value) is VMCreationFailed
+    assert caught.value.ok_to_retry is True
+
+
+def test_run_in_a_full_subnet(ec2: Ec2) -> None:
+    """A full subnet may be told as an invalid value: it is a shortage all the same, which may pass."""
+    said = "There aren't sufficient free Ipv4 addresses or prefixes"
+    ec2.refuses("run_instances", "InvalidParameterValue", said, **ONE)
+    with pytest.raises(VMCreationFailed, match="Use a larger subnet") as caught:
+        launches.run(ec2.client, {}, never)
     assert caught.value.ok_to_retry is True
 
 
