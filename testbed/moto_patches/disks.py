@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from moto.ec2.models.elastic_block_store import EBSBackend
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 PATCHES = Patches()
 
 
+DEVICE_NAME = re.compile(r"/dev/(sd[a-z]|sda[12]|xvd[a-z]|xvd[a-c][a-z]|xvdd[a-x])")
+"""What EC2 takes on HVM: EC2 user guide, "Device names for volumes"; kubernetes-sigs/aws-ebs-csi-driver,
+pkg/cloud/devicemanager/device_names.go, "discovered by trial and error"."""
+
+
 def check_attachable(volume: Any, instance: Any, device: str) -> None:
     """Refuse an attachment that EC2 refuses."""
     if instance.state not in {"pending", "running", "stopping", "stopped"}:
@@ -24,6 +30,11 @@ def check_attachable(volume: Any, instance: Any, device: str) -> None:
         refuse(
             "InvalidVolume.ZoneMismatch",
             f"The volume '{volume.id}' is not in the same availability zone as instance '{instance.id}'",
+        )
+    if not DEVICE_NAME.fullmatch(device):
+        refuse(
+            "InvalidParameterValue",
+            f"Value ({device}) for parameter device is invalid. {device} is not a valid EBS device name.",
         )
     if device in instance.block_device_mapping:
         refuse(

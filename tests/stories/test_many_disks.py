@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 USUAL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
-FURTHER = [f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in "abcdefghijklmnopqrstuvwx"]
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FURTHER = [f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in LETTERS[:24]]
+LAST = [
+    *(f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in "yz"),
+    *(f"/dev/xvda{letter}" for letter in LETTERS),
+    *(f"/dev/xvdd{letter}" for letter in LETTERS[:24]),
+    *(f"/dev/sd{letter}" for letter in "cdeqrstuvwxyz"),
+]
 NITRO, XEN = "m5.large", "m4.large"
 TOO_MANY = "Instance has too many disks attached"
 
@@ -48,7 +55,13 @@ def limit(fake_aws: FakeAws) -> Callable[[int], None]:
 
 @pytest.mark.parametrize(
     ("more", "expected"),
-    [([], "/dev/xvdba"), (["/dev/xvdba", "/dev/xvdbc"], "/dev/xvdbb"), (FURTHER[:24], "/dev/xvdca")],
+    [
+        ([], "/dev/xvdba"),
+        (["/dev/xvdba", "/dev/xvdbc"], "/dev/xvdbb"),
+        (FURTHER[:24], "/dev/xvdca"),
+        (FURTHER, "/dev/xvdby"),
+        ([*FURTHER, *LAST[:-1]], "/dev/sdz"),
+    ],
 )
 def test_further_names(
     cpi: Cpi,
@@ -96,7 +109,7 @@ def test_last_name(
     failure: Callable[..., dict[str, Any]],
 ) -> None:
     """When all names are taken, the type's limit does not help."""
-    vm_cid = crowded(NITRO, FURTHER)
+    vm_cid = crowded(NITRO, [*FURTHER, *LAST])
     limit(128)
     answer = cpi.call("attach_disk", vm_cid, disk(), stemcell=2)
     assert answer.error == failure("CloudError", TOO_MANY)
@@ -120,3 +133,64 @@ def test_kinds_of_types(
     cpi = cpi_with(enable_describe_instance_types=asks)
     answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
     assert answer.error == (None if is_taken else failure("CloudError", TOO_MANY))
+
+
+def unseen(*names: str) -> dict[str, Any]:
+    """Return what takes devices out of an instance, as EC2 shows it for some time."""
+    return {"replace": [[rf"<item><deviceName>{name}</deviceName>.*?</item>", ""] for name in names]}
+
+
+def test_name_that_is_not_seen_to_be_taken(
+    cpi: Cpi,
+    vm: Callable[..., str],
+    disk: Callable[..., str],
+    sent: Callable[[str], list[dict[str, str]]],
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """A name that EC2 says is in use, though DescribeInstances does not show it, is left for the next one."""
+    vm_cid, disk_cid = vm(NITRO), disk()
+    for name in USUAL[:2]:
+        world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk(), Device=name)
+    fake_aws.forget_calls()
+    fake_aws.rule(action="DescribeInstances", **unseen(*USUAL[:2]))
+    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == NVME + disk_cid.replace("-", "")
+    assert [call["Device"] for call in sent("AttachVolume")] == USUAL[:3]
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
+    assert [each["Device"] for each in volume["Attachments"]] == [USUAL[2]]
+
+
+def test_name_that_this_very_disk_has(
+    cpi: Cpi,
+    vm: Callable[..., str],
+    disk: Callable[..., str],
+    sent: Callable[[str], list[dict[str, str]]],
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """When the disk itself has the name, as after a lost answer, it is attached, and tried nowhere else."""
+    vm_cid, disk_cid = vm("m4.large"), disk()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdg")
+    fake_aws.forget_calls()
+    fake_aws.rule(action="DescribeInstances", **unseen("/dev/sdg"))
+    taken = "Invalid value '/dev/sdf' for unixDevice. Attachment point /dev/sdf is already in use"
+    error = {"code": "InvalidParameterValue", "message": taken, "status": 400}
+    fake_aws.rule(action="AttachVolume", error=error)
+    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdg"
+    assert len(sent("AttachVolume")) == 1
+
+
+def test_every_name_taken(
+    cpi: Cpi,
+    vm: Callable[..., str],
+    disk: Callable[..., str],
+    sent: Callable[[str], list[dict[str, str]]],
+    fake_aws: FakeAws,
+) -> None:
+    """When EC2 says of every name that it is in use, the instance has too many disks."""
+    vm_cid, disk_cid = vm("m4.large"), disk()
+    error = {"code": "InvalidParameterValue", "message": "Attachment point is already in use", "status": 400}
+    fake_aws.rule(action="AttachVolume", error=error)
+    error = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).error
+    assert error["message"] == f"{TOO_MANY}: '{vm_cid}' uses every device name"
+    assert len(sent("AttachVolume")) == len(USUAL)

@@ -1,5 +1,6 @@
 """Attachments of EBS volumes to instances: make, wait for, undo."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import timing
@@ -18,39 +19,81 @@ _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
 
-def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> None:
-    """AttachVolume, repeated while the VM is not ready or another VM still holds the volume.
+class NameTaken(Exception):
+    """EC2 says that an instance uses a device name already."""
 
-    It has no client token: when EC2 says that the volume is in use, that may be by this very
-    attachment, whose answer was lost.
+
+def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str]) -> str:
+    """AttachVolume under the first name that EC2 takes.
+
+    A name may be taken though DescribeInstances does not show it: for some seconds after a detachment,
+    or by a device of the AMI.
+
+    Args:
+        client: The EC2 client.
+        disk_cid: The volume.
+        vm_cid: The instance.
+        device_names: The names to try, in this order.
+
+    Returns:
+        The name under which it is attached.
 
     Raises:
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
+        CloudError: All names are taken.
+    """
+    for name in device_names:
+        try:
+            return _attach_as(client, disk_cid, vm_cid, name)
+        except NameTaken:
+            logger.info("Instance '%s' uses %s already: trying the next name", vm_cid, name)
+    message = f"Instance has too many disks attached: '{vm_cid}' uses every device name"
+    raise CloudError(message)
+
+
+def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> str:
+    """AttachVolume, repeated while the VM is not ready or another VM still holds the volume.
+
+    It has no client token: when EC2 says that the volume or the name is in use, that may be by this very
+    attachment, whose answer was lost.
+
+    Raises:
+        NameTaken: By another volume.
     """
 
-    def call() -> None:
+    def call() -> str:
         try:
             client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name)
         except client.exceptions.ClientError as error:
-            if not (
-                has_code(error, VOLUME_IN_USE) and _is_attached_as(client, disk_cid, vm_cid, device_name)
-            ):
+            is_name_taken = _says_name_taken(error)
+            if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
                 raise
-            logger.info("Volume '%s' is attached to '%s' already", disk_cid, vm_cid)
+            if attached := _attached_name(client, disk_cid, vm_cid):
+                logger.info("Volume '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, attached)
+                return attached
+            if is_name_taken:
+                raise NameTaken from error
+            raise
+        return device_name
 
-    def once_ready() -> None:
+    def once_ready() -> str:
         what = f"instance '{vm_cid}' to take volume '{disk_cid}'"
-        timing.patiently(timing.INSTANCE_READY_TO_ATTACH, what, _NOT_READY, call)
+        return timing.patiently(timing.INSTANCE_READY_TO_ATTACH, what, _NOT_READY, call)
 
     with naming_disk(disk_cid), naming_vm(vm_cid):
         what = f"volume '{disk_cid}' to be released"
-        timing.patiently(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_ready)
+        return timing.patiently(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_ready)
 
 
-def _is_attached_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> bool:
+def _says_name_taken(error: BaseException) -> bool:
+    """EC2's "Attachment point /dev/sdf is already in use" has the code of any invalid value."""
+    return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
+
+
+def _attached_name(client: "EC2Client", disk_cid: str, vm_cid: str) -> str | None:
     state, name = find(client, disk_cid).attachments.get(vm_cid, ("", ""))
-    return state in {"attaching", "attached"} and name == device_name
+    return name if state in {"attaching", "attached"} else None
 
 
 def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:

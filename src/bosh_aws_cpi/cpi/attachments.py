@@ -32,8 +32,8 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     device_name = _name_of(instance, disk_cid)
     if device_name is None:
         further = device_names.further_names(instance, facts)
-        device_name = device_names.first_free(instance.devices, further)
-        attachments.attach(cloud.ec2, disk_cid, vm_cid, device_name)
+        names = device_names.free_names(instance.devices, further)
+        device_name = attachments.attach(cloud.ec2, disk_cid, vm_cid, names)
     else:
         logger.info("Disk '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, device_name)
     attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)

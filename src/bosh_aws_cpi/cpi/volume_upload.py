@@ -94,7 +94,7 @@ def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scra
         **source.encryption.arguments(),
         **tag_plan.specifications(source.tags, "volume"),
     }
-    name = device_names.first_free(instance.devices)
+    names = device_names.free_names(instance.devices)
     disk_cid = scratch.make(
         lambda: volumes.create(ec2, arguments, (tag_plan.STEMCELL_TAG, source.call_id)),
         lambda made: volumes.discard(ec2, made),
@@ -104,7 +104,7 @@ def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scra
         f"attachment of '{disk_cid}'",
         lambda: attachments.detach_by_force(ec2, disk_cid, instance.vm_cid),
     )
-    attachments.attach(ec2, disk_cid, instance.vm_cid, name)
+    name = attachments.attach(ec2, disk_cid, instance.vm_cid, names)
     attachments.wait_until_attached(ec2, disk_cid, instance.vm_cid)
     return disk_cid, name
 

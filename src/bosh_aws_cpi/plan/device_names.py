@@ -11,14 +11,30 @@ PERSISTENT_DISK_NAMES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
 _NVME_BY_ID = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 
 
-FURTHER_DISK_NAMES = tuple(
-    f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in "abcdefghijklmnopqrstuvwx"
+def _names(stem: str, letters: str) -> list[str]:
+    return [f"/dev/{stem}{letter}" for letter in letters]
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FURTHER_DISK_NAMES = (
+    *_names("xvdb", _LETTERS[:24]),
+    *_names("xvdc", _LETTERS[:24]),
+    *_names("xvdb", _LETTERS[24:]),
+    *_names("xvdc", _LETTERS[24:]),
+    *_names("xvda", _LETTERS),
+    *_names("xvdd", _LETTERS[:24]),
+    *_names("sd", "cdeqrstuvwxyz"),
 )
-"""What EC2 takes besides on HVM, for types that take more volumes."""
+"""What EC2 takes besides on HVM: with the usual names, the root disk and /dev/sdb 128, as many as any type takes.
+
+From the EC2 user guide, "Device names for volumes". The aws-ebs-csi-driver, which found its list by trial
+(pkg/cloud/devicemanager/device_names.go), has /dev/xvddx as the last name too. The order of the first 48
+is that of earlier versions of this program.
+"""
 
 
-def first_free(taken: Iterable[str], further: Iterable[str] = ()) -> str:
-    """The first name for a persistent disk that the instance does not use yet.
+def free_names(taken: Iterable[str], further: Iterable[str] = ()) -> list[str]:
+    """The names for a persistent disk that the instance is not seen to use, in the order to try them.
 
     ``/dev/xvdf`` takes ``/dev/sdf`` too: in the guest they are one.
 
@@ -29,21 +45,22 @@ def first_free(taken: Iterable[str], further: Iterable[str] = ()) -> str:
     Raises:
         CloudError: All are taken.
     """
-    name = _free(taken, (*PERSISTENT_DISK_NAMES, *further))
-    if name is None:
+    used = {_guest_name(name) for name in taken}
+    names = [name for name in (*PERSISTENT_DISK_NAMES, *further) if _guest_name(name) not in used]
+    if not names:
         message = "Instance has too many disks attached"
         raise CloudError(message)
-    return name
+    return names
 
 
 def has_usual_name_free(taken: Iterable[str]) -> bool:
     """Whether the next persistent disk gets a name that every type takes."""
-    return _free(taken, PERSISTENT_DISK_NAMES) is not None
+    used = {_guest_name(name) for name in taken}
+    return any(name not in used for name in PERSISTENT_DISK_NAMES)
 
 
-def _free(taken: Iterable[str], names: Iterable[str]) -> str | None:
-    used = {name.replace("/dev/xvd", "/dev/sd") for name in taken}
-    return next((name for name in names if name.replace("/dev/xvd", "/dev/sd") not in used), None)
+def _guest_name(name: str) -> str:
+    return name.replace("/dev/xvd", "/dev/sd")
 
 
 def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def test_attach(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
         if code == "VolumeInUse":
             lay(ec2, *attached("busy", vm_cid=OTHER_VM))
     ec2.answers("attach_volume", **ARGUMENTS)
-    attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
+    attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"])
     assert len(clock.pauses) == len(codes)
 
 
@@ -42,24 +42,31 @@ def test_attach_whose_answer_was_lost(ec2: Ec2, clock: Clock, state: str) -> Non
     """A disk in use by this very attachment is attached: AttachVolume has no client token."""
     ec2.refuses("attach_volume", "VolumeInUse", **ARGUMENTS)
     lay(ec2, *attached(state))
-    attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
+    attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"])
     assert clock.pauses == []
 
 
 @pytest.mark.parametrize(
     ("vm_cid", "state", "name"),
     [
-        *((VM, "attached", "/dev/sdg"), (OTHER_VM, "attached", "/dev/sdf")),
+        (OTHER_VM, "attached", "/dev/sdf"),
         *((VM, state, "/dev/sdf") for state in ("detaching", "detached", "busy")),
     ],
 )
 def test_other_attachments(ec2: Ec2, clock: Clock, vm_cid: str, state: str, name: str) -> None:
-    """Another VM's attachment, one under another name and one that is going are not taken for it."""
+    """Another VM's attachment and one that is going are not taken for it."""
     ec2.refuses("attach_volume", "VolumeInUse", **ARGUMENTS)
     lay(ec2, entry("in-use", DISK, (vm_cid, state), name=name))
     ec2.answers("attach_volume", **ARGUMENTS)
-    attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
+    attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"])
     assert len(clock.pauses) == 1
+
+
+def test_attached_under_another_name(ec2: Ec2) -> None:
+    """A disk that this VM has under another name is attached, and that name is the answer."""
+    ec2.refuses("attach_volume", "VolumeInUse", **ARGUMENTS)
+    lay(ec2, entry("in-use", DISK, (VM, "attached"), name="/dev/sdg"))
+    assert attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"]) == "/dev/sdg"
 
 
 def test_attach_what_went_meanwhile(ec2: Ec2) -> None:
@@ -67,7 +74,7 @@ def test_attach_what_went_meanwhile(ec2: Ec2) -> None:
     ec2.refuses("attach_volume", "VolumeInUse", **ARGUMENTS)
     lay(ec2, None)
     with pytest.raises(DiskNotFound, match=DISK):
-        attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
+        attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"])
 
 
 def test_unknown_instance(ec2: Ec2) -> None:
@@ -76,7 +83,7 @@ def test_unknown_instance(ec2: Ec2) -> None:
     ec2.refuses("attach_volume", "InvalidInstanceID.NotFound", **pair, Device="/dev/sdf")
     ec2.refuses("detach_volume", "InvalidInstanceID.Malformed", **pair)
     with pytest.raises(VMNotFound, match=VM):
-        attachments.attach(ec2.client, DISK, VM, "/dev/sdf")
+        attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"])
     with pytest.raises(VMNotFound, match=VM):
         attachments.detach(ec2.client, DISK, VM)
 

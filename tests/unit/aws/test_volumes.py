@@ -116,9 +116,9 @@ def test_unknown_volume(ec2: Ec2, code: str, message: str) -> None:
     ec2.refuses("delete_volume", code, message, VolumeId=DISK)
     ec2.refuses("attach_volume", code, message, VolumeId=DISK, InstanceId=VM, Device="/dev/sdf")
     ec2.refuses("detach_volume", code, message, VolumeId=DISK, InstanceId=VM)
-    calls: list[Callable[[], None]] = [
+    calls: list[Callable[[], object]] = [
         lambda: volumes.delete(ec2.client, DISK),
-        lambda: attachments.attach(ec2.client, DISK, VM, "/dev/sdf"),
+        lambda: attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"]),
         lambda: attachments.detach(ec2.client, DISK, VM),
     ]
     for call in calls:

@@ -10,7 +10,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts
 from bosh_aws_cpi.plan.device_names import (
     FURTHER_DISK_NAMES,
-    first_free,
+    free_names,
     further_names,
     guest_path,
     guest_paths,
@@ -33,14 +33,14 @@ ALL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
 )
 def test_first_free_name(taken: list[str], expected: str) -> None:
     """A disk takes the first free name from /dev/sdf to /dev/sdp; /dev/xvdf takes /dev/sdf too."""
-    assert first_free(taken) == expected
+    assert free_names(taken)[0] == expected
 
 
 @pytest.mark.parametrize("prefix", ["/dev/sd", "/dev/xvd"])
 def test_no_free_name(prefix: str) -> None:
     """An instance with eleven disks takes no more."""
     with pytest.raises(CloudError) as caught:
-        first_free([name.replace("/dev/sd", prefix) for name in ALL])
+        free_names([name.replace("/dev/sd", prefix) for name in ALL])
     assert caught.value.message == "Instance has too many disks attached"
 
 
@@ -67,14 +67,15 @@ def test_guest_path(*, nvme: bool, expected: str) -> None:
 )
 def test_further_name(taken: list[str], expected: str) -> None:
     """Beyond the usual names an instance that takes more disks has others."""
-    assert first_free(taken, FURTHER_DISK_NAMES) == expected
+    assert free_names(taken, FURTHER_DISK_NAMES)[0] == expected
 
 
 def test_no_further_name() -> None:
-    """Those end, too."""
-    assert len(set(FURTHER_DISK_NAMES)) == 48
+    """With the root disk and /dev/sdb there are as many names as any type takes volumes."""
+    assert len({*ALL, *FURTHER_DISK_NAMES, "/dev/xvda", "/dev/sdb"}) == 128
+    assert {name.replace("/dev/xvd", "/dev/sd") for name in FURTHER_DISK_NAMES}.isdisjoint([*ALL, "/dev/sdb"])
     with pytest.raises(CloudError, match="Instance has too many disks attached"):
-        first_free([*ALL, *FURTHER_DISK_NAMES], FURTHER_DISK_NAMES)
+        free_names([*ALL, *FURTHER_DISK_NAMES], FURTHER_DISK_NAMES)
 
 
 @pytest.mark.parametrize(
