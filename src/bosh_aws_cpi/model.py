@@ -24,6 +24,8 @@ class Image:
     architecture: str
     block_device_names: Sequence[str]
     snapshot_ids: Sequence[str]
+    state: str = "available"
+    """Else why no VM can be launched from it: "disabled" and others."""
 
 
 @dataclass(frozen=True)

@@ -49,11 +49,19 @@ class HeavyStemcellProperties(StemcellProperties):
     """create_stemcell's ``cloud_properties`` for a stemcell that brings its image along."""
 
     architecture: str = "x86_64"
-    boot_mode: Literal["legacy-bios", "uefi", "uefi-preferred"] = "legacy-bios"
+    boot_mode: Literal["legacy-bios", "uefi", "uefi-preferred"] | None = None
     disk: Mib = 2048
     kernel_id: str | None = None
     root_device_name: str | None = None
     virtualization_type: Literal["hvm", "paravirtual"] = "hvm"
+
+    @property
+    def boots_by(self) -> str:
+        """EC2's boot mode: what is given, else that of all types of the architecture.
+
+        EC2 user guide, "Boot modes": Graviton types boot by UEFI alone.
+        """
+        return self.boot_mode or ("uefi" if self.architecture == "arm64" else "legacy-bios")
 
     @property
     def is_paravirtual(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -24,6 +25,8 @@ PATCHES = Patches()
 
 BLOCK_SIZE = 524_288
 BLOCKS_PER_GIB = 2048
+KEY_ARN = re.compile(r"arn:aws[a-z\-]*:kms:.*:[0-9]{12}:key/.*")
+"""From the API model, StartSnapshotRequest, KmsKeyArn; an alias, its ARN and a bare id don't match."""
 NO_VOLUME = "vol-ffffffff"
 """What EC2 shows as the volume of a snapshot that was made of none."""
 
@@ -85,6 +88,8 @@ def started_snapshot(original: Callable[..., Any], response: Any) -> Any:
     in DescribeSnapshots the snapshot was completed.
     """
     get, ec2 = partial(parameter, response), response.ebs_backend.ec2_backend
+    if get("KmsKeyArn") and not KEY_ARN.fullmatch(get("KmsKeyArn")):
+        invalid("INVALID_CUSTOMER_KEY", "KmsKeyArn must be the ARN of a key.")
     if get("KmsKeyArn") and not get("Encrypted"):
         invalid("INVALID_PARAMETER_VALUE", "KmsKeyArn needs Encrypted to be true.")
     result = original(response)

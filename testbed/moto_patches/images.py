@@ -86,8 +86,14 @@ def described_devices(original: Callable[..., Any], image: Any) -> Any:
 
 @PATCHES.around(AmisResponse, "describe_images")
 def image_states(original: Callable[..., Any], response: Any) -> Any:
-    """An image goes through its states in EC2; in moto it had but one."""
+    """An image goes through its states in EC2, and a disabled one is shown to who asks for such.
+
+    In moto it had but one state, and was always shown. API reference, DescribeImages, IncludeDisabled:
+    "Default: No disabled AMIs are included in the response."
+    """
     result = original(response)
+    if parameter(response, "IncludeDisabled") is not True:
+        result.result["Images"] = [each for each in result.result["Images"] if each.state != "disabled"]
     states.look(response, "ImageIds", result.result["Images"])
     return result
 

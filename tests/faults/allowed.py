@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tests.faults.scenario import Change
 from tests.faults.scenarios_disk import ATTACHED, DETACHED
-from tests.faults.scenarios_stemcell import HEAVY_SNAPSHOT, WITHOUT_AMI
+from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
 from tests.faults.scenarios_vm import BALANCERS
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
@@ -65,6 +65,13 @@ DELETED_ALL_THE_SAME = (
 OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm": [BUILT_IN_TABLE],
     "create_vm with everything": [BUILT_IN_TABLE],
+    "create_stemcell that is copied": [
+        Outlived(
+            "The same holds for a copy's snapshot",
+            frozenset({"CreateTags"}),
+            Change([COPIED_SNAPSHOT.format(ami="bosh_ami=made, ")], [COPIED_SNAPSHOT.format(ami="")]),
+        )
+    ],
     "create_stemcell with its image": [
         Outlived(
             "The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand",

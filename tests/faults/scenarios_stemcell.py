@@ -11,7 +11,11 @@ from tests.stories.stemcell_images import FULL_BLOCKS, PROPERTIES, packed, read_
 if TYPE_CHECKING:
     from tests.faults.stage import Stage
 
-COPY_TAGS = "[bosh_director_uuid=director, bosh_kms_key=default, bosh_source_ami=image]"
+COPY_TAGS = "bosh_call=…, bosh_director_uuid=director, bosh_kms_key=default, bosh_source_ami=image]"
+COPIED_SNAPSHOT = (
+    "snapshot new: 5 GiB, encrypted True, completed, 'Copied for DestinationAmi made from SourceAmi image "
+    f"for SourceSnapshot new. Task created on 1,234,567,890,123.' [{{ami}}{COPY_TAGS}"
+)
 HEAVY_TAGS = "bosh_director_uuid=director, bosh_stemcell=…, distro=noble, n=1]"
 LAID = "image image: 'BOSH-light-stemcell' of new, available"
 TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
@@ -63,17 +67,21 @@ STEMCELLS = (
     ),
     Scenario(
         name="create_stemcell that is copied",
-        calls=("DescribeImages", "DescribeImages", "CopyImage", "DescribeImages", "DescribeImages"),
+        calls=(
+            "DescribeImages",
+            "DescribeImages",
+            "CopyImage",
+            "DescribeImages",
+            "DescribeImages",
+            "CreateTags",
+        ),
         states={"CopyImage": ["pending", "available"]},
         lay=lambda stage: ["/x/image", {"ami": {"us-east-1": stage.world.image_id}, "encrypted": True}],
         result='"made"',
         success=Change(
             gains=[
-                f"image made: 'Copied from SourceAMI image' of new, available {COPY_TAGS}",
-                (
-                    "snapshot new: 5 GiB, encrypted True, completed, 'Copied for DestinationAmi made from "
-                    f"SourceAmi image for SourceSnapshot new. Task created on 1,234,567,890,123.' {COPY_TAGS}"
-                ),
+                f"image made: 'Copied from SourceAMI image' of new, available [{COPY_TAGS}",
+                COPIED_SNAPSHOT.format(ami="bosh_ami=made, "),
             ]
         ),
     ),

@@ -158,3 +158,15 @@ def test_lost_answer(cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, action: 
     fake_aws.rule(action=action, nth=1, drop="after")
     assert cpi.call("delete_stemcell", ami_id).ok() is None
     assert stemcells.left() == ([], [])
+
+
+def test_disabled(cpi: Cpi, stemcells: Stemcells, world: World, fake_aws: FakeAws) -> None:
+    """A disabled AMI, which EC2 shows only to who asks for such, is deleted with its snapshots."""
+    ami_id = stemcells.register(stemcells.snapshots())
+    world.ec2.disable_image(ImageId=ami_id)
+    fake_aws.forget_calls()
+    assert world.ec2.describe_images(ImageIds=[ami_id])["Images"] == []
+    fake_aws.forget_calls()
+    assert cpi.call("delete_stemcell", ami_id).ok() is None
+    assert fake_aws.actions() == AT_ONCE
+    assert stemcells.left() == ([], [])

@@ -26,7 +26,19 @@ THROTTLED = {
     "status": 400,
 }
 FAULT = {"code": "InternalServerException", "message": "It is us.", "status": 500}
+UNREAD = {
+    "code": "ValidationException",
+    "message": "Failed to read block data",
+    "reason": "INVALID_PARAMETER_VALUE",
+    "status": 400,
+}
+"""The one ValidationException that is documented as retryable: EBS user guide, "Error retries"."""
 OFF_EC2 = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
+
+
+def invalid(reason: str) -> dict[str, Any]:
+    """Return what EBS answers to a block that it does not take, for one of the reasons in its API model."""
+    return {"code": "ValidationException", "message": "Not this block.", "reason": reason, "status": 400}
 
 
 @pytest.fixture
@@ -43,7 +55,11 @@ def only(world: World, fake_aws: FakeAws) -> Callable[[Answer], None]:
     return check
 
 
-@pytest.mark.parametrize("error", [THROTTLED, FAULT], ids=["throttled", "at-fault"])
+@pytest.mark.parametrize(
+    "error",
+    [THROTTLED, FAULT, invalid("WRITE_REQUEST_TIMEOUT"), invalid("CONFLICTING_BLOCK_UPDATE"), UNREAD],
+    ids=["throttled", "at-fault", "write-timeout", "conflicting-update", "not-read"],
+)
 def test_blocks_are_repeated(
     heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None], error: dict[str, Any]
 ) -> None:
@@ -52,6 +68,29 @@ def test_blocks_are_repeated(
     fake_aws.rule(action="PutSnapshotBlock", nth=1, times=times, error=error)
     only(heavy.create())
     assert fake_aws.actions().count("PutSnapshotBlock") == len(FULL_BLOCKS) + times
+
+
+def test_block_that_is_refused(
+    heavy: Heavy, fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]]
+) -> None:
+    """A block that EBS does not take for any other reason is not sent again, and nothing is left."""
+    fake_aws.rule(action="PutSnapshotBlock", nth=2, error=invalid("INVALID_BLOCK"))
+    error = heavy.create().error
+    assert "PutSnapshotBlock failed with ValidationException: Not this block." in error["message"]
+    assert left() == {}
+
+
+def test_limit_of_concurrent_requests(
+    heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]
+) -> None:
+    """The limit of snapshots that are begun at once is waited out, as throttling is."""
+    error = {
+        "code": "ConcurrentLimitExceededException",
+        "message": "You have reached the limit for concurrent API requests.",
+        "status": 400,
+    }
+    fake_aws.rule(action="StartSnapshot", nth=1, times=3, error=error)
+    only(heavy.create())
 
 
 def test_snapshot_that_is_not_known_yet(

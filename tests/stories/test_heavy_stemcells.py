@@ -147,7 +147,11 @@ def test_tags(
     ("properties", "expected"),
     [
         ({"boot_mode": "uefi-preferred"}, {**HVM, "BootMode": "uefi-preferred", "Description": TITLE}),
-        ({"architecture": "arm64", "version": None}, {**HVM, "Architecture": "arm64"}),
+        ({"architecture": "arm64", "version": None}, {**HVM, "Architecture": "arm64", "BootMode": "uefi"}),
+        (
+            {"architecture": "arm64", "boot_mode": "uefi-preferred", "version": None},
+            {**HVM, "Architecture": "arm64", "BootMode": "uefi-preferred"},
+        ),
         (
             {**PARAVIRTUAL, "kernel_id": "aki-given", "name": ""},
             {"Architecture": "x86_64", "RootDeviceName": "/dev/sda1", "KernelId": "aki-given"},
@@ -169,7 +173,7 @@ def test_tags(
             {"Architecture": "i386", "RootDeviceName": "/dev/sda", "KernelId": NEWEST["i386"]},
         ),
     ],
-    ids=["boot-mode", "no-version", "given-kernel", "partition", "disk", "i386"],
+    ids=["boot-mode", "arm", "arm-and-boot-mode", "given-kernel", "partition", "disk", "i386"],
 )
 def test_registration(
     heavy: Heavy,
@@ -182,6 +186,57 @@ def test_registration(
     if properties.get("virtualization_type"):
         expected = {"VirtualizationType": "paravirtual", **devices("/dev/sda"), **expected}
     assert registered() == expected
+
+
+@pytest.mark.parametrize(
+    "key", ["1234abcd-12ab-34cd-56ef-1234567890ab", "mrk-1234abcd12ab34cd56ef1234567890ab"]
+)
+def test_key_by_its_id(
+    heavy: Heavy, sent: Callable[[str], list[dict[str, str]]], fake_aws: FakeAws, key: str
+) -> None:
+    """A key's id is completed to the ARN that EBS wants, of the account and region of the call."""
+    heavy.create(encrypted=True, kms_key_arn=key).ok()
+    (starting,) = sent("StartSnapshot")
+    assert starting["KmsKeyArn"] == f"arn:aws:kms:us-east-1:123456789012:key/{key}"
+    assert fake_aws.actions()[0] == "GetCallerIdentity"
+
+
+def test_key_by_its_arn(heavy: Heavy, fake_aws: FakeAws) -> None:
+    """A key's ARN needs no further call."""
+    heavy.create(encrypted=True, kms_key_arn=KEY).ok()
+    assert "GetCallerIdentity" not in fake_aws.actions()
+
+
+def test_key_of_an_unknown_account(heavy: Heavy, fake_aws: FakeAws, world: World) -> None:
+    """When STS does not say whose key an id is, the ARN is asked for before the upload begins."""
+    error = {"code": "RegionDisabledException", "message": "Not here.", "status": 403}
+    fake_aws.rule(action="GetCallerIdentity", error=error)
+    message = heavy.create(encrypted=True, kms_key_arn="1234abcd-12ab-34cd-56ef-1234567890ab").error[
+        "message"
+    ]
+    assert "GetCallerIdentity failed with RegionDisabledException" in message
+    assert message.endswith("Set kms_key_arn to the key's ARN")
+    assert (fake_aws.actions(), world.state()) == (["GetCallerIdentity"], world.empty)
+
+
+@pytest.mark.parametrize(
+    ("key", "what"),
+    [
+        ("alias/bosh", "an alias"),
+        ("arn:aws:kms:us-east-1:123456789012:alias/bosh", "an alias"),
+        ("arn:aws:iam::123456789012:role/bosh", "neither a key's ARN nor its id"),
+    ],
+)
+def test_key_that_ebs_does_not_take(
+    heavy: Heavy, failure: Callable[..., dict[str, Any]], fake_aws: FakeAws, key: str, what: str
+) -> None:
+    """An alias is refused before the upload begins: the EBS direct APIs take none."""
+    message = (
+        f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy stemcell, "
+        "take the ARN of a key. Set kms_key_arn to the key's ARN or id (aws kms describe-key)"
+    )
+    assert heavy.create(encrypted=True, kms_key_arn=key).error == failure("CloudError", message)
+    assert fake_aws.actions() == []
 
 
 def test_no_kernel(heavy: Heavy, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]]) -> None:

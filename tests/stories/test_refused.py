@@ -194,3 +194,20 @@ def test_ebs_optimized(create_vm: Callable[..., Answer], refused: Callable[[Answ
     """EBS optimisation of a type that has none is refused."""
     answer = create_vm({"ebs_optimized": True, "instance_type": "t2.micro"})
     refused(answer, "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised")
+
+
+def test_disabled_image(
+    create_vm: Callable[..., Answer],
+    refused: Callable[[Answer, str], list[str]],
+    world: World,
+    fake_aws: FakeAws,
+) -> None:
+    """A disabled AMI is named as that, with what can be done."""
+    world.ec2.disable_image(ImageId=world.image_id)
+    fake_aws.forget_calls()
+    answer = create_vm()
+    refused(
+        answer,
+        f"AMI '{world.image_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
+        "enable-image), or upload the stemcell again: bosh upload-stemcell --fix",
+    )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 NO_AMI = "Stemcell does not contain an AMI in region us-east-1"
 ELSEWHERE = "ami-0123456789abcdef0"
+NOBLE = {"name": "bosh-noble", "version": "1.2"}
 FROM_ELSEWHERE = {"copy_from_region": True}
 
 
@@ -41,50 +42,172 @@ def elsewhere(fake_aws: FakeAws, world: World) -> Callable[[str], str]:
     return register
 
 
-def test_found_again(
-    cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: Callable[[str], dict[str, str]]
-) -> None:
-    """A copy of the same AMI with the same key, of the same Director, is used again, and tagged anew."""
-    light = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+@pytest.fixture
+def copied(cpi: Cpi, world: World) -> Callable[..., str]:
+    """Return a function that has the world's AMI copied, for a stemcell with these properties."""
 
-    def create(tags: dict[str, str], director: str = DIRECTOR_UUID, **properties: Any) -> str:
-        context = {"director_uuid": director}
-        answer = cpi.call(
-            "create_stemcell",
-            "/x/image",
-            {**light, **properties},
-            {"tags": tags},
-            api_version=3,
-            context=context,
-        )
-        ami_id: str = answer.ok()
+    def create(tags: dict[str, str] | None = None, **properties: Any) -> str:
+        context = {"director_uuid": properties.pop("director", DIRECTOR_UUID)}
+        if "request_id" in properties:
+            context["request_id"] = properties.pop("request_id")
+        light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **properties}
+        env = {"tags": tags or {}}
+        ami_id: str = cpi.call("create_stemcell", "/x/image", light, env, api_version=3, context=context).ok()
         return ami_id
 
-    first = create({"a": "1"})
-    assert create({"a": "2", "b": "3"}) == first
-    others = [create({}, kms_key_arn=KEY), create({}, "another-director")]
+    return create
+
+
+def test_same_stemcell(
+    copied: Callable[..., str],
+    world: World,
+    fake_aws: FakeAws,
+    tags_of: Callable[[str], dict[str, str]],
+) -> None:
+    """A stemcell's copy is used again for the stemcell of that name and version, and tagged anew."""
+    first = copied({"a": "1"}, **NOBLE)
+    call = tags_of(first)["bosh_call"]
+    assert copied({"a": "2", "b": "3"}, **NOBLE) == first
+    others = [copied(**NOBLE, kms_key_arn=KEY), copied(**NOBLE, director="another")]
     assert sorted([first, *others]) == world.state()["images"]
     assert fake_aws.actions().count("CopyImage") == 3
     marks = {
+        "bosh_call": call,
         "bosh_director_uuid": DIRECTOR_UUID,
         "bosh_source_ami": world.image_id,
         "bosh_kms_key": "default",
+        "bosh_stemcell_name": "bosh-noble/1.2",
     }
     (image,) = world.ec2.describe_images(ImageIds=[first])["Images"]
     snapshot_id = image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
-    assert [tags_of(made) for made in (first, snapshot_id)] == [{"a": "2", "b": "3", **marks}] * 2
+    assert tags_of(first) == {"a": "2", "b": "3", **marks}
+    assert tags_of(snapshot_id) == {"a": "2", "b": "3", **marks, "bosh_ami": first}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(NOBLE, {**NOBLE, "version": "1.3"}), (NOBLE, {**NOBLE, "name": "repacked"}), ({}, {}), (NOBLE, {})],
+    ids=["other-version", "other-name", "neither-says", "one-says"],
+)
+def test_two_stemcells_of_one_source(
+    cpi: Cpi,
+    copied: Callable[..., str],
+    world: World,
+    one: dict[str, str],
+    other: dict[str, str],
+) -> None:
+    """Two stemcells never share a copy: deleting one leaves the other's AMI."""
+    first, second = copied(**one), copied(**other)
+    assert first != second
+    cpi.call("delete_stemcell", first).ok()
+    assert world.state()["images"] == [second]
+    assert len(world.state()["snapshots"]) == 1
+
+
+def test_same_request_again(copied: Callable[..., str], world: World) -> None:
+    """A request that is repeated with its id finds its copy, though no name says whose it is."""
+    first = copied(request_id="cpi-1")
+    assert copied(request_id="cpi-1") == first
+    second = copied(request_id="cpi-2")
+    assert world.state()["images"] == sorted([first, second])
+
+
+@pytest.fixture
+def old_copy(world: World, fake_aws: FakeAws) -> Callable[[], str]:
+    """Return a function that has a copy of the world's AMI there as earlier versions left it."""
+
+    def make() -> str:
+        marks = {
+            "bosh_director_uuid": DIRECTOR_UUID,
+            "bosh_source_ami": world.image_id,
+            "bosh_kms_key": "default",
+        }
+        answer = world.ec2.copy_image(
+            Name="old", SourceImageId=world.image_id, SourceRegion="us-east-1", Encrypted=True
+        )
+        ami_id = str(answer["ImageId"])
+        listed = [{"Key": key, "Value": value} for key, value in marks.items()]
+        world.ec2.create_tags(Resources=[ami_id], Tags=listed)
+        fake_aws.forget_calls()
+        return ami_id
+
+    return make
+
+
+def test_copy_of_an_earlier_version(
+    copied: Callable[..., str],
+    old_copy: Callable[[], str],
+    tags_of: Callable[[str], dict[str, str]],
+) -> None:
+    """A copy without such marks is taken when it is the only one, and marked as this stemcell's."""
+    old = old_copy()
+    assert copied(**NOBLE) == old
+    assert tags_of(old)["bosh_stemcell_name"] == "bosh-noble/1.2"
+    assert copied(**NOBLE) == old
+    assert copied(name="bosh-noble", version="1.3") != old
+
+
+def test_copies_of_an_earlier_version(copied: Callable[..., str], old_copy: Callable[[], str]) -> None:
+    """It is not taken when there are several, nor by a stemcell that does not say its name."""
+    first = old_copy()
+    assert copied() != first
+    old = [first, old_copy()]
+    assert copied(**NOBLE) not in old
 
 
 def test_copy_that_failed_after_a_killed_call(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
-    """A copy that an earlier call began, and that failed meanwhile, is made anew."""
+    """A copy that an earlier call began, and that failed meanwhile, is replaced."""
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     arguments = ("create_stemcell", "/x/image", properties)
+    context = {"request_id": "cpi-1"}
     fake_aws.rule(action="CopyImage", nth=1, states=["failed: the key is disabled"])
-    kill_at(fake_aws, lambda: cpi.start(*arguments), action="CopyImage", when="after")
+    kill_at(fake_aws, lambda: cpi.start(*arguments, context=context), action="CopyImage", when="after")
     (begun,) = world.state()["images"]
-    ami_id = cpi.call(*arguments).ok()
+    ami_id = cpi.call(*arguments, context=context).ok()
     assert ami_id != begun
     assert world.ec2.describe_images(ImageIds=[ami_id])["Images"][0]["State"] == "available"
+
+
+def test_copy_that_may_not_be_waited_for(
+    cpi: Cpi,
+    world: World,
+    fake_aws: FakeAws,
+    deny: Callable[..., str],
+    left: Callable[[], dict[str, list[str]]],
+) -> None:
+    """A copy that can't be waited for is removed with its snapshots, which are found by their tag."""
+    fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
+    fake_aws.rule(action="DeregisterImage", states=["internal-error"])
+    said = deny("DescribeImages", nth=2)
+    fake_aws.rule(
+        action="DescribeSnapshots",
+        where={"Filter.1.Name": "description"},
+        replace=[["<snapshotSet>.*</snapshotSet>", "<snapshotSet/>"]],
+    )
+    properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+    assert cpi.call("create_stemcell", "/x/image", properties).error["message"].startswith(said[:40])
+    assert left() == {}
+
+
+def test_copy_whose_snapshots_may_not_be_listed(
+    cpi: Cpi,
+    world: World,
+    fake_aws: FakeAws,
+    deny: Callable[..., str],
+    tags_of: Callable[[str], dict[str, str]],
+) -> None:
+    """When its snapshots can't be listed either, the log names the tag by which they are found."""
+    fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
+    fake_aws.rule(action="DeregisterImage", states=["missing-permissions"])
+    deny("DescribeImages", nth=2)
+    deny("DescribeSnapshots")
+    properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+    answer = cpi.call("create_stemcell", "/x/image", properties)
+    assert "DescribeImages failed with UnauthorizedOperation" in answer.error["message"]
+    fake_aws.clear_rules()
+    (snapshot_id,) = world.state()["snapshots"]
+    assert world.state()["images"] == []
+    assert f"with the tag bosh_call={tags_of(snapshot_id)['bosh_call']} may be left" in answer.stderr
 
 
 def test_answer_that_never_comes(
@@ -110,7 +233,8 @@ def test_from_another_region(
     """An AMI that the region lacks is copied from the nearest one that has it, once; the copy is ours."""
     ami = {"eu-west-1": ELSEWHERE, "us-west-2": elsewhere("us-west-2"), "cn-north-1": ELSEWHERE}
     cpi = cpi_with(stemcell=FROM_ELSEWHERE)
-    answer = cpi.call("create_stemcell", "/x/image", {"ami": ami}, {"tags": {"a": "b"}}, api_version=3)
+    properties = {"ami": ami, **NOBLE}
+    answer = cpi.call("create_stemcell", "/x/image", properties, {"tags": {"a": "b"}}, api_version=3)
     copy = answer.ok()
     (parameters,) = sent("CopyImage")
     named = ("SourceImageId", "SourceRegion", "Encrypted")
@@ -118,8 +242,9 @@ def test_from_another_region(
     (snapshot_id,) = world.state()["snapshots"]
     assert world.state() == {**world.empty, "images": [copy], "snapshots": [snapshot_id]}
     marks = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_source_ami": ami["us-west-2"], "bosh_kms_key": "none"}
-    assert [tags_of(made) for made in (copy, snapshot_id)] == [{"a": "b", **marks}] * 2
-    assert cpi.call("create_stemcell", "/x/image", {"ami": ami}).ok() == copy
+    assert {"a": "b", **marks}.items() <= tags_of(copy).items()
+    assert tags_of(snapshot_id) == {**tags_of(copy), "bosh_ami": copy}
+    assert cpi.call("create_stemcell", "/x/image", properties).ok() == copy
     assert len(sent("CopyImage")) == 1
     assert cpi.call("delete_stemcell", copy).ok() is None
     assert world.state() == world.empty

@@ -85,11 +85,12 @@ def test_encrypted_copy(
     """An encrypted stemcell is a copy of our own, tagged, waited for, found again, and deleted whole."""
     cpi = cpi_with(encrypted=True, stemcell={"kms_key_arn": KEY})
     fake_aws.rule(action="DescribeImages", nth=3, replace=[[">available<", ">pending<"]])
-    properties = {"ami": {"us-east-1": world.image_id}, "kms_key_arn": "another"}
+    named = {"name": "bosh-noble", "version": "1.2"}
+    properties = {"ami": {"us-east-1": world.image_id}, "kms_key_arn": "another", **named}
     answer = cpi.call("create_stemcell", "/x/image", properties, {"tags": {"a": "b"}}, api_version=3)
     copy = answer.ok()
     before, after = ["DescribeImages"] * 2, ["DescribeImages"] * 2
-    assert fake_aws.actions() == [*before, "CopyImage", *after]
+    assert fake_aws.actions() == [*before, "CopyImage", *after, "CreateTags"]
     (parameters,) = sent("CopyImage")
     assert {name: parameters[name] for name in ("Name", "SourceImageId", "SourceRegion")} == {
         "Name": f"Copied from SourceAMI {world.image_id}",
@@ -101,7 +102,8 @@ def test_encrypted_copy(
     snapshots = [d["Ebs"]["SnapshotId"] for d in image["BlockDeviceMappings"] if "Ebs" in d]
     assert world.state() == {**world.empty, "images": [copy], "snapshots": snapshots}
     marks = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_source_ami": world.image_id, "bosh_kms_key": KEY}
-    assert [tags_of(made) for made in (copy, *snapshots)] == [{"a": "b", **marks}] * 2
+    assert {"a": "b", **marks}.items() <= tags_of(copy).items()
+    assert [tags_of(snapshot) for snapshot in snapshots] == [{**tags_of(copy), "bosh_ami": copy}]
     (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=snapshots)["Snapshots"]
     assert (snapshot["Encrypted"], snapshot["KmsKeyId"]) == (True, KEY)
 
@@ -123,7 +125,7 @@ def test_copy_that_fails(
     """A copy that EC2 could not make is an error with its reason, and is removed."""
     reason = "<stateReason><message>The key is disabled</message></stateReason>"
     failed = "<imageState>failed</imageState>" + reason
-    fake_aws.rule(action="DescribeImages", nth=3, replace=[["<imageState>available</imageState>", failed]])
+    fake_aws.rule(action="DescribeImages", nth=2, replace=[["<imageState>available</imageState>", failed]])
     properties = {"ami": {"us-east-1": world.image_id}}
     error = cpi_with(encrypted=True).call("create_stemcell", "/x/image", properties).error
     (copy,) = [word.strip("',") for word in error["message"].split() if word.startswith("'ami-")]

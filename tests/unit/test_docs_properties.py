@@ -46,6 +46,7 @@ OTHER_DEFAULTS = {
     ("VMs", "metadata_options"): "`aws.metadata_options`",
     ("VMs", "security_groups"): "the networks'",
     ("A network's `cloud_properties`", "subnet"): "required",
+    ("Stemcells", "boot_mode"): "`legacy-bios`; of an `arm64` stemcell `uefi`",
     **{
         (section, name): f"`aws.{name}`"
         for section in ("`ephemeral_disk`", "Disks", "Stemcells")

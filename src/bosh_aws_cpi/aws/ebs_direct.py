@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import has_code, may_be_done
+from bosh_aws_cpi.aws.errors import detail_of, has_code, may_be_done
 from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.log import logger
@@ -21,7 +21,12 @@ BLOCK_SIZE: Final = 524_288
 """Bytes; EBS takes no other."""
 _NOT_THERE_YET: Final = frozenset({"ResourceNotFoundException"})
 """For a while EBS may not know the snapshot that it has just started."""
-_NOT_PENDING: Final = frozenset({"ValidationException", "ConflictException"})
+_INVALID: Final = frozenset({"ValidationException"})
+_PASSING_REASONS: Final = frozenset({"CONFLICTING_BLOCK_UPDATE", "WRITE_REQUEST_TIMEOUT"})
+"""Reasons of a ValidationException (the EBS direct APIs' model) that are not about the request itself."""
+_UNREAD: Final = "Failed to read block data"
+"""The message of a ValidationException that can be retried (EBS user guide, "Error retries")."""
+_NOT_PENDING: Final = _INVALID | {"ConflictException"}
 """What EBS answers to a completion of what is completed."""
 _MINUTES_WITHOUT_A_BLOCK: Final = 60
 """After these EBS gives an unfinished snapshot up by itself."""
@@ -106,12 +111,20 @@ def put(
                 ChecksumAlgorithm="SHA256",
             )
         except ClientError as error:
-            if has_code(error, _NOT_THERE_YET):
+            if has_code(error, _NOT_THERE_YET) or _passes(error):
                 raise timing.NotYet(str(error)) from error
             raise
 
     timing.until(timing.BLOCK_WRITTEN, f"block {index} of snapshot '{snapshot_id}' to be written", attempt)
     return digest
+
+
+def _passes(error: ClientError) -> bool:
+    """Whether EBS refuses a block for a reason that is over when the block is sent again."""
+    if not has_code(error, _INVALID):
+        return False
+    said = str(detail_of(error).get("Message", ""))
+    return error.response.get("Reason") in _PASSING_REASONS or _UNREAD in said
 
 
 def complete(client: "EBSClient", snapshot_id: str, digests: "Mapping[int, bytes]") -> None:

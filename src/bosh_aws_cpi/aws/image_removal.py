@@ -1,7 +1,7 @@
 """The end of AMIs: deregistration, with the snapshots that are theirs."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,8 @@ from bosh_aws_cpi.aws import snapshots, tags, timing
 from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import IMAGE_MISSING, UNAUTHORIZED, code_of, described, has_code
 from bosh_aws_cpi.aws.images import AMI_TAG, describe, find
+from bosh_aws_cpi.aws.once import by_tags
+from bosh_aws_cpi.aws.translation import explained
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
@@ -58,11 +60,16 @@ def discard(client: "EC2Client", ami_id: str) -> None:
     _delete_snapshots(client, ami_id, left)
 
 
-def discard_copy(client: "EC2Client", ami_id: str) -> None:
+def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> None:
     """Remove a copy of an AMI that was not finished, with its snapshots.
 
     While the copy is pending, EC2 does not show its snapshots with the AMI, nor perhaps the
     AMI itself yet.
+
+    Args:
+        client: The EC2 client.
+        ami_id: The copy.
+        own_tags: Those of its tags that its snapshots have too, and nothing else has.
 
     Raises:
         CloudError: That is not certain. Every snapshot that was found was tried.
@@ -73,9 +80,20 @@ def discard_copy(client: "EC2Client", ami_id: str) -> None:
     _remove(
         client,
         ami_id,
-        lambda: list(dict.fromkeys([*shown, *_left_snapshots(client, ami_id)])),
+        lambda: list(dict.fromkeys([*shown, *_left_by_copy(client, ami_id, own_tags)])),
         timing.VISIBLE,
     )
+
+
+def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> list[str]:
+    try:
+        return _left_snapshots(client, ami_id, own_tags)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, UNAUTHORIZED):
+            raise
+        marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
+        message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left: {explained(error)}"
+        raise CloudError(message) from error
 
 
 def _remove(
@@ -119,8 +137,8 @@ def _shown_snapshots(client: "EC2Client", ami_id: str) -> Sequence[str]:
     return image.snapshot_ids if image else []
 
 
-def _left_snapshots(client: "EC2Client", ami_id: str) -> list[str]:
-    """Snapshots of an AMI that is gone: by EC2's description of a copy's, and by our tag.
+def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:
+    """Snapshots of an AMI that is gone: by our tags, and by EC2's description of a copy's.
 
     In EC2's filters ``*`` and ``?`` stand for other characters, so only what is an AMI's
     id beyond doubt is looked for.
@@ -130,6 +148,7 @@ def _left_snapshots(client: "EC2Client", ami_id: str) -> list[str]:
     filters: list[FilterTypeDef] = [
         {"Name": "description", "Values": [f"Copied for DestinationAmi {ami_id} *"]},
         {"Name": f"tag:{AMI_TAG}", "Values": [ami_id]},
+        *by_tags(own_tags or {}),
     ]
     paginator = client.get_paginator("describe_snapshots")
     found = [

@@ -1,11 +1,11 @@
 """AMIs: look at, copy, register; `image_removal` ends them."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws import tags, timing
 from bosh_aws_cpi.aws.errors import IMAGE_MISSING, has_code
-from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, make_once
+from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, is_recent, make_once, parsed_time
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image
@@ -24,7 +24,7 @@ class NotMade(CloudError):
 
 
 def find(client: "EC2Client", ami_id: str) -> Image | None:
-    """DescribeImages for one AMI, a deprecated one too; None when EC2 does not know it."""
+    """DescribeImages for one AMI, a deprecated or disabled one too; None when EC2 does not know it."""
     entry = describe(client, ami_id)
     return None if entry is None else _image(entry)
 
@@ -55,7 +55,7 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
     return make_once(
         f"a copy of AMI '{arguments['SourceImageId']}'",
         lambda: client.copy_image(**arguments)["ImageId"],
-        lambda: find_copy(client, marks),
+        lambda: find_marked(client, marks),
     )
 
 
@@ -91,12 +91,33 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
     return [(entry["ImageId"], entry.get("ImageLocation", "")) for entry in answer["Images"]]
 
 
-def find_copy(client: "EC2Client", tags: Mapping[str, str]) -> str | None:
-    """DescribeImages: an AMI of ours with all of these tags, that is there or in the making."""
+class Marked(NamedTuple):
+    """An AMI of ours that was found by its tags."""
+
+    ami_id: str
+    tags: Mapping[str, str]
+    is_recent: bool
+    """Whether it can be the work of a call that was killed and is repeated."""
+
+
+def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
+    """DescribeImages: our AMIs with all of these tags, the available ones before the pending ones."""
     states: FilterTypeDef = {"Name": "state", "Values": ["available", "pending"]}
-    answer = client.describe_images(Owners=["self"], Filters=[*by_tags(tags), states])
+    answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
     found = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
-    return next((entry["ImageId"] for entry in found), None)
+    return [
+        Marked(
+            entry["ImageId"],
+            {tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
+            is_recent(parsed_time(entry.get("CreationDate", ""))),
+        )
+        for entry in found
+    ]
+
+
+def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> str | None:
+    """The first AMI of ours with all of these tags; None when there is none."""
+    return next((each.ami_id for each in marked(client, marks)), None)
 
 
 def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
@@ -128,10 +149,32 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
     return timing.until(timing.IMAGE_AVAILABLE, f"AMI '{ami_id}' to be available", probe)
 
 
+def finish(client: "EC2Client", ami_id: str) -> str:
+    """Wait for an AMI of ours to be usable, and note at its snapshots that they are its own.
+
+    Raises:
+        NotMade: EC2 reports that creating the AMI failed, with its reason.
+        CloudError: It takes too long.
+    """
+    note_snapshots(client, wait_until_available(client, ami_id))
+    return ami_id
+
+
+def note_snapshots(client: "EC2Client", image: Image) -> None:
+    """Tag an AMI's snapshots with its id: delete_stemcell finds them so when the AMI is gone.
+
+    Failing to is logged.
+    """
+    for snapshot_id in image.snapshot_ids:
+        tags.try_to_create(client, snapshot_id, {AMI_TAG: image.ami_id}, timing.VISIBLE)
+
+
 def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
-    """An AMI as DescribeImages has it, a deprecated one too; None when EC2 does not know it."""
+    """An AMI as DescribeImages has it, a deprecated or disabled one too; None when EC2 does not know it."""
     try:
-        found = client.describe_images(ImageIds=[ami_id], IncludeDeprecated=True)["Images"]
+        found = client.describe_images(ImageIds=[ami_id], IncludeDeprecated=True, IncludeDisabled=True)[
+            "Images"
+        ]
     except client.exceptions.ClientError as error:
         if has_code(error, IMAGE_MISSING):
             return None
@@ -143,6 +186,7 @@ def _image(entry: "ImageTypeDef") -> Image:
     devices = entry.get("BlockDeviceMappings", [])
     return Image(
         ami_id=entry["ImageId"],
+        state=entry["State"],
         root_device_name=entry.get("RootDeviceName", ""),
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         architecture=entry.get("Architecture", ""),

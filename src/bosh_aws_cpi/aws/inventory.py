@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, VOLUME_IN_USE, has_code, is_volume_missing
-from bosh_aws_cpi.aws.once import by_tags
+from bosh_aws_cpi.aws.once import by_tags, parsed_time
 from bosh_aws_cpi.jsontext import Json
 
 if TYPE_CHECKING:
@@ -162,15 +162,6 @@ def _instances(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             entry["LaunchTime"],
             type=entry["InstanceType"],
         )
-
-
-def parsed_time(text: str) -> datetime | None:
-    """The time that a text says, in UTC unless it says otherwise; None when it says none."""
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _tags(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401

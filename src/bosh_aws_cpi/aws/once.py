@@ -34,6 +34,15 @@ def is_recent(made: datetime | None) -> bool:
     return made is None or datetime.now(UTC) - made < RECENT
 
 
+def parsed_time(text: str) -> datetime | None:
+    """The time that a text says, in UTC unless it says otherwise; None when it says none."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
 def by_tags(tags: Mapping[str, str]) -> "list[FilterTypeDef]":
     """The filters of a Describe call that find what carries all of these tags."""
     return [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]

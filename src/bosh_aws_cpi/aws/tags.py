@@ -63,10 +63,22 @@ def mark_deleted(client: "EC2Client", resource_id: str) -> None:
     try_to_create(client, resource_id, TO_BE_DELETED)
 
 
-def try_to_create(client: "EC2Client", resource_id: str, tags: Mapping[str, str]) -> None:
-    """Tag a resource, tried once; failing to is logged, whatever the reason."""
+def try_to_create(
+    client: "EC2Client",
+    resource_id: str,
+    tags: Mapping[str, str],
+    patience: timing.Policy = timing.AT_ONCE,
+) -> None:
+    """Tag a resource; failing to is logged, whatever the reason.
+
+    Args:
+        client: The EC2 client.
+        resource_id: What to tag.
+        tags: The tags.
+        patience: How long it is repeated while EC2 does not know the resource yet.
+    """
     try:
-        _create(client, [resource_id], tags, timing.AT_ONCE)
+        _create(client, [resource_id], tags, patience)
     except (client.exceptions.ClientError, BotoCoreError) as error:
         _log_refusal(resource_id, error)
 

@@ -7,7 +7,7 @@ from typing import Final
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
-from bosh_aws_cpi.aws import ebs_direct, image_removal, images, snapshots, tags
+from bosh_aws_cpi.aws import ebs_direct, image_removal, images, kms_keys, snapshots
 from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.cpi import snapshot_upload, stemcell_image, volume_upload
@@ -16,6 +16,7 @@ from bosh_aws_cpi.cpi.current_vm import current_vm_id
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcell_image import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
@@ -48,6 +49,7 @@ def create(
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call}
     tag_plan.check_for_ec2({**tags_of_all, "Name": "", images.AMI_TAG: ""})  # what comes to them later
+    encryption = _encryption(cloud, properties)
     survey = stemcell_image.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
     kernel_id = _kernel(cloud, properties)
     source = ImageSource(
@@ -57,7 +59,7 @@ def create(
         description=register_image.description(properties) or "BOSH stemcell",
         tags=tags_of_all,
         call_id=call,
-        encryption=properties.encryption(cloud.config.aws.encryption),
+        encryption=encryption,
     )
 
     def make(undo: Undo) -> str:
@@ -73,18 +75,11 @@ def create(
             lambda: images.register(cloud.ec2, arguments),
             lambda made: image_removal.deregister(cloud.ec2, made),
         )
-        return _finished(cloud, ami_id, snapshot_id)
+        return images.finish(cloud.ec2, ami_id)
 
     if cloud.config.request_id and (earlier := _made_before(cloud, source)):
         return earlier
     return undoing(make)
-
-
-def _finished(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
-    """Wait for the AMI, and note at its snapshot that it is one's."""
-    images.wait_until_available(cloud.ec2, ami_id)
-    tags.try_to_create(cloud.ec2, snapshot_id, {images.AMI_TAG: ami_id})
-    return ami_id
 
 
 def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
@@ -97,7 +92,7 @@ def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
     if snapshot_id is None:
         volume_upload.remove_earlier(cloud, mark)
         return None
-    if ami_id := images.find_copy(cloud.ec2, dict([mark])):
+    if ami_id := images.find_marked(cloud.ec2, dict([mark])):
         logger.info("AMI '%s' was made by this request before", ami_id)
         return _finished_or_removed(cloud, ami_id, snapshot_id)
     volume_upload.remove_earlier(cloud, mark)
@@ -108,13 +103,26 @@ def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
 def _finished_or_removed(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
     """Wait for an earlier call's AMI; nobody was answered with one that EC2 could not make."""
     try:
-        return _finished(cloud, ami_id, snapshot_id)
+        return images.finish(cloud.ec2, ami_id)
     except images.NotMade:
         in_turn(
             lambda: image_removal.deregister(cloud.ec2, ami_id),
             lambda: snapshots.discard(cloud.ec2, snapshot_id),
         )
         raise
+
+
+def _encryption(cloud: Cloud, properties: HeavyStemcellProperties) -> Encryption:
+    """Whether the snapshot is encrypted, and with which key: named so that the EBS direct APIs take it too.
+
+    Raises:
+        CloudError: They can't take the key.
+    """
+    encryption = properties.encryption(cloud.config.aws.encryption)
+    aws = cloud.config.aws
+    if not (encryption.encrypted and encryption.kms_key_arn) or aws.stemcell_upload == "volume":
+        return encryption
+    return encryption._replace(kms_key_arn=kms_keys.arn(encryption.kms_key_arn, aws.region, cloud.clients))
 
 
 def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:

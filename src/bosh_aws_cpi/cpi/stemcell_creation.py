@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 
-from bosh_aws_cpi.aws import image_removal, images, tags
+from bosh_aws_cpi.aws import images, tags
+from bosh_aws_cpi.cpi import stemcell_copies
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import LIGHT_SUFFIX
-from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.stemcell_properties import HeavyStemcellProperties, StemcellProperties
@@ -56,41 +54,13 @@ def _light(cloud: Cloud, properties: StemcellProperties, wanted_tags: Mapping[st
         is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)
         if source is None or not is_there:
             raise _not_in_region(region)
-        return _copy(cloud, source, source_region, encryption, wanted_tags)
+        copied = stemcell_copies.Source(source, source_region, encryption)
+        return stemcell_copies.copy(cloud, copied, properties, wanted_tags)
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(region)
     tags.create(cloud.ec2, [ami_id], wanted_tags)
     return f"{ami_id}{LIGHT_SUFFIX}"
-
-
-def _copy(
-    cloud: Cloud, source: str, source_region: str, encryption: Encryption, wanted_tags: Mapping[str, str]
-) -> str:
-    """A copy of an AMI; one that an earlier call of the same Director made just so is used again."""
-    ec2 = cloud.ec2
-    marks = tag_plan.of_copy(cloud.config.director_uuid, source, encryption)
-    if (found := images.find_copy(ec2, marks)) is not None:
-        logger.info("AMI '%s' is a copy of '%s' already", found, source)
-        image = images.wait_until_available(ec2, found)
-        tags.create(ec2, [found, *image.snapshot_ids], wanted_tags)
-        return found
-    arguments = {
-        "Name": f"Copied from SourceAMI {source}",
-        "SourceImageId": source,
-        "SourceRegion": source_region,
-        **encryption.arguments(),
-        **tag_plan.specifications({**wanted_tags, **marks}, "image", "snapshot"),
-    }
-
-    def make(undo: Undo) -> str:
-        copy = undo.make(
-            lambda: images.copy(ec2, arguments, marks), lambda made: image_removal.discard_copy(ec2, made)
-        )
-        images.wait_until_available(ec2, copy)
-        return copy
-
-    return undoing(make)
 
 
 def _not_in_region(region: str) -> CloudError:

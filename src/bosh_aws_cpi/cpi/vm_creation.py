@@ -140,6 +140,12 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
     if image is None:
         message = f"could not find AMI '{ami_id(stemcell_cid)}'"
         raise CloudError(message)
+    if image.state == "disabled":
+        message = (
+            f"AMI '{image.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
+            "enable-image), or upload the stemcell again: bosh upload-stemcell --fix"
+        )
+        raise CloudError(message)
     return image
 
 

@@ -25,7 +25,7 @@ FURTHER_DISK_NAMES = (
     *_names("xvdd", _LETTERS[:24]),
     *_names("sd", "cdeqrstuvwxyz"),
 )
-"""What EC2 takes besides on HVM: with the usual names, the root disk and /dev/sdb 128, as many as any type takes.
+"""What EC2 takes besides on HVM. With the usual names, the root disk and /dev/sdb there are 128, the most.
 
 From the EC2 user guide, "Device names for volumes". The aws-ebs-csi-driver, which found its list by trial
 (pkg/cloud/devicemanager/device_names.go), has /dev/xvddx as the last name too. The order of the first 48

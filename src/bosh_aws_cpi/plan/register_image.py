@@ -87,7 +87,7 @@ def _hvm(properties: HeavyStemcellProperties) -> Json:
         "RootDeviceName": ROOT_DEVICE,
         "SriovNetSupport": "simple",
         "EnaSupport": True,
-        "BootMode": properties.boot_mode,
+        "BootMode": properties.boots_by,
     }
 
 

@@ -76,15 +76,22 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
 
 
 CALL_TAG = "bosh_call"
-"""On a disk or a disk's snapshot: the id of the call that made it, should its answer be lost."""
+"""On a disk, a disk's snapshot and a copy of an AMI: the id of the call that created it."""
 STEMCELL_TAG = "bosh_stemcell"
 """On all that one create_stemcell made of an image: that call's own id."""
 SOURCE_TAG = "bosh_source_ami"
 KEY_TAG = "bosh_kms_key"
+STEMCELL_NAME_TAG = "bosh_stemcell_name"
+"""On a copy of an AMI: whose copy it is, "NAME/VERSION"."""
+
+
+def stemcell_name(name: str | None, version: str | None) -> dict[str, str]:
+    """The tag that says which stemcell a copy belongs to; none unless both are known."""
+    return formatted({STEMCELL_NAME_TAG: f"{name}/{version}"}) if name and version else {}
 
 
 def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> dict[str, str]:
-    """The tags by which a copy of an AMI is found again: its source, and the key it is encrypted with."""
+    """The tags that say what a copy of an AMI was made from: its source, and the key it is encrypted with."""
     key = (encryption.kms_key_arn or "default") if encryption.encrypted else "none"
     return {**of_origin(director_uuid), **formatted({SOURCE_TAG: source, KEY_TAG: key})}
 

@@ -12,7 +12,8 @@ from itertools import chain
 from typing import Final
 
 from bosh_aws_cpi.aws.images import AMI_TAG
-from bosh_aws_cpi.aws.inventory import Kind, Resource, parsed_time
+from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.aws.once import parsed_time
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
 
@@ -110,7 +111,8 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
         for each in there.own["snapshot"]
         if each.resource_id in image.snapshot_ids and AMI_TAG not in each.tags
     ]
-    if image.state == "available" and STEMCELL_TAG in image.tags and unsaid:
+    is_noted_at_the_end = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # older copies were not
+    if image.state == "available" and is_noted_at_the_end and unsaid:
         why = "perhaps of a create_stemcell that was cut off"
         return Stray(image, why, Removal.HAND, image.created)
     return None

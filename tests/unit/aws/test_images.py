@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,10 +13,13 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.unit.conftest import Clock, Ec2
 
 AMI = "ami-0123456789abcdef0"
-IDS = {"ImageIds": [AMI], "IncludeDeprecated": True}
+IDS = {"ImageIds": [AMI], "IncludeDeprecated": True, "IncludeDisabled": True}
+OWN = {"bosh_call": "c-1"}
 GONE = "InvalidAMIID.NotFound"
 IN_USE = "InvalidSnapshot.InUse"
 DEREGISTER = {"ImageId": AMI, "DeleteAssociatedSnapshots": True}
@@ -139,12 +143,16 @@ def test_discard_what_goes_meanwhile(ec2: Ec2) -> None:
     image_removal.discard(ec2.client, AMI)
 
 
-def snapshots_left(ec2: Ec2, *by_description: str, by_tag: tuple[str, ...] = ()) -> None:
-    """Answer the search for what an AMI left behind."""
-    for name, value, found in (
+def snapshots_left(
+    ec2: Ec2, *by_description: str, by_tag: tuple[str, ...] = (), own: Sequence[str] | None = None
+) -> None:
+    """Answer the search for what an AMI left behind, a copy also by the tags that are its own."""
+    searches = [
         ("description", f"Copied for DestinationAmi {AMI} *", by_description),
         ("tag:bosh_ami", AMI, by_tag),
-    ):
+        *([] if own is None else [("tag:bosh_call", "c-1", own)]),
+    ]
+    for name, value, found in searches:
         answer = {"Snapshots": [{"SnapshotId": snapshot_id} for snapshot_id in found]}
         filters = [{"Name": name, "Values": [value]}]
         ec2.answers("describe_snapshots", answer, OwnerIds=["self"], Filters=filters)
@@ -193,9 +201,9 @@ def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
     ec2.refuses("deregister_image", "InvalidAMIID.NotFound", **DEREGISTER)
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
-    snapshots_left(ec2, "snap-1")
+    snapshots_left(ec2, "snap-1", own=["snap-1"])
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
-    image_removal.discard_copy(ec2.client, AMI)
+    image_removal.discard_copy(ec2.client, AMI, OWN)
     assert len(clock.pauses) == 1
 
 
@@ -204,19 +212,30 @@ def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
     lay(ec2, entry("failed", "snap-1"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
-    snapshots_left(ec2, "snap-1", "snap-2")
+    snapshots_left(ec2, own=["snap-1", "snap-2"])
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
-    image_removal.discard_copy(ec2.client, AMI)
+    image_removal.discard_copy(ec2.client, AMI, OWN)
 
 
 def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
     """A question that is refused does not keep the copy from being removed."""
-    ec2.refuses("describe_images", "UnauthorizedOperation", ImageIds=[AMI], IncludeDeprecated=True)
+    ec2.refuses("describe_images", "UnauthorizedOperation", **IDS)
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
-    snapshots_left(ec2)
-    image_removal.discard_copy(ec2.client, AMI)
+    snapshots_left(ec2, own=[])
+    image_removal.discard_copy(ec2.client, AMI, OWN)
+
+
+def test_discard_copy_whose_snapshots_may_not_be_listed(ec2: Ec2) -> None:
+    """When its snapshots can't be looked for, the error names the tag that they have."""
+    lay(ec2, GONE)
+    ec2.answers("deregister_image", **DEREGISTER)
+    lay(ec2, GONE)
+    filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
+    ec2.refuses("describe_snapshots", "UnauthorizedOperation", OwnerIds=["self"], Filters=filters)
+    with pytest.raises(CloudError, match=f"Snapshots of AMI '{AMI}' with the tag bosh_call=c-1 may be left"):
+        image_removal.discard_copy(ec2.client, AMI, OWN)
 
 
 @pytest.mark.parametrize("is_copy", [True, False], ids=["copy", "stemcell"])
@@ -226,9 +245,10 @@ def test_discard_what_may_not_be_waited_for(ec2: Ec2, *, is_copy: bool) -> None:
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, "UnauthorizedOperation")
     if is_copy:
-        snapshots_left(ec2)
+        snapshots_left(ec2, own=[])
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
+    remove = partial(image_removal.discard_copy, own_tags=OWN) if is_copy else image_removal.discard
     with pytest.raises(ClientError, match="DescribeImages") as caught:
-        (image_removal.discard_copy if is_copy else image_removal.discard)(ec2.client, AMI)
+        remove(ec2.client, AMI)
     assert "UnauthorizedOperation" in str(caught.value)

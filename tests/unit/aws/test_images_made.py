@@ -71,7 +71,7 @@ def test_kernels(ec2: Ec2) -> None:
         ([("ami-1", "pending", "2026-01-02"), ("ami-2", "pending", "2026-01-01")], "ami-2"),
     ],
 )
-def test_find_copy(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | None) -> None:
+def test_find_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | None) -> None:
     """A copy is found by all its tags: one that is there before one in the making, the older one first."""
     filters = [
         {"Name": "tag:a", "Values": ["1"]},
@@ -80,7 +80,7 @@ def test_find_copy(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | 
     ]
     entries = [{"ImageId": each, "State": state, "CreationDate": made} for each, state, made in found]
     ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=filters)
-    assert images.find_copy(ec2.client, {"b": "2", "a": "1"}) == expected
+    assert images.find_marked(ec2.client, {"b": "2", "a": "1"}) == expected
 
 
 COPY = {"Name": "copy", "SourceImageId": "ami-source", "SourceRegion": "us-west-2"}
@@ -175,9 +175,9 @@ def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
     lay(ec2, entry("failed", "snap-1"))
     ec2.answers("deregister_image", results(("snap-1", "success")), **DEREGISTER)
     lay(ec2, GONE)
-    snapshots_left(ec2, "snap-1", "snap-2")
+    snapshots_left(ec2, "snap-1", "snap-2", own=[])
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
-    image_removal.discard_copy(ec2.client, AMI)
+    image_removal.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
 
 
 def test_partition_without_it(ec2: Ec2) -> None:
@@ -224,6 +224,6 @@ def test_left_snapshots_may_not_be_asked_for(ec2: Ec2, program_log: pytest.LogCa
 @pytest.mark.parametrize("ami_id", ["ami-*", "ami-0?", "x"])
 def test_id_that_is_none(ec2: Ec2, ami_id: str) -> None:
     """What is no AMI's id beyond doubt is not looked for: EC2's filters know * and ?."""
-    known = {"ImageIds": [ami_id], "IncludeDeprecated": True}
+    known = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
     ec2.refuses("describe_images", "InvalidAMIID.Malformed", **known)
     image_removal.discard(ec2.client, ami_id)

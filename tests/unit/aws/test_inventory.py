@@ -180,19 +180,3 @@ def test_deletion_that_is_refused(ec2: Ec2, deletion: str) -> None:
     ec2.refuses(operation, "UnauthorizedOperation", **{name: "x-1"})
     with pytest.raises(ec2.client.exceptions.ClientError, match="UnauthorizedOperation"):
         delete(ec2.client, "x-1")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2026-05-04T12:00:00Z", THEN),
-        ("2026-05-04T12:00:00.000Z", THEN),
-        ("2026-05-04T12:00:00", THEN),
-        ("2026-05-04T14:00:00+02:00", THEN),
-        ("", None),
-        ("soon", None),
-    ],
-)
-def test_times(text: str, expected: datetime | None) -> None:
-    """A time without a zone is UTC, and what is no time is none."""
-    assert inventory.parsed_time(text) == expected

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.errors import Call
-from bosh_aws_cpi.aws.once import RECENT, WITHOUT_TOKEN, is_recent, make_once
+from bosh_aws_cpi.aws.once import RECENT, WITHOUT_TOKEN, is_recent, make_once, parsed_time
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import Script, fault, knowing, refusal
 
@@ -176,3 +176,22 @@ def test_recent(age: timedelta, hours: float, *, recent: bool) -> None:
 def test_recent_without_a_time() -> None:
     """What AWS shows without a time can be this call's."""
     assert is_recent(None) is True
+
+
+THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-05-04T12:00:00Z", THEN),
+        ("2026-05-04T12:00:00.000Z", THEN),
+        ("2026-05-04T12:00:00", THEN),
+        ("2026-05-04T14:00:00+02:00", THEN),
+        ("", None),
+        ("soon", None),
+    ],
+)
+def test_times(text: str, expected: datetime | None) -> None:
+    """A time without a zone is UTC, and what is no time is none."""
+    assert parsed_time(text) == expected

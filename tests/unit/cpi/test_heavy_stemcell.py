@@ -84,8 +84,9 @@ def test_tag_of_the_snapshot(
     more = ("VirtualizationType", "RootDeviceName", "SriovNetSupport", "EnaSupport", "BootMode")
     arguments = ("Name", "Architecture", "BlockDeviceMappings", "TagSpecifications", *more)
     ec2.answers("register_image", {"ImageId": AMI}, **dict.fromkeys(arguments, ANY))
-    found = {"Images": [{"ImageId": AMI, "State": "available"}]}
-    ec2.answers("describe_images", found, ImageIds=[AMI], IncludeDeprecated=True)
+    device = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": SNAPSHOT}}
+    found = {"Images": [{"ImageId": AMI, "State": "available", "BlockDeviceMappings": [device]}]}
+    ec2.answers("describe_images", found, ImageIds=[AMI], IncludeDeprecated=True, IncludeDisabled=True)
     tags: dict[str, Any] = {"Resources": [SNAPSHOT], "Tags": [{"Key": "bosh_ami", "Value": AMI}]}
     if is_refused:
         ec2.refuses("create_tags", "UnauthorizedOperation", **tags)

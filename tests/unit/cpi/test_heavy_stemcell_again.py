@@ -102,16 +102,17 @@ def lay_ami(ec2: Ec2, call: str, *found: str) -> None:
     ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=[marked(call), states])
 
 
-def lay_state(ec2: Ec2, ami_id: str, *states: str) -> None:
+def lay_state(ec2: Ec2, ami_id: str, *states: str, snapshot_id: str = OLD_SNAPSHOT) -> None:
     """Lay out one look at the AMI after the other."""
+    device = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot_id}}
     for state in states:
-        found = {"Images": [{"ImageId": ami_id, "State": state}]}
-        ec2.answers("describe_images", found, ImageIds=[ami_id], IncludeDeprecated=True)
+        found = {"Images": [{"ImageId": ami_id, "State": state, "BlockDeviceMappings": [device]}]}
+        ec2.answers("describe_images", found, ImageIds=[ami_id], IncludeDeprecated=True, IncludeDisabled=True)
 
 
 def lay_finished(ec2: Ec2, ami_id: str, snapshot_id: str) -> None:
     """Lay out the wait for an AMI, and the tag of its snapshot."""
-    lay_state(ec2, ami_id, "pending", "available")
+    lay_state(ec2, ami_id, "pending", "available", snapshot_id=snapshot_id)
     tags: dict[str, Any] = {"Resources": [snapshot_id], "Tags": [{"Key": "bosh_ami", "Value": ami_id}]}
     ec2.answers("create_tags", **tags)
 
@@ -158,7 +159,7 @@ def test_made_before_and_not_shown(
         raise UNAVAILABLE
 
     lay_snapshot(ec2, call, OLD_SNAPSHOT)
-    monkeypatch.setattr("bosh_aws_cpi.aws.images.find_copy", lambda *_: OLD_AMI)
+    monkeypatch.setattr("bosh_aws_cpi.aws.images.find_marked", lambda *_: OLD_AMI)
     monkeypatch.setattr(ec2.client, "describe_images", fail)
     with pytest.raises(CloudError, match="Timed out after 3600 seconds"):
         create(cloud, path)
@@ -170,7 +171,9 @@ def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploa
     lay_ami(ec2, call, OLD_AMI)
     lay_state(ec2, OLD_AMI, "failed")
     ec2.answers("deregister_image", ImageId=OLD_AMI)
-    ec2.answers("describe_images", {"Images": []}, ImageIds=[OLD_AMI], IncludeDeprecated=True)
+    ec2.answers(
+        "describe_images", {"Images": []}, ImageIds=[OLD_AMI], IncludeDeprecated=True, IncludeDisabled=True
+    )
     ec2.answers("delete_snapshot", SnapshotId=OLD_SNAPSHOT)
     with pytest.raises(CloudError, match=f"EC2 could not make AMI '{OLD_AMI}'"):
         create(cloud, path)

@@ -103,7 +103,9 @@ def test_image_and_snapshot(
     there(snapshot=SNAPSHOT, image=IMAGE)
     image_again("failed")
     ec2.answers("deregister_image", ImageId="ami-1")
-    ec2.answers("describe_images", {"Images": []}, ImageIds=["ami-1"], IncludeDeprecated=True)
+    ec2.answers(
+        "describe_images", {"Images": []}, ImageIds=["ami-1"], IncludeDeprecated=True, IncludeDisabled=True
+    )
     again(SNAPSHOT)
     used_by = IN_USE.replace("ami-2", other or "ami-1")
     ec2.refuses("delete_snapshot", "InvalidSnapshot.InUse", used_by, SnapshotId="snap-1")

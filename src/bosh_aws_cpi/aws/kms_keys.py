@@ -1,0 +1,48 @@
+"""KMS keys where only their ARN is taken: by the EBS direct APIs."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from bosh_aws_cpi.aws.errors import described
+from bosh_aws_cpi.errors import CloudError
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.aws.clients import Clients
+
+_ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:[^:]*:[0-9]{12}:key/.+")
+"""From the API model of StartSnapshot, KmsKeyArn."""
+_ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
+
+
+def arn(key: str, region: str, clients: "Clients") -> str:
+    """The ARN of a key that is named by its ARN or its id.
+
+    Args:
+        key: What the operator gave: EC2 takes an ARN, an id, an alias or an alias's ARN.
+        region: The key's.
+        clients: The call's clients: STS is asked whose key a bare id is, which needs no permission.
+
+    Raises:
+        CloudError: It is an alias, or no name of a key, or STS does not answer.
+    """
+    if _ARN.fullmatch(key):
+        return key
+    if not _ID.fullmatch(key):
+        what = "an alias" if re.match(r"(arn:.*:)?alias/", key) else "neither a key's ARN nor its id"
+        message = (
+            f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy "
+            "stemcell, take the ARN of a key. Set kms_key_arn to the key's ARN or id (aws kms describe-key)"
+        )
+        raise CloudError(message)
+    try:
+        caller = clients.sts.get_caller_identity()["Arn"]
+    except (ClientError, BotoCoreError) as error:
+        message = (
+            f"kms_key_arn '{key}' is an id, and the account that it belongs to can't be asked for: "
+            f"{described(error)}. Set kms_key_arn to the key's ARN"
+        )
+        raise CloudError(message) from error
+    _, partition, _, _, account, _ = caller.split(":", 5)
+    return f"arn:{partition}:kms:{region}:{account}:key/{key}"
