@@ -57,6 +57,8 @@ class AttachedNic:
     nic_id: str
     device_index: int
     attachment_id: str
+    addresses: frozenset[str] = frozenset()
+    """Its IPv4 and IPv6 addresses."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Instance:
     """The token of the RunInstances that made it."""
     state_reason: StateReason | None = None
     """For the last change of state."""
+    ami_id: str = ""
     age: float | None = None
     """Seconds from its launch to EC2's answer, both by AWS's clock; None when EC2 did not say."""
     is_spot: bool = False

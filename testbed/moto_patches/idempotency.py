@@ -10,6 +10,7 @@ from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 from moto.ec2.responses.instances import InstanceResponse
 
+from testbed.moto_patches import states
 from testbed.moto_patches.patching import Patches, parameter, refuse
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 PATCHES = Patches()
 
 TOKEN_LIMIT = 64
+REFUSED = "refused"
+"""What becomes of a token with other parameters, unless a rule's `states` say otherwise.
+
+Of RunInstances the EC2 developer guide ("Ensuring idempotency") says that it may also "return successfully
+without performing any further actions".
+"""
 
 
 def check_token(token: str) -> None:
@@ -33,7 +40,7 @@ def check_token(token: str) -> None:
 def first_answer(response: Any, key: tuple[str, str], request: str) -> Any:
     """Find what the same request was answered before, if it was."""
     first_request, result = response.ec2_backend.testbed_tokens.get(key, (request, None))
-    if first_request != request:
+    if first_request != request and states.outcome(REFUSED) == REFUSED:
         refuse(
             "IdempotentParameterMismatch",
             "The client token you have provided is associated with a "

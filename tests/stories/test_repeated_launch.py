@@ -119,6 +119,41 @@ def test_still_ending(create_vm: Callable[..., Answer], dynamic: dict[str, Any],
     assert second != first
 
 
+@pytest.mark.parametrize("changed", ["image", "address", "interface"])
+def test_other_arguments_that_ec2_does_not_mind(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    warnings: Callable[[Answer], list[str]],
+    fake_aws: FakeAws,
+    world: World,
+    changed: str,
+) -> None:
+    """EC2 may answer a token with the first instance though the arguments differ: it is not this VM."""
+    second = world.ec2.copy_image(Name="second", SourceImageId=world.image_id, SourceRegion="us-east-1")[
+        "ImageId"
+    ]
+    one: dict[str, Any] = {"first": network("10.0.1.10")}
+    other: dict[str, Any] = {"first": network("10.0.1.11")}
+    before, after = {
+        "image": (
+            {"networks": {"first": network()}},
+            {"networks": {"first": network()}, "stemcell_cid": second},
+        ),
+        "address": ({"networks": one}, {"networks": other}),
+        "interface": (
+            {"networks": {**one, "second": network("10.0.2.10", 1)}},
+            {"networks": {**other, "second": network("10.0.2.11", 1)}},
+        ),
+    }[changed]
+    first = create_vm(**before).ok()[0]
+    fake_aws.rule(action="RunInstances", nth=1, states=["replayed"])
+    answer = create_vm(**after)
+    made = answer.ok()[0]
+    assert made != first
+    assert world.state()["instances"] == sorted([first, made])
+    assert f"Instance '{first}' was made for this agent with other arguments; it is left" in warnings(answer)
+
+
 def test_other_arguments(
     create_vm: Callable[..., Answer],
     dynamic: dict[str, Any],

@@ -1,7 +1,7 @@
 """EC2 instances: look at, reboot, terminate; `launches` makes them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -177,6 +177,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
                     nic_id=nic["NetworkInterfaceId"],
                     device_index=nic["Attachment"]["DeviceIndex"],
                     attachment_id=nic["Attachment"]["AttachmentId"],
+                    addresses=frozenset(_addresses(nic)),
                 )
                 for nic in entry.get("NetworkInterfaces", [])
                 if "Attachment" in nic
@@ -187,9 +188,15 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         client_token=entry.get("ClientToken"),
         state_reason=_reason(entry.get("StateReason")),
+        ami_id=entry.get("ImageId", ""),
         age=_age(entry, answer),
         is_spot=entry.get("InstanceLifecycle") == "spot",
     )
+
+
+def _addresses(nic: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typed dicts
+    yield from (each["PrivateIpAddress"] for each in nic.get("PrivateIpAddresses", []))
+    yield from (each["Ipv6Address"] for each in nic.get("Ipv6Addresses", []))
 
 
 _SAID: Final = re.compile(r"((?:Client|Server)\.[\w.]+)(?::|$)")

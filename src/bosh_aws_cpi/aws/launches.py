@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import HTTPClientError
@@ -120,7 +121,7 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
         return instances.from_entry(answer["Instances"][0], answer)
 
     try:
-        return make_once("the instance", launch, find)
+        instance = make_once("the instance", launch, find)
     except (HTTPClientError, ResponseParserError) as error:
         raise Unanswered(f"EC2 did not answer: {described(error)}", ok_to_retry=True) from error
     except client.exceptions.ClientError as error:
@@ -128,6 +129,37 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
         if meaning is None:
             raise
         raise meaning from error
+    if difference := _difference(instance, arguments):
+        message = f"it stands for instance '{instance.vm_cid}', which has {difference}"
+        raise TokenSpent(message)
+    return instance
+
+
+def _difference(instance: Instance, arguments: Json) -> str | None:
+    """How an instance differs from the launch that it answers; None when it does not, as far as EC2 shows it.
+
+    A launch whose client token was used with other arguments may "return successfully without performing
+    any further actions" (EC2 developer guide, "Ensuring idempotency").
+    """
+    for name, shown in (("InstanceType", instance.instance_type), ("ImageId", instance.ami_id)):
+        if shown and shown != arguments.get(name, shown):
+            return f"{name} {shown}"
+    nics = {nic.device_index: nic for nic in instance.nics}
+    for asked in arguments.get("NetworkInterfaces", []):
+        nic = nics.get(asked["DeviceIndex"])
+        if nic is None:
+            continue
+        if asked.get("NetworkInterfaceId", nic.nic_id) != nic.nic_id:
+            return f"network interface {nic.nic_id}"
+        wanted = [
+            asked.get("PrivateIpAddress"),
+            *(each["Ipv6Address"] for each in asked.get("Ipv6Addresses", [])),
+        ]
+        shown_addresses = {ip_address(each) for each in nic.addresses}
+        for address in filter(None, wanted if shown_addresses else []):
+            if ip_address(address) not in shown_addresses:
+                return f"not the address {address}"
+    return None
 
 
 def _meaning(error: "ClientError") -> Exception | None:

@@ -91,7 +91,7 @@ def lay_run(
         "ClientToken": token(way, generation),
     }
     if outcome.startswith("i-"):
-        entry = instance(outcome, state, is_earlier=is_earlier)
+        entry = instance(outcome, state, is_earlier=is_earlier, InstanceType=way.facts.name)
         ec2.answers("run_instances", {"Instances": [entry]}, **arguments)
     elif outcome == "lost":
         ec2.loses("run_instances", **arguments)
@@ -106,7 +106,7 @@ def lay_run(
 def instance(vm_cid: str, state: str, *, is_earlier: bool = False, **more: Any) -> dict[str, Any]:
     """Describe an instance, which an earlier call may have launched."""
     launched = {"LaunchTime": LONG_AGO if is_earlier else datetime.now(UTC)}
-    return {"InstanceId": vm_cid, "State": {"Name": state}, "InstanceType": "t", **launched, **more}
+    return {"InstanceId": vm_cid, "State": {"Name": state}, "InstanceType": "m5.large", **launched, **more}
 
 
 def lay_running(ec2: Ec2, vm_cid: str, nic_count: int = 1) -> None:
