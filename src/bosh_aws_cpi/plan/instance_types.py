@@ -76,39 +76,13 @@ missing there keep 10 GiB here too.
 
 DEFAULT_EPHEMERAL_GIB = 10
 
-_STORES_BESIDE_THE_TABLE = {
-    "cc2.8xlarge": (4, 840, False),
-    "cg1.4xlarge": (2, 840, False),
-    "cr1.8xlarge": (2, 120, False),
-    "dl1.24xlarge": (4, 1000, True),
-    "f1.2xlarge": (1, 470, True),
-    "f1.4xlarge": (1, 940, True),
-    "f1.16xlarge": (4, 940, True),
-    "g2.2xlarge": (1, 60, False),
-    "g2.8xlarge": (2, 120, False),
-    "g4ad.xlarge": (1, 150, True),
-    "g4ad.2xlarge": (1, 300, True),
-    "g4ad.4xlarge": (1, 600, True),
-    "g4ad.8xlarge": (1, 1200, True),
-    "g4ad.16xlarge": (2, 1200, True),
-    "hi1.4xlarge": (2, 1024, False),
-    "hs1.8xlarge": (24, 2000, False),
-    "i3.metal": (8, 1900, True),
-}
-"""Disks, GiB of each, whether they are NVMe: instance stores of types that the generated table lacks.
-
-They are offered in a few regions, or no longer. From the EC2 user guide, "instance store volumes".
-"""
-
 
 def tabled_facts(name: str) -> InstanceTypeFacts | None:
-    """The facts of a type from the built-in table; None for one that is not in it.
-
-    That one is newer than the table, so Nitro, or so old that AWS no longer lists it.
-    """
+    """The facts of a type from the built-in tables; None for one that is in neither."""
     from bosh_aws_cpi.plan.instance_type_table import TYPES  # noqa: PLC0415 - large, and seldom needed
+    from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES  # noqa: PLC0415 - the same
 
-    row = TYPES.get(name)
+    row = TYPES.get(name) or UNLISTED_TYPES.get(name)
     if row is None:
         return None
     return InstanceTypeFacts(
@@ -125,18 +99,11 @@ def tabled_facts(name: str) -> InstanceTypeFacts | None:
 
 
 def static_facts(name: str) -> InstanceTypeFacts:
-    """The facts of a type without EC2: from the built-in table, or as far as its name tells."""
+    """The facts of a type without EC2: from the built-in tables, or as far as its name tells."""
     if (tabled := tabled_facts(name)) is not None:
         return tabled
     family, _, size = name.partition(".")
-    count, gib, is_nvme = _STORES_BESIDE_THE_TABLE.get(name, (0, 0, False))
-    return InstanceTypeFacts(
-        name,
-        ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal",
-        store_disks=count,
-        store_gib=gib,
-        store_is_nvme=is_nvme,
-    )
+    return InstanceTypeFacts(name, ebs_needs_nvme_path=family not in XEN_FAMILIES or size == "metal")
 
 
 def default_ephemeral_gib(name: str, *, is_store_raw: bool = False) -> int:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from botocore.loaders import create_loader
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
@@ -14,6 +15,7 @@ from bosh_aws_cpi.plan.instance_types import (
     default_ephemeral_gib,
     static_facts,
 )
+from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES
 
 FIRST_DISK_GIB = """
 m1.small 160  m1.medium 410  m1.large 420  m1.xlarge 420  c1.medium 350  c1.xlarge 420  cc2.8xlarge 840
@@ -106,24 +108,34 @@ def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
     assert replace(static_facts(facts.name), max_ebs_attachments=0) == facts
 
 
-@pytest.mark.parametrize(
-    ("name", "store"),
-    [
-        ("i3.metal", (8, 1900, True)),
-        ("f1.2xlarge", (1, 470, True)),
-        ("g4ad.xlarge", (1, 150, True)),
-        ("hs1.8xlarge", (24, 2000, False)),
-        ("cc2.8xlarge", (4, 840, False)),
-        ("not-made-yet.large", (0, 0, False)),
-        ("nonsense", (0, 0, False)),
-    ],
-)
-def test_facts_beside_the_table(name: str, store: tuple[int, int, bool]) -> None:
-    """Of types that the table lacks only the instance store is known; all else is left to EC2."""
-    assert name not in TYPES
-    facts = static_facts(name)
-    assert (facts.store_disks, facts.store_gib, facts.store_is_nvme) == store
-    assert (facts.architectures, facts.ebs_optimized, facts.is_burstable) == (frozenset(), "default", False)
+@pytest.mark.parametrize("name", ["not-made-yet.large", "nonsense"])
+def test_types_of_no_table(name: str) -> None:
+    """Of a type that no table has only its way of showing volumes is known: Nitro's. EC2 says the rest."""
+    assert static_facts(name) == nitro(name)
+
+
+def test_types_that_ec2_lists_no_more() -> None:
+    """What the generated table lacks is in a table of its own, and in one of both only."""
+    assert TYPES.keys().isdisjoint(UNLISTED_TYPES)
+    assert static_facts("i3.metal") == nitro(
+        "i3.metal",
+        architectures=INTEL,
+        store_disks=8,
+        store_gib=1900,
+        store_is_nvme=True,
+        max_ebs_attachments=31,
+    )
+    assert static_facts("g2.8xlarge") == xen(
+        "g2.8xlarge", architectures=INTEL, ebs_optimized="unsupported", store_disks=2, store_gib=120
+    )
+    assert static_facts("hs1.8xlarge") == xen("hs1.8xlarge", store_disks=24, store_gib=2000)
+
+
+def test_types_that_no_table_has() -> None:
+    """The tables have every type that botocore names, but those that no source describes."""
+    shapes = create_loader().load_service_model("ec2", "service-2")["shapes"]
+    unknown = set(shapes["InstanceType"]["enum"]) - TYPES.keys() - UNLISTED_TYPES.keys()
+    assert unknown <= {"cc1.4xlarge", "m9g.metal-24xl", "m9gd.metal-24xl", "u7ib-12tb.224xlarge"}
 
 
 def image(architecture: str) -> Image:
