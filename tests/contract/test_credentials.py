@@ -1,5 +1,6 @@
 """Whose keys sign the calls of AWS: static ones, the environment's, the instance's, or a role's."""
 
+import json
 import re
 import uuid
 from collections.abc import Iterator
@@ -12,13 +13,15 @@ from testbed import imds
 from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, ACCESS_KEY_ID, Answer, Cpi, config
 from testbed.imds import Imds
-from testbed.loopback import Reply, Request
+from testbed.loopback import LoopbackServer, Reply, Request
 from testbed.proxy import AwsCall, Relay
+from testbed.tls import Authority, TlsRelay
 
 pytestmark = pytest.mark.usefixtures("warm")
 
 DISK = "vol-00000000000000001"
 ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
+WEB_TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJib3NoIn0.c2lnbmF0dXJl"
 TOKEN_PATH = "/latest/api/token"
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "AKIAENVIRONMENT",
@@ -185,6 +188,69 @@ def test_no_other_files(relay: Relay, path: str, content: str) -> None:
     file.write_text(content)
     failed(cpi.call("has_disk", DISK), "No AWS credentials found")
     assert relay.requests == []
+
+
+def web_identity(folder: Path, name: str = "token") -> dict[str, str]:
+    """Return the environment of a process that has a role by a token, as in a pod of EKS."""
+    (folder / "token").write_text(WEB_TOKEN)
+    return {
+        "AWS_WEB_IDENTITY_TOKEN_FILE": str(folder / name),
+        "AWS_ROLE_ARN": ROLE_ARN,
+        "AWS_ROLE_SESSION_NAME": "worker",
+    }
+
+
+def test_web_identity(relay: Relay, tmp_path: Path) -> None:
+    """A token of the environment is exchanged for a role's keys at sts_endpoint; the log does not show it."""
+    cpi = from_source(relay, web_identity(tmp_path))
+    context = {"debug": {"cpi": {"log_level": "debug"}}}
+    answer = cpi.call("has_disk", DISK, context=context)
+    assert answer.ok() is False
+    sts, ec2 = relay.calls
+    assert (sts.action, sts.access_key_id) == ("AssumeRoleWithWebIdentity", "")
+    wanted = {"RoleArn": ROLE_ARN, "RoleSessionName": "worker", "WebIdentityToken": WEB_TOKEN}
+    assert wanted.items() <= sts.parameters.items()
+    assert (ec2.action, ec2.access_key_id[:4]) == ("DescribeVolumes", "ASIA")
+    assert WEB_TOKEN not in answer.stdout.decode() + answer.stderr
+
+
+def test_web_identity_by_tls(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """The certificate authority that AWS is called with holds for the exchange, too."""
+    authority = Authority(tmp_path, "one")
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        env = {"BOSH_CA_CERT_FILE": str(authority.path), **web_identity(tmp_path)}
+        aws: dict[str, Any] = {"ec2_endpoint": front.address, "sts_endpoint": front.address}
+        aws |= {"access_key_id": ABSENT, "secret_access_key": ABSENT, "credentials_source": "env_or_profile"}
+        answer = Cpi(config(fake_aws.endpoint, **aws), env=env).call("has_disk", DISK)
+        actions = [call.action for call in front.calls]
+    assert answer.ok() is False
+    assert actions == ["AssumeRoleWithWebIdentity", "DescribeVolumes"]
+
+
+def test_web_identity_without_its_file(relay: Relay, tmp_path: Path) -> None:
+    """A token file that is not there is an error that names the variable and the file."""
+    answer = from_source(relay, web_identity(tmp_path, "missing")).call("has_disk", DISK)
+    failed(answer, "AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "missing"))
+    assert relay.requests == []
+
+
+class Container(LoopbackServer):
+    """Gives a container its keys."""
+
+    def reply(self, request: Request) -> Reply:  # noqa: ARG002 - the answer is always the same
+        """Answer as the agent of ECS and of EKS does."""
+        return Reply(200, json.dumps(imds.credentials()).encode(), "application/json")
+
+
+def test_container(relay: Relay) -> None:
+    """A container's keys come before the instance profile's."""
+    with Container() as server, Imds() as metadata:
+        uri = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
+        cpi = from_source(relay, {**metadata.environment, **uri})
+        assert cpi.call("has_disk", DISK).ok() is False
+        assert [request.path for request in server.requests] == ["/keys"]
+        assert metadata.requests == []
+    assert signed(relay) == [("DescribeVolumes", imds.ACCESS_KEY_ID, imds.SESSION_TOKEN)]
 
 
 def assumed(calls: list[AwsCall], key: str, token: str | None) -> None:

@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 from botocore.config import Config
 from botocore.credentials import (
     AssumeRoleCredentialFetcher,
+    AssumeRoleWithWebIdentityProvider,
     CredentialProvider,
     CredentialResolver,
     Credentials,
     DeferredRefreshableCredentials,
 )
 from botocore.session import Session
+from botocore.utils import FileWebIdentityTokenLoader
 
 from bosh_aws_cpi.aws import attempts, sdk_data, wiretap
 from bosh_aws_cpi.errors import CloudError
@@ -109,11 +111,25 @@ class Clients:
         config = self._config
         session = _session(config)
         wiretap.install(session, self._tally)
+        self._ask_own_sts_for_web_identity(session)
         if config.access_key_id and config.secret_access_key:
             session.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
         elif (found := session.get_credentials()) is not None:
             _kept_secret(found.get_frozen_credentials()._asdict())
         return session
+
+    def _ask_own_sts_for_web_identity(self, session: Session) -> None:
+        """Give web identity the same STS client as a role; the SDK's has no endpoint and no CA bundle."""
+        method = AssumeRoleWithWebIdentityProvider.METHOD
+        own = AssumeRoleWithWebIdentityProvider(
+            load_config=dict,
+            client_creator=partial(self._make, session),
+            profile_name="",
+            token_loader_cls=_WebIdentityToken,
+        )
+        chain = session.get_component("credential_provider")
+        chain.insert_after(method, own)
+        chain.remove(method)  # the first of that name, the SDK's
 
     def _with_role(self) -> Session:
         """A session with an assumed role over the source's credentials; STS is asked at the first call."""
@@ -139,23 +155,32 @@ class Clients:
         session.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
         return session
 
-    def _make(self, session: Session, service: str, **credentials: Any) -> Any:  # noqa: ANN401 - typed by its users
+    def _make(
+        self,
+        session: Session,
+        service: str,
+        config: Config | None = None,
+        **credentials: Any,  # noqa: ANN401 - the SDK's
+    ) -> Any:  # noqa: ANN401 - typed by its users
         client = session.create_client(
             service,
             region_name=self._config.region,
             endpoint_url=self._config.endpoints.get(service),
             verify=self._verify,
-            config=Config(
-                retries={"mode": "standard", "total_max_attempts": self._config.max_retries + 1},
-                connect_timeout=CONNECT_TIMEOUT,
-                user_agent_extra="bosh-aws-cpi",
-                max_pool_connections=MAX_CONNECTIONS,
-                use_dualstack_endpoint=self._is_dualstack(service),
-            ),
+            config=self._client_config(service).merge(config or Config()),
             **credentials,
         )
         attempts.watch(client, self._config.max_retries, self._tally)
         return client
+
+    def _client_config(self, service: str) -> Config:
+        return Config(
+            retries={"mode": "standard", "total_max_attempts": self._config.max_retries + 1},
+            connect_timeout=CONNECT_TIMEOUT,
+            user_agent_extra="bosh-aws-cpi",
+            max_pool_connections=MAX_CONNECTIONS,
+            use_dualstack_endpoint=self._is_dualstack(service),
+        )
 
     def _is_dualstack(self, service: str) -> bool:
         """A given endpoint is what it is: the SDK refuses one together with dual stack."""
@@ -168,6 +193,24 @@ def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
     """Keys that no configuration holds: the log must not show them either."""
     redact.learn({"credentials": [credentials[name] for name in ("access_key", "secret_key", "token")]})
     return credentials
+
+
+class _WebIdentityToken(FileWebIdentityTokenLoader):
+    """Reads the token that is exchanged for a role's keys, from the file that the environment names."""
+
+    def __call__(self) -> str:
+        """Return the token; the log masks it from now on.
+
+        Raises:
+            CloudError: The file can't be read.
+        """
+        try:
+            token: str = super().__call__()
+        except (OSError, ValueError) as error:
+            message = f"The file that AWS_WEB_IDENTITY_TOKEN_FILE names can't be read: {error}"
+            raise CloudError(message) from None
+        redact.learn({"credentials": [token]})
+        return token
 
 
 class _Fixed(CredentialProvider):
