@@ -53,9 +53,10 @@ FEATURES: Final = {
         "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets"
     ),
     # EBS uses a key of one's own for whoever calls it: it describes the key, has data keys made for new
-    # volumes and snapshots, decrypts them again to attach or read, and re-encrypts what is copied.
+    # volumes and snapshots, decrypts them again to attach or read, and re-encrypts what is copied. The guide
+    # to the EBS direct APIs asks for kms:Encrypt, too.
     "Encryption": Feature(
-        by_hand="kms:Decrypt kms:DescribeKey kms:GenerateDataKey* kms:ReEncrypt*",
+        by_hand="kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt*",
     ),
     # EC2 decrypts as long as the volume is attached, by a grant that is made in the caller's name.
     "EncryptionGrants": Feature(

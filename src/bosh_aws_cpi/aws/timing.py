@@ -39,10 +39,10 @@ _AS_RUBY: Final = 1600
 
 No wait here is shorter than its counterpart there, so that no deployment fails that succeeded before.
 """
-INSTANCE_RUNNING: Final = Policy(600)
+INSTANCE_RUNNING: Final = Policy(800)
 INSTANCE_STOPPED: Final = Policy(600)
 INSTANCE_TERMINATED: Final = Policy(900)
-INSTANCE_SEEN: Final = Policy(120)
+INSTANCE_SEEN: Final = Policy(200)
 """How long EC2 may not show an instance that it has answered with.
 
 AWS asks to allow up to five minutes for what was just created (EC2 developer guide, "Eventual

@@ -43,6 +43,7 @@ NOT_CHECKABLE: Final = {
     "kms:CreateGrant": "AWS asks for it when a disk with a key of your own is attached",
     "kms:Decrypt": "AWS asks for it when a disk or snapshot with a key of your own is used",
     "kms:DescribeKey": "AWS asks for it when a disk or snapshot with a key of your own is made",
+    "kms:Encrypt": "AWS asks for it when a snapshot with a key of your own is written",
     "kms:GenerateDataKey*": "AWS asks for it when a disk or snapshot with a key of your own is made",
     "kms:ReEncrypt*": "AWS asks for it when an image is copied to a key of your own",
 }
