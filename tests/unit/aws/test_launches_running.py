@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.aws import launches
-from bosh_aws_cpi.aws.timing import INSTANCE_SEEN
+from bosh_aws_cpi.aws.timing import INSTANCE_RUNNING, INSTANCE_SEEN
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.model import Instance
 from tests.unit.aws.instance_looks import VM, lay
@@ -127,21 +127,21 @@ def test_key_that_cannot_be_used(ec2: Ec2, code: str, lifecycle: dict[str, str],
 
 
 def test_never_runs(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An instance that does not run within ten minutes may be tried again."""
+    """An instance that does not run in time may be tried again."""
     monkeypatch.setattr(
         "bosh_aws_cpi.aws.instances.find", lambda _, cid: Instance(cid, "pending", "t", "z", {})
     )
     with pytest.raises(VMCreationFailed) as caught:
         launches.wait_until_running(ec2.client, VM)
     assert caught.value.message == (
-        f"Timed out after 600 seconds waiting for instance '{VM}' to run; last seen: pending"
+        f"Timed out after 800 seconds waiting for instance '{VM}' to run; last seen: pending"
     )
     assert caught.value.ok_to_retry is True
-    assert clock.now >= 600
+    assert clock.now >= INSTANCE_RUNNING.seconds
 
 
 def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An earlier call's instance that EC2 does not show for two minutes is gone: that is told apart."""
+    """An earlier call's instance that EC2 does not show for minutes is gone: that is told apart."""
 
     def unknown(_: object, vm_cid: str) -> Instance:
         raise VMNotFound(vm_cid)
@@ -150,7 +150,7 @@ def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(launches.NeverSeen) as caught:
         launches.wait_until_running(ec2.client, VM, is_new=False)
     assert caught.value.message == f"EC2 does not show instance '{VM}'"
-    assert 120 <= clock.now <= 126
+    assert 0 <= clock.now - INSTANCE_SEEN.seconds <= 6
 
 
 def test_new_and_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_new_and_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("bosh_aws_cpi.aws.instances.find", unknown)
     with pytest.raises(VMCreationFailed, match="to run; last seen: not to be seen"):
         launches.wait_until_running(ec2.client, VM)
-    assert clock.now >= 600
+    assert clock.now >= INSTANCE_RUNNING.seconds
 
 
 def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_no_answer_at_all(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(VMCreationFailed, match=f"instance '{VM}' to run; last seen: Unavailable") as caught:
         launches.wait_until_running(ec2.client, VM)
     assert type(caught.value) is VMCreationFailed
-    assert clock.now >= 600
+    assert clock.now >= INSTANCE_RUNNING.seconds
 
 
 def test_seen_and_then_not(ec2: Ec2, clock: Clock) -> None:
