@@ -9,8 +9,8 @@ WORKERS := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test faults load bench test-release e2e lint lock vendor instance-types iam-policy \
-	iam-policy-check clean venv
+.PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor \
+	instance-types iam-policy iam-policy-check clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,12 @@ e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs
 	@sh scripts/e2e-tools
 	@sh scripts/vendor
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
+
+aws-check: venv ## Try in an AWS account what is believed of AWS; AWS_CHECK_ARGS="--region us-east-1" or --simulated
+	@$(BIN)/python -m acceptance.aws_check $(AWS_CHECK_ARGS)
+
+lifecycle: venv ## Make, use and delete VMs, disks and stemcells in an AWS account; LIFECYCLE_ARGS as above
+	@$(BIN)/python -m acceptance.lifecycle $(LIFECYCLE_ARGS)
 
 lint: venv ## Check style, format, types and the direction of imports
 	$(BIN)/python -m ruff check . scripts/instance_types scripts/iam_policy

@@ -162,6 +162,7 @@ class Cpi:
         *,
         env: Mapping[str, str] | None = None,
         command: Sequence[str] | None = None,
+        patience: float = PATIENCE,
     ) -> None:
         """Write the configuration.
 
@@ -169,12 +170,14 @@ class Cpi:
             config: The document of the cpi.json.
             env: Variables over the minimal environment.
             command: In place of what `spawn` starts.
+            patience: How many seconds a call may take.
         """
         self.folder = Path(tempfile.mkdtemp(prefix="cpi-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.config_path = self.folder / "cpi.json"
         self.config_path.write_text(json.dumps(config))
         self._command = command
+        self._patience = patience
         self._environment = {**least_environment(self.folder), **(env or {})}
 
     def call(
@@ -213,7 +216,7 @@ class Cpi:
         begin = time.perf_counter()
         with self._popen(arguments) as process:
             try:
-                stdout, stderr = process.communicate(stdin, timeout=PATIENCE)
+                stdout, stderr = process.communicate(stdin, timeout=self._patience)
             except BaseException:
                 process.kill()
                 raise

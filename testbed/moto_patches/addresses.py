@@ -75,16 +75,20 @@ def check_prefixes_free(subnet: Any, wanted: Iterable[str]) -> None:
             refuse("InvalidIPAddress.InUse", f"Address {text} is in use.")
 
 
-def first_free(subnet: Any) -> str:
-    """Choose an address for an interface that asked for none."""
+def first_free(subnet: Any, count: int) -> list[str]:
+    """Choose addresses for an interface that asked for none of its own."""
     taken, prefixes = held(subnet), delegated(subnet)
-    for address in usable(subnet):
-        if address not in taken and all(ipaddress.ip_address(address) not in p for p in prefixes):
-            return address
-    return refuse(
-        "InsufficientFreeAddressesInSubnet",
-        "The specified subnet does not have enough free addresses to satisfy the request.",
-    )
+    free = [
+        address
+        for address in usable(subnet)
+        if address not in taken and all(ipaddress.ip_address(address) not in p for p in prefixes)
+    ]
+    if len(free) < count:
+        refuse(
+            "InsufficientFreeAddressesInSubnet",
+            "The specified subnet does not have enough free addresses to satisfy the request.",
+        )
+    return free[:count]
 
 
 @PATCHES.around(ElasticNetworkInterfaces, "create_network_interface")
@@ -126,7 +130,7 @@ def requested_address(original: Callable[..., Any], subnet: Any, ip: str, instan
 def available_address(original: Callable[..., Any], subnet: Any, instance: Any) -> str:
     """EC2 never gives out an address that an interface holds; moto did."""
     del original, instance
-    return first_free(subnet)
+    return first_free(subnet, 1)[0]
 
 
 @PATCHES.around(NetworkInterfaceBackend, "create_network_interface")
@@ -142,16 +146,21 @@ def unique_addresses(
 ) -> Any:
     """EC2 lets one interface of a subnet hold an address; moto any number of them.
 
-    An interface that asks for none gets a free one: moto drew lots, and could
+    An interface that asks for none, or for a number of them, gets free ones: moto drew lots, and could
     draw the network's own address or one that was held.
     """
     subnet = backend.get_subnet(subnet) if isinstance(subnet, str) else subnet
     wanted = requested(private_ip_address, private_ip_addresses or [])
     check_free(subnet, [*wanted, *(keywords.get("ipv6_addresses") or [])])
+    further = int(keywords.pop("secondary_ips_count", None) or 0)
+    if not wanted:
+        private_ip_address, *more = first_free(subnet, 1 + further)
+        addresses = [private_ip_address, *more]
+        private_ip_addresses = [{"PrivateIpAddress": a, "Primary": a == addresses[0]} for a in addresses]
     return original(
         backend,
         subnet,
-        private_ip_address if wanted else first_free(subnet),
+        private_ip_address,
         private_ip_addresses,
         group_ids,
         *positional,

@@ -173,9 +173,16 @@ def launch_known_things(
     *positional: Any,
     **keywords: Any,
 ) -> Any:
-    """EC2 refuses unknown images and keys; moto launched with any name."""
-    if not backend.describe_images(ami_ids=[image_id]):
+    """EC2 refuses unknown and disabled images, and unknown keys; moto launched with any name.
+
+    InvalidAMIID.Unavailable: "or is not in a state from which you can launch an instance" (error codes for
+    the Amazon EC2 API).
+    """
+    images = backend.describe_images(ami_ids=[image_id])
+    if not images:
         refuse("InvalidAMIID.NotFound", f"The image id '[{image_id}]' does not exist")
+    if images[0].state == "disabled":
+        refuse("InvalidAMIID.Unavailable", f"The image id '[{image_id}]' is no longer available")
     if keywords.get("key_name"):
         backend.describe_key_pairs(key_names=[keywords["key_name"]])
     return original(backend, image_id, *positional, **keywords)

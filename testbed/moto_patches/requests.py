@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import functools
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from botocore.loaders import create_loader
 from moto.core.exceptions import ServiceException
 from moto.ec2.responses import instances as instance_responses
 from moto.ec2.responses.instances import InstanceResponse
@@ -88,9 +90,24 @@ def check_placement(response: Any) -> None:
             refuse("InvalidParameterCombination", f"Dedicated Hosts can't be used with {what}.")
 
 
+@functools.cache
+def instance_types() -> frozenset[str]:
+    """Collect the instance types that EC2's API model names."""
+    shapes = create_loader().load_service_model("ec2", "service-2")["shapes"]
+    return frozenset(shapes["InstanceType"]["enum"])
+
+
+def check_type(response: Any) -> None:
+    """Refuse an instance type that there is not; hashicorp/packer issue 11585 shows EC2's words."""
+    name = parameter(response, "InstanceType", "m1.small")
+    if name not in instance_types():
+        refuse("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
+
+
 @PATCHES.around(InstanceResponse, "run_instances")
 def checked_launch(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 refuses contradicting parameters; moto took any combination."""
+    """EC2 refuses contradicting parameters and unknown types; moto took any combination, and any type."""
+    check_type(response)
     check_interface_parameters(response)
     check_placement(response)
     return original(response)

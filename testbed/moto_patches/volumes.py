@@ -20,6 +20,8 @@ GP2_IOPS = range(100, 16_001)
 GP2_IOPS_PER_GIB = 3
 
 
+UNKNOWN_KEY = "00000000-0000-4000-8000-000000000000"
+"""The id of the one KMS key that is not there."""
 MOST_IOPS = {"gp3": 80_000, "io1": 64_000, "io2": 256_000}
 MOST_IOPS_PER_GIB = {"gp3": 500, "io1": 50, "io2": 1000}
 
@@ -75,6 +77,24 @@ def whole_volume(original: Callable[..., Any], backend: Any, *positional: Any, *
     if snapshot is not None and snapshot.encrypted and not volume.kms_key_id:
         volume.kms_key_id = snapshot.kms_key_id
     return volume
+
+
+@PATCHES.around(EBSBackend, "describe_volumes")
+def volumes_of_an_unknown_key(
+    original: Callable[..., Any],
+    backend: Any,
+    volume_ids: list[str] | None = None,
+    filters: Any = None,
+) -> Any:
+    """EBS drops a volume whose key there is not, once it has answered; moto takes any key.
+
+    "Amazon EBS authenticates the KMS key asynchronously. Therefore, if you specify an ID, alias, or ARN that
+    is not valid, the action can appear to complete, but eventually fails" (EC2 API reference, CreateVolume).
+    """
+    for volume in list(backend.volumes.values()):
+        if str(volume.kms_key_id).endswith(UNKNOWN_KEY):
+            del backend.volumes[volume.id]
+    return original(backend, volume_ids, filters)
 
 
 @PATCHES.around(ElasticBlockStore, "create_volume")

@@ -75,14 +75,14 @@ def test_patience(
     cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World, fake_aws: FakeAws
 ) -> None:
     """A VM that is not ready, a disk that is held, and states on the way are waited for."""
-    vm_cid, disk_cid = vm("t9.odd"), disk()
+    vm_cid, disk_cid = vm("m9g.metal-24xl"), disk()
     fake_aws.rule(action="AttachVolume", nth=1, error=NOT_READY)
     fake_aws.rule(action="AttachVolume", nth=2, error=IN_USE)
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">attached<", ">attaching<"]])
     fake_aws.rule(action="DescribeInstanceTypes", error=ODD_TYPE)
     answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
     assert answer.ok() == "/dev/sdf"
-    assert "t9.odd" in answer.stderr
+    assert "m9g.metal-24xl" in answer.stderr
     assert fake_aws.actions().count("AttachVolume") == 3
     assert fake_aws.actions().count("DescribeVolumes") == 2
     assert devices(world, vm_cid)["/dev/sdf"] == disk_cid

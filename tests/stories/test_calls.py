@@ -102,7 +102,7 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
     ),
     (
         "update_disk",
-        lambda there: [there.disk_cid, MIB_OF_2_GIB, {"iops": 4000}],
+        lambda there: [there.disk_cid, 4 * MIB_OF_2_GIB, {"iops": 4000}],
         ["DescribeVolumes", LOOK, "ModifyVolume", LOOK],
     ),
     (

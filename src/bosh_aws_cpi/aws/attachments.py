@@ -66,7 +66,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         try:
             client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name)
         except client.exceptions.ClientError as error:
-            is_name_taken = _says_name_taken(error)
+            is_name_taken = says_name_taken(error)
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
                 raise
             if attached := _attached_name(client, disk_cid, vm_cid):
@@ -86,7 +86,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         return timing.patiently(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_ready)
 
 
-def _says_name_taken(error: BaseException) -> bool:
+def says_name_taken(error: BaseException) -> bool:
     """EC2's "Attachment point /dev/sdf is already in use" has the code of any invalid value."""
     return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
 

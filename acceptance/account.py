@@ -1,0 +1,132 @@
+"""The account that is worked in: its clients, and how the executable reaches it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from testbed.executable import ABSENT, Cpi, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from testbed.cloud import FakeAws
+
+ATTEMPTS = 6
+"""At each call; AWS throttles accounts in which much is done."""
+PATIENCE = 3900.0
+"""Seconds for a call of the executable: longer than it waits for the copy of an AMI."""
+PASSED_ON = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "BOSH_CA_CERT_FILE")
+"""Variables of ours that the executable gets, too; in either case of letters."""
+
+
+class Unusable(Exception):
+    """The account can't be worked in; the message says why."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """An AWS account in one region.
+
+    Attributes:
+        region: Its name.
+        make_client: Makes a boto3 client of a service.
+        aws: Keys of the CPI's `aws` section that lead the executable to this account.
+        env: Variables that the executable needs to reach it.
+        image_id: The AMI to launch; None has the newest Amazon Linux looked for.
+    """
+
+    region: str
+    make_client: Callable[[str], Any]
+    aws: Mapping[str, Any] = field(repr=False)
+    env: Mapping[str, str] = field(default_factory=dict, repr=False)
+    image_id: str | None = None
+
+    @functools.cached_property
+    def ec2(self) -> Any:
+        """A client of EC2."""
+        return self.make_client("ec2")
+
+    @functools.cached_property
+    def elb(self) -> Any:
+        """A client of classic load balancers."""
+        return self.make_client("elb")
+
+    @functools.cached_property
+    def elbv2(self) -> Any:
+        """A client of target groups."""
+        return self.make_client("elbv2")
+
+    @functools.cached_property
+    def ebs(self) -> Any:
+        """A client of the EBS direct APIs."""
+        return self.make_client("ebs")
+
+    def whose(self) -> str:
+        """Say whose keys they are; nothing is made before AWS has taken them.
+
+        Raises:
+            Unusable: AWS does not take them, or does not answer.
+        """
+        try:
+            answer = self.make_client("sts").get_caller_identity()
+        except (ClientError, BotoCoreError) as error:
+            raise Unusable(f"AWS does not say whose keys these are: {error}") from error
+        return f"account {answer['Account']}, {answer['Arn']}"
+
+    def cpi(self, **aws: Any) -> Cpi:
+        """Configure the executable for this account.
+
+        Args:
+            **aws: More keys of the `aws` section.
+        """
+        document = config("", **{**self.aws, "region": self.region, **aws})
+        return Cpi(document, env=self.env, patience=PATIENCE)
+
+
+def real(region: str | None, endpoint: str | None = None, image_id: str | None = None) -> Account:
+    """Return the account of the environment's keys, which are found as every AWS tool finds them.
+
+    Args:
+        region: In place of the environment's.
+        endpoint: Of all services; without it AWS's own.
+        image_id: The AMI to launch.
+
+    Raises:
+        Unusable: There are no keys, or no region.
+    """
+    try:
+        session = boto3.Session(region_name=region or os.environ.get("AWS_REGION"))
+        credentials = session.get_credentials()
+    except BotoCoreError as error:
+        raise Unusable(str(error)) from error
+    if session.region_name is None:
+        raise Unusable("No region: give --region, or set AWS_REGION")
+    if credentials is None:
+        raise Unusable("No AWS credentials found: set AWS_ACCESS_KEY_ID and its kin, or AWS_PROFILE")
+    keys = credentials.get_frozen_credentials()
+    # AWS's own endpoints, not those that the test bed's configuration names.
+    ends = dict.fromkeys(("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), endpoint or ABSENT)
+    aws = {
+        **ends,
+        "access_key_id": keys.access_key,
+        "secret_access_key": keys.secret_key,
+        "session_token": keys.token or ABSENT,
+    }
+    settings = Config(retries={"mode": "standard", "total_max_attempts": ATTEMPTS})
+    make = functools.partial(session.client, endpoint_url=endpoint, config=settings)
+    env = {name: value for name, value in os.environ.items() if name.upper() in PASSED_ON}
+    return Account(session.region_name, make, aws, env, image_id)
+
+
+def simulated(fake_aws: FakeAws, image_id: str) -> Account:
+    """Return the account of the stand-in for AWS."""
+    ends = ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint")
+    aws = dict.fromkeys(ends, fake_aws.endpoint)
+    return Account("us-east-1", fake_aws.new_client, aws, image_id=image_id)

@@ -1,0 +1,86 @@
+"""Tries what the CPI believes of AWS: `python -m acceptance.aws_check`.
+
+Each belief of docs/aws-assumptions.md that can be tried is tried, with calls of its own, in a VPC that is
+made for that and removed in the end.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from acceptance import beliefs
+from acceptance.lab import Lab
+from acceptance.stage import Outcome, parser, run
+from acceptance.trials import trials
+from testbed.demo_stage import main_status
+from testbed.demo_text import BOLD, GREEN, RED, YELLOW, paint
+
+if TYPE_CHECKING:
+    import argparse
+
+    from acceptance.account import Account
+    from acceptance.beliefs import Belief
+    from acceptance.network import Network
+    from acceptance.trials.trial import Trial
+
+AGREES, DIFFERS, UNTRIED = "agrees", "differs", "could not be tried"
+COLOURS = {AGREES: GREEN, DIFFERS: RED, UNTRIED: YELLOW}
+SEVERAL = {AGREES: "agree", DIFFERS: "differ", UNTRIED: UNTRIED}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out of a trial."""
+
+    belief: str
+    verdict: str
+    seen: str
+
+
+def tried(trial: Trial, lab: Lab) -> Finding:
+    """Try one belief; what fails on the way is no verdict about it."""
+    try:
+        seen = trial.run(lab)
+    except Exception as error:  # noqa: BLE001 - AWS answered something that no trial is made for
+        return Finding(trial.name, UNTRIED, f"{type(error).__name__}: {error}")
+    return Finding(trial.name, AGREES if seen.agrees else DIFFERS, seen.text)
+
+
+def told(belief: Belief, finding: Finding) -> str:
+    """Write a finding for a person."""
+    verdict = paint(finding.verdict, COLOURS[finding.verdict])
+    return f"{paint(finding.belief, BOLD)}: {verdict}\n  believed  {belief.text}\n  seen      {finding.seen}"
+
+
+def check(account: Account, network: Network, tags: dict[str, str], given: argparse.Namespace) -> Outcome:
+    """Try all beliefs, or those that were asked for."""
+    known = beliefs.read()
+    lab = Lab(account, network, tags)
+    findings = []
+    for name, trial in trials().items():
+        if given.only and name not in given.only:
+            continue
+        finding = tried(trial, lab)
+        findings.append(finding)
+        print(told(known[name], finding), file=given.report, flush=True)
+    counts = Counter(finding.verdict for finding in findings)
+    summary = ", ".join(f"{counts[verdict]} {several}" for verdict, several in SEVERAL.items())
+    return Outcome(
+        is_good=counts[AGREES] == len(findings),
+        summary=f"{len(findings)} beliefs: {summary}",
+        document={"beliefs": [{**asdict(known[each.belief]), **asdict(each)} for each in findings]},
+    )
+
+
+def main() -> int:
+    """Check; the exit status is 1 when something differs, could not be tried or is left behind."""
+    options = parser("acceptance.aws_check", str(__doc__))
+    options.add_argument("--only", nargs="+", choices=sorted(trials()), metavar="ID", help="these beliefs")
+    return run(options.parse_args(), check)
+
+
+if __name__ == "__main__":
+    sys.exit(main_status(main))

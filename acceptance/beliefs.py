@@ -1,0 +1,67 @@
+"""The beliefs of docs/aws-assumptions.md: its tables are read, so that there is one account of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "aws-assumptions.md"
+TRIED = "yes"
+_COLUMNS = ["id", "belief", "used in", "source", "sure", "tried"]
+_ID = re.compile(r"`([a-z0-9-]+)`")
+
+
+@dataclass(frozen=True)
+class Belief:
+    """One row.
+
+    Attributes:
+        name: Its id.
+        text: What is believed of AWS.
+        used_in: Modules that depend on it.
+        source: Where it is written, or was seen.
+        sure: How sure it is: documented, model, field or guess.
+        tried: "yes", or "no" and the reason.
+    """
+
+    name: str
+    text: str
+    used_in: str
+    source: str
+    sure: str
+    tried: str
+
+    @property
+    def is_tried(self) -> bool:
+        """Whether `make aws-check` tries it."""
+        return self.tried == TRIED
+
+
+def read(path: Path = DOCUMENT) -> dict[str, Belief]:
+    """Read all beliefs, by their ids, in the order of the document.
+
+    Raises:
+        ValueError: A row can't be understood, or an id is there twice.
+    """
+    found: dict[str, Belief] = {}
+    is_ours = False
+    for line in path.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+        if not line.startswith("|"):
+            is_ours = False
+        elif cells == _COLUMNS:
+            is_ours = True
+        elif is_ours and not line.startswith("| ---"):
+            belief = _belief(cells, line)
+            if belief.name in found:
+                raise ValueError(f"{path.name} has `{belief.name}` twice")
+            found[belief.name] = belief
+    return found
+
+
+def _belief(cells: list[str], line: str) -> Belief:
+    named = _ID.fullmatch(cells[0])
+    if named is None or len(cells) != len(_COLUMNS):
+        raise ValueError(f"This is no row of a belief: {line}")
+    return Belief(named[1], *cells[1:])

@@ -1,0 +1,18 @@
+"""The trials: one function for each belief that can be tried, by AWS's nouns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acceptance.trials import balancers, blocks, disks, errors, images, interfaces, launches, tokens
+
+if TYPE_CHECKING:
+    from acceptance.trials.trial import Trial
+
+MODULES = (errors, interfaces, blocks, disks, balancers, launches, tokens, images)
+"""Cheap ones first; those that take minutes last."""
+
+
+def trials() -> dict[str, Trial]:
+    """Return all trials by the ids of their beliefs, in the order in which they are run."""
+    return {trial.name: trial for module in MODULES for trial in module.TRIALS.all}

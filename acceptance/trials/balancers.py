@@ -1,0 +1,53 @@
+"""Load balancers and target groups; a target group costs nothing, and is made."""
+
+from __future__ import annotations
+
+from acceptance.lab import Lab, said_to
+from acceptance.trials.errors import NONE, compared
+from acceptance.trials.trial import Seen, Trials
+
+TRIALS = Trials()
+
+
+@TRIALS.of("balancers-unknown")
+def balancers_unknown(lab: Lab) -> Seen:
+    """Ask for a balancer and a target group that there are not."""
+    said = {
+        "classic": said_to(lab.account.elb.describe_load_balancers, LoadBalancerNames=[f"cpi-{NONE}"]),
+        "target group": said_to(lab.account.elbv2.describe_target_groups, Names=[f"cpi-{NONE}"]),
+    }
+    return compared(said, {"classic": {"LoadBalancerNotFound"}, "target group": {"TargetGroupNotFound"}})
+
+
+@TRIALS.of("targets")
+def targets(lab: Lab) -> Seen:
+    """Register an unknown, a pending and a running instance; deregister one twice."""
+    elbv2 = lab.account.elbv2
+    group = elbv2.create_target_group(
+        Name=f"cpi-{lab.token()[:20]}",
+        Protocol="TCP",
+        Port=80,
+        VpcId=lab.network.vpc_id,
+        TargetType="instance",
+    )
+    arn = group["TargetGroups"][0]["TargetGroupArn"]
+    running = lab.instance_id
+    pending = lab.ec2.run_instances(**lab.launch_arguments())["Instances"][0]["InstanceId"]
+    said = {
+        "unknown": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[{"Id": f"i-{NONE}"}]),
+        "pending": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[{"Id": pending}]),
+        "running": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[{"Id": running}]),
+        "deregistered": said_to(elbv2.deregister_targets, TargetGroupArn=arn, Targets=[{"Id": running}]),
+        "again": said_to(elbv2.deregister_targets, TargetGroupArn=arn, Targets=[{"Id": running}]),
+    }
+    lab.ec2.terminate_instances(InstanceIds=[pending])
+    return compared(
+        said,
+        {
+            "unknown": {"InvalidTarget"},
+            "pending": {"InvalidTarget", "success"},
+            "running": {"success"},
+            "deregistered": {"success"},
+            "again": {"success", "InvalidTarget"},
+        },
+    )

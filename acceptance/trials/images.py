@@ -1,0 +1,92 @@
+"""AMIs: their names, their snapshots, their copies, their end."""
+
+from __future__ import annotations
+
+from acceptance.lab import Lab, said_to
+from acceptance.patience import NotYet, until
+from acceptance.trials.trial import Seen, Trials
+from bosh_aws_cpi.aws.errors import IMAGE_MISSING
+
+TRIALS = Trials()
+
+
+@TRIALS.of("image-name")
+def image_name(lab: Lab) -> Seen:
+    """Register two AMIs under one name."""
+    name = f"cpi-{lab.token()}"
+    lab.image(name)
+    said = said_to(lab.ec2.register_image, **lab.image_arguments(name))
+    return Seen(said.code == "InvalidAMIName.Duplicate", said.text)
+
+
+@TRIALS.of("image-snapshot")
+def image_snapshot(lab: Lab) -> Seen:
+    """Delete the snapshot of an AMI."""
+    (snapshot_id,) = lab.snapshots_of(lab.image_id)
+    said = said_to(lab.ec2.delete_snapshot, SnapshotId=snapshot_id)
+    return Seen(said.code == "InvalidSnapshot.InUse", said.text)
+
+
+@TRIALS.of("image-disabled")
+def image_disabled(lab: Lab) -> Seen:
+    """Disable an AMI; look for it with and without IncludeDisabled, launch it, deregister it."""
+    image_id = lab.image(f"cpi-{lab.token()}")
+    lab.ec2.disable_image(ImageId=image_id)
+    lab.image_in("disabled", image_id)
+    filters = [{"Name": "image-id", "Values": [image_id]}]
+    shown = lab.ec2.describe_images(Owners=["self"], Filters=filters)["Images"]
+    launched = said_to(lab.ec2.run_instances, **lab.launch_arguments(ImageId=image_id))
+    deregistered = said_to(lab.ec2.deregister_image, ImageId=image_id)
+    agrees = not shown and launched.code in IMAGE_MISSING and not deregistered.code
+    return Seen(
+        agrees,
+        f"{len(shown)} shown without IncludeDisabled; launched: {launched.text}; "
+        f"deregistered: {deregistered.text}",
+    )
+
+
+@TRIALS.of("image-deregistered")
+def image_deregistered(lab: Lab) -> Seen:
+    """Deregister an AMI with its snapshots, and once more; look at what is left."""
+    image_id = lab.image(f"cpi-{lab.token()}")
+    (snapshot_id,) = lab.snapshots_of(image_id)
+    answer = lab.ec2.deregister_image(ImageId=image_id, DeleteAssociatedSnapshots=True)
+    results = {each["SnapshotId"]: each["ReturnCode"] for each in answer.get("DeleteSnapshotResults", [])}
+
+    def gone() -> str:
+        said = said_to(lab.ec2.describe_images, ImageIds=[image_id], IncludeDisabled=True)
+        if said.code in IMAGE_MISSING:
+            return said.code
+        states = [image["State"] for image in said.answer["Images"]] if not said.code else [said.code]
+        if states and states != ["deregistered"]:
+            raise NotYet(states[0])
+        return states[0] if states else "no longer shown"
+
+    left = until(gone)
+    again = said_to(lab.ec2.deregister_image, ImageId=image_id)
+    agrees = results == {snapshot_id: "success"} and again.code in IMAGE_MISSING
+    return Seen(agrees, f"snapshots: {results}; AMI: {left}; again: {again.text}")
+
+
+@TRIALS.of("token-copy")
+def token_copy(lab: Lab) -> Seen:
+    """Copy an AMI twice with one client token and tags for its snapshots, and look at what was made."""
+    own = {"Key": "bosh_call", "Value": lab.token()}
+    tags = lab.tagged("image", "snapshot")
+    for each in tags:
+        each["Tags"] = [*each["Tags"], own]
+    arguments = {
+        "Name": f"cpi-{lab.token()}",
+        "SourceImageId": lab.image_id,
+        "SourceRegion": lab.account.region,
+        "ClientToken": lab.token(),
+        "TagSpecifications": tags,
+    }
+    first, second = (lab.ec2.copy_image(**arguments)["ImageId"] for _ in range(2))
+    lab.image_in("available", first)
+    snapshots = lab.snapshots_of(first)
+    found = lab.ec2.describe_snapshots(SnapshotIds=snapshots)["Snapshots"]
+    bare = [each["SnapshotId"] for each in found if own not in each.get("Tags", [])]
+    agrees = first == second and len(snapshots) == 1 and not bare
+    same = "the first one" if first == second else "another one"
+    return Seen(agrees, f"again: {same}; snapshots without their tags: {', '.join(bare) or 'none'}")

@@ -1,0 +1,156 @@
+"""Network interfaces, addresses, routes."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import TYPE_CHECKING
+
+from acceptance.lab import Lab, said_to
+from acceptance.network import SUBNETS
+from acceptance.patience import NotYet, until
+from acceptance.trials.errors import compared
+from acceptance.trials.trial import Seen, Trials
+from bosh_aws_cpi.aws.errors import AT_FAULT, NIC_IN_USE, is_subnet_full
+
+if TYPE_CHECKING:
+    from acceptance.lab import Said
+
+TRIALS = Trials()
+FREE = 11
+"""Addresses of a /28 that EC2 gives away: 16 but the first four and the last."""
+TAKEN = {"InvalidIPAddress.InUse"}
+
+
+@TRIALS.of("address-in-use")
+def address_in_use(lab: Lab) -> Seen:
+    """Ask for an address that an interface has, by both calls."""
+    address = str(ip_network(SUBNETS[0])[20])
+    lab.ec2.create_network_interface(**lab.interface_arguments(PrivateIpAddress=address))
+    nic = {
+        "DeviceIndex": 0,
+        "SubnetId": lab.network.subnet_ids[0],
+        "PrivateIpAddress": address,
+        "Groups": [lab.network.group_id],
+    }
+    said = {
+        "CreateNetworkInterface": said_to(
+            lab.ec2.create_network_interface, **lab.interface_arguments(PrivateIpAddress=address)
+        ),
+        "RunInstances": said_to(lab.ec2.run_instances, **lab.launch_arguments(NetworkInterfaces=[nic])),
+    }
+    return compared(said, dict.fromkeys(said, TAKEN))
+
+
+@TRIALS.of("subnet-full")
+def subnet_full(lab: Lab) -> Seen:
+    """Take all addresses of a small subnet, and ask for one more, by both calls."""
+    small = lab.network.subnet_ids[2]
+    arguments = lab.interface_arguments(SubnetId=small)
+    lab.ec2.create_network_interface(**arguments, SecondaryPrivateIpAddressCount=FREE - 1)
+    nic = {"DeviceIndex": 0, "SubnetId": small, "Groups": [lab.network.group_id]}
+    said = {
+        "CreateNetworkInterface": said_to(lab.ec2.create_network_interface, **arguments),
+        "RunInstances": said_to(lab.ec2.run_instances, **lab.launch_arguments(NetworkInterfaces=[nic])),
+    }
+    agrees = all(_is_full(each) for each in said.values())
+    return Seen(agrees, ", ".join(f"{what} {each.text}" for what, each in said.items()))
+
+
+def _is_full(said: Said) -> bool:
+    return said.code in AT_FAULT or is_subnet_full(said.error)
+
+
+@TRIALS.of("interface-in-use")
+def interface_in_use(lab: Lab) -> Seen:
+    """Delete the interface of an instance that runs."""
+    said = said_to(lab.ec2.delete_network_interface, NetworkInterfaceId=lab.interface_id)
+    return Seen(said.code in NIC_IN_USE, said.text)
+
+
+@TRIALS.of("interface-by-filter")
+def interface_by_filter(lab: Lab) -> Seen:
+    """Find who holds an address, as is done when it is in use."""
+    address = lab.instance(lab.instance_id)["PrivateIpAddress"]
+    filters = [
+        {"Name": "subnet-id", "Values": [lab.network.subnet_ids[0]]},
+        {"Name": "addresses.private-ip-address", "Values": [address]},
+    ]
+    found = lab.ec2.describe_network_interfaces(Filters=filters)["NetworkInterfaces"]
+    holders = [each["Attachment"]["InstanceId"] for each in found]
+    return Seen(holders == [lab.instance_id], f"{len(found)} interfaces, of {', '.join(holders) or 'nobody'}")
+
+
+@TRIALS.of("prefix-taken")
+def prefix_taken(lab: Lab) -> Seen:
+    """Delegate a prefix that another interface has."""
+    prefix = str(next(iter(list(ip_network(SUBNETS[0]).subnets(new_prefix=28))[8:])))
+    ids = [
+        lab.ec2.create_network_interface(**lab.interface_arguments())["NetworkInterface"][
+            "NetworkInterfaceId"
+        ]
+        for _ in range(2)
+    ]
+    first, second = (
+        said_to(lab.ec2.assign_private_ip_addresses, NetworkInterfaceId=each, Ipv4Prefixes=[prefix])
+        for each in ids
+    )
+    return Seen(not first.code and second.code in TAKEN, f"at first {first.text}, then {second.text}")
+
+
+@TRIALS.of("route-twice")
+def route_twice(lab: Lab) -> Seen:
+    """Create a route twice, and replace and delete one that there is not."""
+    route = {
+        "RouteTableId": lab.network.table_id,
+        "DestinationCidrBlock": "192.0.2.0/24",
+        "NetworkInterfaceId": lab.interface_id,
+    }
+    other = {**route, "DestinationCidrBlock": "198.51.100.0/24"}
+    first = said_to(lab.ec2.create_route, **route)
+    said = {
+        "CreateRoute again": said_to(lab.ec2.create_route, **route),
+        "ReplaceRoute": said_to(lab.ec2.replace_route, **other),
+    }
+    unknown = said_to(
+        lab.ec2.delete_route,
+        RouteTableId=lab.network.table_id,
+        DestinationCidrBlock=other["DestinationCidrBlock"],
+    )
+    lab.ec2.delete_route(
+        RouteTableId=lab.network.table_id, DestinationCidrBlock=route["DestinationCidrBlock"]
+    )
+    seen = compared(
+        {**said, "DeleteRoute": unknown},
+        {
+            # CreateRoute answers success for the very route that there is, too.
+            "CreateRoute again": {"RouteAlreadyExists", "success"},
+            "ReplaceRoute": {"InvalidRoute.NotFound", "InvalidParameterValue"},
+            "DeleteRoute": {"InvalidRoute.NotFound"},
+        },
+    )
+    return Seen(seen.agrees and not first.code, seen.text)
+
+
+@TRIALS.of("elastic-ip-moves")
+def elastic_ip_moves(lab: Lab) -> Seen:
+    """Give an elastic IP to an instance that has just been launched, and then to another one."""
+    allocation = lab.ec2.allocate_address(Domain="vpc", TagSpecifications=lab.tagged("elastic-ip"))
+    allocation_id = allocation["AllocationId"]
+    launched = lab.ec2.run_instances(**lab.launch_arguments())["Instances"][0]
+    nic_id = launched["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    early = said_to(lab.ec2.associate_address, AllocationId=allocation_id, NetworkInterfaceId=nic_id)
+    believed = {"", "IncorrectInstanceState", "InvalidInstanceID", "InvalidNetworkInterfaceID.NotFound"}
+
+    def associated() -> str:
+        said = said_to(lab.ec2.associate_address, AllocationId=allocation_id, NetworkInterfaceId=nic_id)
+        if said.code in believed - {""}:
+            raise NotYet(said.text)
+        return said.text
+
+    later = until(associated)
+    moved = said_to(
+        lab.ec2.associate_address, AllocationId=allocation_id, NetworkInterfaceId=lab.interface_id
+    )
+    lab.ec2.terminate_instances(InstanceIds=[launched["InstanceId"]])
+    agrees = early.code in believed and later == "success" and not moved.code
+    return Seen(agrees, f"pending: {early.text}; running: {later}; taken over: {moved.text}")

@@ -1,0 +1,167 @@
+"""What is believed of AWS is tried in an account, and nothing is left there."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acceptance import beliefs
+from testbed.cloud import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from tests.acceptance.conftest import Run
+
+DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
+PROGRAMS = ("aws_check", "lifecycle")
+
+
+def test_all_beliefs(run: Callable[..., Run], nothing_left: Callable[[], None]) -> None:
+    """Each belief that can be tried is, the test bed agrees with all, and nothing is left."""
+    result = run("aws_check")
+    found = {each["belief"]: (each["verdict"], each["seen"]) for each in result.document["beliefs"]}
+    assert {name: seen for name, (verdict, seen) in found.items() if verdict != "agrees"} == {}
+    assert found.keys() == {name for name, belief in beliefs.read().items() if belief.is_tried}
+    assert (result.status, result.document["left"], result.document["is_good"]) == (0, {}, True)
+    nothing_left()
+
+
+def test_simulated(environment: dict[str, str]) -> None:
+    """Without an account the program brings the simulated AWS along, as `make` shows it."""
+    command = [sys.executable, "-m", "acceptance.aws_check", "--simulated", "--only", "unknown-ids"]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "unknown-ids: agrees\n  believed  An id that nothing has" in done.stdout
+    assert done.stdout.endswith("1 beliefs: 1 agree, 0 differ, 0 could not be tried\nLeft behind: nothing\n")
+
+
+def test_belief_that_differs(
+    run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
+) -> None:
+    """Where AWS does something else than is believed, the report says what, and the status is 1."""
+    other = {"code": "SomethingElse", "message": "no", "status": 400}
+    fake_aws.rule(action="DetachVolume", nth=1, error=other)
+    result = run("aws_check", "--only", "volume-not-attached", "image-name")
+    assert result.status == 1
+    assert "volume-not-attached: differs" in result.report
+    assert "seen      SomethingElse: no" in result.report
+    assert "2 beliefs: 1 agree, 1 differ, 0 could not be tried" in result.report
+    nothing_left()
+
+
+def test_belief_that_cannot_be_tried(
+    run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
+) -> None:
+    """What is not allowed is no verdict about the belief; the others are tried all the same."""
+    fake_aws.rule(action="AllocateAddress", error=DENIED)
+    result = run("aws_check", "--only", "elastic-ip-moves", "malformed-ids")
+    assert result.status == 1
+    assert "elastic-ip-moves: could not be tried" in result.report
+    assert "AllocateAddress operation" in result.report
+    assert "2 beliefs: 1 agree, 0 differ, 1 could not be tried" in result.report
+    nothing_left()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_endpoint_that_refuses_everything(
+    run: Callable[..., Run], fake_aws: FakeAws, program: str, nothing_left: Callable[[], None]
+) -> None:
+    """Where AWS refuses everything the report says so, and that nothing was made."""
+    fake_aws.rule(action="*", error=DENIED)
+    result = run(program)
+    fake_aws.clear_rules()
+    assert (result.status, result.document) == (2, {})
+    assert result.report.startswith("Nothing was made. AWS does not say whose keys these are: ")
+    assert "You are not authorized." in result.report
+    nothing_left()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("action", ["CreateVpc", "CreateSubnet", "DescribeAvailabilityZones"])
+def test_network_that_is_refused(
+    run: Callable[..., Run],
+    fake_aws: FakeAws,
+    program: str,
+    action: str,
+    nothing_left: Callable[[], None],
+) -> None:
+    """Where the network can't be made, what there is of it is removed."""
+    fake_aws.rule(action=action, error=DENIED)
+    result = run(program)
+    assert result.status == 2
+    assert f"It could not go on: An error occurred (UnauthorizedOperation) when calling the {action}" in (
+        result.report
+    )
+    assert result.document["left"] == {}
+    nothing_left()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_removal_that_is_refused(
+    run: Callable[..., Run], fake_aws: FakeAws, program: str, nothing_left: Callable[[], None]
+) -> None:
+    """What can't be removed is named, with the reason; `--remove` removes it later, and nothing else."""
+    fake_aws.rule(action="CreateSubnet", error=DENIED)
+    fake_aws.rule(action="DeleteVpc", error=DENIED)
+    result = run(program)
+    assert result.status == 2
+    ((what, why),) = result.document["left"].items()
+    assert what.startswith("VPC vpc-")
+    assert "You are not authorized." in why
+    assert f"Remove it by hand, or with --remove {result.run_id}" in result.report
+
+    fake_aws.clear_rules()
+    again = run(program, "--remove", result.run_id)
+    assert (again.status, again.document["left"]) == (0, {})
+    nothing_left()
+
+
+def test_look_that_is_refused(run: Callable[..., Run], fake_aws: FakeAws) -> None:
+    """What can't be looked for may be left: the report says so."""
+    fake_aws.rule(action="DescribeSnapshots", error=DENIED)
+    result = run("aws_check", "--only", "unknown-ids")
+    assert result.status == 1
+    assert list(result.document["left"]) == ["perhaps snapshots"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_interrupted(
+    start: Callable[..., subprocess.Popen[str]],
+    fake_aws: FakeAws,
+    program: str,
+    number: signal.Signals,
+    nothing_left: Callable[[], None],
+) -> None:
+    """A signal ends the run, and what was made is removed first."""
+    fake_aws.rule(action="RunInstances", nth=1, hold=True)
+    with start(program) as process:
+        assert fake_aws.wait_until_held() == ["RunInstances"]
+        process.send_signal(number)
+        fake_aws.release()
+        _, stderr = process.communicate()
+    assert process.returncode == 128 + number
+    assert "Left behind: nothing" in stderr
+    nothing_left()
+
+
+@pytest.mark.parametrize("missing", ["AWS_ACCESS_KEY_ID", "AWS_REGION"])
+def test_nothing_to_work_with(
+    environment: dict[str, str], missing: str, command: Callable[..., list[str]]
+) -> None:
+    """Without keys or a region the program says what to give it, and calls nobody."""
+    del environment[missing]
+    if missing == "AWS_ACCESS_KEY_ID":
+        del environment["AWS_SECRET_ACCESS_KEY"]
+    done = subprocess.run(
+        command("aws_check"), env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Nothing was made. No ")
+    assert missing in done.stderr

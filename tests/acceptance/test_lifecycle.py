@@ -1,0 +1,71 @@
+"""The whole life of VMs, disks, snapshots and stemcells in an account."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from tests.acceptance.conftest import Run
+
+DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
+VERBS = {
+    *("info", "create_stemcell", "delete_stemcell", "create_vm", "delete_vm", "has_vm", "reboot_vm"),
+    *("set_vm_metadata", "create_disk", "delete_disk", "has_disk", "attach_disk", "detach_disk", "get_disks"),
+    *("set_disk_metadata", "resize_disk", "update_disk", "snapshot_disk", "delete_snapshot"),
+}
+
+
+def test_lifecycle(run: Callable[..., Run], nothing_left: Callable[[], None]) -> None:
+    """Every verb that changes something is called, EC2 is as the answers say, and nothing is left."""
+    result = run("lifecycle")
+    assert (result.status, result.document["left"]) == (0, {})
+    assert result.document["summary"].endswith(" calls, all as it should be")
+    assert {call["method"] for call in result.document["calls"]} == VERBS
+    nothing_left()
+
+
+def test_verb_that_fails(
+    run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
+) -> None:
+    """The first verb that fails ends the run, with its error; all that there is by then is removed."""
+    fake_aws.rule(action="ModifyVolume", error=DENIED)
+    result = run("lifecycle")
+    assert result.status == 1
+    assert (
+        "resize_disk failed with Bosh::Clouds::CloudError: ModifyVolume failed with Unauth" in result.report
+    )
+    assert result.document["left"] == {}
+    nothing_left()
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            {"action": "DescribeVolumes", "replace": [["<size>2</size>", "<size>1</size>"]]},
+            "the disk's size: expected 2, but it is 1",
+        ),
+        (
+            {"action": "DescribeTargetHealth", "replace": [[r"<Id>i-\w+</Id>", "<Id>i-other</Id>"]]},
+            "the targets: expected ['i-",
+        ),
+    ],
+)
+def test_answer_that_is_not_true(
+    run: Callable[..., Run],
+    fake_aws: FakeAws,
+    nothing_left: Callable[[], None],
+    rule: dict[str, object],
+    said: str,
+) -> None:
+    """Where EC2 is not as an answer says, the report says what differs."""
+    fake_aws.rule(**rule)
+    result = run("lifecycle")
+    assert result.status == 1
+    assert said in result.report
+    nothing_left()
