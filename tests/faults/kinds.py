@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from tests.conftest import SPEED
 from tests.faults.scenario import MAKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from testbed.executable import Answer
     from testbed.killing import When
@@ -33,6 +33,25 @@ BALANCERS = frozenset(
         "RegisterTargets",
     }
 )
+FULL: dict[str, dict[str, Any]] = {
+    "RunInstances": {
+        "code": "InsufficientFreeAddressesInSubnet",
+        "message": "There are not enough free addresses in the subnet",
+        "status": 400,
+    },
+    "CreateNetworkInterface": {
+        "code": "InvalidParameterValue",
+        "message": "There aren't sufficient free Ipv4 addresses or prefixes",
+        "status": 400,
+    },
+}
+"""What a full subnet is to each of the calls that take an address in it."""
+TAKEN = {
+    "code": "InvalidParameterValue",
+    "message": "Invalid value '/dev/sdf' for unixDevice. Attachment point /dev/sdf is already in use",
+    "status": 400,
+}
+BLOCK = {"code": "ValidationException", "message": "The block can't be written.", "status": 400}
 DIRECT = frozenset({"CompleteSnapshot", "PutSnapshotBlock", "StartSnapshot"})
 
 
@@ -42,12 +61,14 @@ class Expected(Enum):
     Attributes:
         SURVIVED: It succeeds, as if nothing had been.
         REFUSED: It answers AWS's error, and nothing is left.
+        BUSY: The same, and the error says that the same request may succeed later.
         ENDED: It answers that it was ended, and nothing is left, or it succeeds.
         REPEATED: It ends without an answer; made again, it succeeds and does so once.
     """
 
     SURVIVED = auto()
     REFUSED = auto()
+    BUSY = auto()
     ENDED = auto()
     REPEATED = auto()
 
@@ -61,11 +82,17 @@ class Kind:
         expected: What the request has to come to.
         inflict: Makes the request, with the fault at a call, and returns its answer, or that to
             the request that is made again.
+        words: What an error has to say, of the call's action; none are asked for where it is survived.
+        renames: What is called otherwise in the picture, and how, where it is survived.
+        gains: Lines that the picture has besides.
     """
 
     name: str
     expected: Expected
     inflict: Callable[[Stage, Call], Answer]
+    words: Callable[[str], tuple[str, ...]] = lambda _: ()
+    renames: Mapping[str, str] = field(default_factory=dict)
+    gains: Sequence[str] = ()
 
 
 def refusal(action: str) -> dict[str, Any]:
@@ -123,7 +150,10 @@ def _killed(stage: Stage, call: Call, when: When) -> Answer:
 
 
 REFUSED = Kind(
-    "permanent error", Expected.REFUSED, _by_rule(lambda action: {"error": refusal(action), "times": None})
+    "permanent error",
+    Expected.REFUSED,
+    _by_rule(lambda action: {"error": refusal(action), "times": None}),
+    words=lambda action: (action, refusal(action)["code"]),
 )
 TRANSIENT = (
     Kind("throttled once", Expected.SURVIVED, _by_rule(lambda action: {"error": throttle(action)})),
@@ -142,9 +172,62 @@ TERMINATED = (
     Kind("SIGTERM before", Expected.ENDED, partial(_interrupted, when="before")),
     Kind("SIGTERM after", Expected.ENDED, partial(_interrupted, when="after")),
 )
+AWS_ENDS = "Server.InternalError: Internal error on launch"
+ACCOUNT_ENDS = "Client.VolumeLimitExceeded: Volume limit exceeded"
+"""EC2's own example ("Instance terminates immediately", EC2 user guide); its code is Server.InternalError."""
+LAUNCHES = (
+    Kind(
+        "launch ended once",
+        Expected.SURVIVED,
+        _by_rule(lambda _: {"ends": AWS_ENDS}),
+        gains=["ended instance new"],
+    ),
+    Kind(
+        "launches ended",
+        Expected.BUSY,
+        _by_rule(lambda _: {"ends": AWS_ENDS, "times": None}),
+        words=lambda _: (AWS_ENDS,),
+    ),
+    Kind(
+        "launch ended, our fault",
+        Expected.REFUSED,
+        _by_rule(lambda _: {"ends": ACCOUNT_ENDS, "times": None}),
+        words=lambda _: (ACCOUNT_ENDS, "quota"),
+    ),
+)
+SUBNET_FULL = Kind(
+    "subnet full",
+    Expected.BUSY,
+    _by_rule(lambda action: {"error": FULL[action], "times": None}),
+    words=lambda action: (FULL[action]["message"],),
+)
+DEVICE_TAKEN = Kind(
+    "device name taken",
+    Expected.SURVIVED,
+    _by_rule(lambda _: {"error": TAKEN}),
+    renames={"/dev/sdf": "/dev/sdg"},
+)
+BLOCK_REFUSED = tuple(
+    Kind(
+        f"block refused, {reason.partition('_')[0].lower()}",
+        Expected.SURVIVED,
+        _by_rule(lambda _, reason=reason: {"error": {**BLOCK, "reason": reason}}),  # type: ignore[misc]
+    )
+    for reason in ("WRITE_REQUEST_TIMEOUT", "CONFLICTING_BLOCK_UPDATE")
+)
+OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
+    "RunInstances": (*LAUNCHES, SUBNET_FULL),
+    "CreateNetworkInterface": (SUBNET_FULL,),
+    "AttachVolume": (DEVICE_TAKEN,),
+    "PutSnapshotBlock": BLOCK_REFUSED,
+}
+"""What befalls these calls alone."""
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, partial(_killed, when="before"))
 KILLED = Kind("SIGKILL after", Expected.REPEATED, partial(_killed, when="after"))
-KINDS = (REFUSED, *TRANSIENT, NOT_FOUND_YET, *TERMINATED, KILLED_FIRST, KILLED)
+KINDS = (
+    *(REFUSED, *TRANSIENT, NOT_FOUND_YET, *TERMINATED, KILLED_FIRST, KILLED),
+    *(*LAUNCHES, SUBNET_FULL, DEVICE_TAKEN, *BLOCK_REFUSED),
+)
 
 
 def kinds_at(call: Call, place: int) -> Iterator[Kind]:
@@ -157,6 +240,7 @@ def kinds_at(call: Call, place: int) -> Iterator[Kind]:
     yield from (REFUSED, *TRANSIENT)
     if call.action in MAKING:
         yield NOT_FOUND_YET
+    yield from OF_ACTIONS.get(call.action, ())
     yield from TERMINATED
     if place == 0:
         # Later on it is the same as after the call before it.

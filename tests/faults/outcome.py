@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from testbed.executable import SECRETS
 from testbed.registry import PASSWORD
 from tests.faults.allowed import STEPS, is_done_before, outlived
-from tests.faults.kinds import Expected, refusal
+from tests.faults.kinds import REFUSED, Expected
 from tests.faults.picture import lasting
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Outcome:
     @property
     def _outlived(self) -> Change | None:
         """How a success may differ, where the refusal of a call is none of the request."""
-        if self.case.kind.expected != Expected.REFUSED:
+        if self.case.kind is not REFUSED:
             return None
         return outlived(self.case.scenario.name, str(self.case.call))
 
@@ -102,7 +102,7 @@ class Outcome:
         result = self.painter.named(json.dumps(shown))
         if result != case.scenario.result:
             yield Problem(OTHER, f"it answered {result}")
-        is_refused = case.kind.expected == Expected.REFUSED and self._outlived is None
+        is_refused = case.kind.expected in {Expected.REFUSED, Expected.BUSY} and self._outlived is None
         is_ended_early = case.kind.expected == Expected.ENDED and not case.call.is_settled
         if is_refused or is_ended_early:
             yield Problem(OTHER, "it succeeded")
@@ -115,7 +115,8 @@ class Outcome:
             yield Problem(UNKNOWN, f"type {error['type']}: {error['message']}")
         is_foreseen = {
             Expected.SURVIVED: False,
-            Expected.REFUSED: self._outlived is None and self._is_refusal(error),
+            Expected.REFUSED: self._outlived is None and self._is_refusal(error) and not error["ok_to_retry"],
+            Expected.BUSY: self._is_refusal(error) and error["ok_to_retry"],
             Expected.ENDED: "ended by SIGTERM" in error["message"],
             Expected.REPEATED: self._is_done_before(error),
         }
@@ -123,12 +124,11 @@ class Outcome:
             yield Problem(OTHER, f"it failed: {error}")
 
     def _is_refusal(self, error: dict[str, Any]) -> bool:
-        action, message = self.case.call.action, error["message"]
-        return action in message and refusal(action)["code"] in message and not error["ok_to_retry"]
+        return all(word in error["message"] for word in self.case.kind.words(self.case.call.action))
 
     def _of_undo(self) -> Iterator[Problem]:
         """What AWS refuses for good may be what the undo needs; any other fault it has to live with."""
-        if UNDO_FAILED in self.answer.stderr and self.case.kind.expected != Expected.REFUSED:
+        if UNDO_FAILED in self.answer.stderr and self.case.kind is not REFUSED:
             yield Problem(OTHER, f"its log says: {UNDO_FAILED}")
 
     def _of_world(self) -> Iterator[Problem]:
@@ -144,9 +144,16 @@ class Outcome:
         scenario = self.case.scenario
         success = scenario.success.of(self.before)
         if self._is_done:
-            return [self._outlived.of(success) if self._outlived else success]
+            return [self._with_traces(self._outlived.of(success) if self._outlived else success)]
         steps = [step.change.of(self.before) for step in STEPS.get(scenario.name, [])]
         return [sorted(self.before), *steps, *([success] if scenario.is_in_place else [])]
+
+    def _with_traces(self, picture: list[str]) -> list[str]:
+        """What a fault that is survived changes all the same."""
+        kind = self.case.kind
+        for name, other in kind.renames.items():
+            picture = [line.replace(name, other) for line in picture]
+        return sorted([*picture, *kind.gains])
 
 
 def _difference(found: Sequence[str], wanted: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from testbed.executable import MBUS_PASSWORD, Answer
 from tests.faults import summary
 from tests.faults.allowed import AGAIN, OUTLIVED, STEPS
-from tests.faults.kinds import KINDS, Case
+from tests.faults.kinds import ACCOUNT_ENDS, AWS_ENDS, KINDS, Case
 from tests.faults.outcome import LEFT, MALFORMED, OTHER, UNKNOWN, Outcome
 from tests.faults.scenarios_disk import DISKS
 from tests.faults.summary import FOUND, TRIED, WELL
@@ -46,6 +46,9 @@ SUCCEEDED = '{"result": "snap-0123456789abcdef0", "error": null, "log": ""}'
         ("permanent error", failed(REFUSED, "Unknown"), [UNKNOWN]),
         ("permanent error", failed(REFUSED + MBUS_PASSWORD), [MALFORMED]),
         ("permanent error", SUCCEEDED, [OTHER, LEFT]),
+        ("launches ended", failed(AWS_ENDS, ok_to_retry=True), []),
+        ("launches ended", failed(AWS_ENDS), [OTHER]),
+        ("launch ended, our fault", failed(f"{ACCOUNT_ENDS}: quota", ok_to_retry=True), [OTHER]),
         ("throttled once", failed(REFUSED), [OTHER]),
         ("throttled once", SUCCEEDED, [LEFT]),
         ("SIGTERM after", failed(ENDED), []),
