@@ -25,7 +25,7 @@ class Image:
     block_device_names: Sequence[str]
     snapshot_ids: Sequence[str]
     state: str = "available"
-    """Else why no VM can be launched from it: "disabled" and others."""
+    """EC2's; a VM can be launched only from an "available" one."""
 
 
 @dataclass(frozen=True)

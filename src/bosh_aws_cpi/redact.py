@@ -14,22 +14,30 @@ It may well be an ordinary word ("agent", "vcap"): masked everywhere, it would g
 give itself away.
 """
 
-_WORDS = "password|passwd|passphrase|secret|token|certificate|credential"
-_ENDS = "cert|key|ca|auth"
-_SECRET_NAME = re.compile(rf"({_WORDS})|(^|_)({_ENDS})$|^access_key", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    r"(password|passwd|passphrase|secret|token|certificate|credential)"
+    r"|(^|[_-])(cert|key|ca|auth)$"
+    r"|^access_key",
+    re.IGNORECASE,
+)
 _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
+_OF_AWS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
+"""Parameters of AWS's calls that only sound like secrets."""
+_OBJECTS = frozenset({"credentials"})
+"""Names of objects whose own keys say what is secret in them: preflight reports whose credentials it has."""
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.IGNORECASE | re.DOTALL)
 """A value that is a URL as a whole: its password may hold any character, a slash or blank too."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
-_NAME = rf"[\w-]*(?:{_WORDS})[\w-]*|(?:\w+_)?(?:{_ENDS})|access_key\w*"
-_NAMED = re.compile(
-    rf"""(?P<key>(?P<quote>\\*["'])?\b(?P<name>{_NAME})(?(quote)(?P=quote))\s*(?::|=>|=)\s*)"""
-    r"""(?:(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)|(?(quote)-?\d+\b|(?!)))""",
-    re.DOTALL | re.IGNORECASE,
+_KEY = re.compile(
+    r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>[\w-]++)(?(quote)(?P=quote))\s*+(?P<sign>:|=>|=)\s*+"""
 )
-"""A key with its quoted value in JSON (also inside a JSON string), Python, Ruby or YAML, or with a number."""
+"""A key in front of its value in JSON (also inside a JSON string), Python, Ruby, YAML or a query."""
+_QUOTED = re.compile(r"""(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)""", re.DOTALL)
+_NUMBER = re.compile(r"-?\d+\b")
+_WORD = re.compile(r"""[^\s"'&,;(){}\[\]]+""")
+_BRACKET = re.compile(r"""[\[\]{}]""")
 
 
 class Redactor:
@@ -53,15 +61,48 @@ class Redactor:
         text = _PEM.sub(MASK, text)
         text = _AWS_KEY.sub(rf"\1{MASK}", text)
         text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
-        return _NAMED.sub(_masked, text)
+        return _without_named(text)
 
 
-def _masked(found: re.Match[str]) -> str:
-    """A secret's key and its value, which is masked."""
-    if found["name"] in _NOT_SECRET:
-        return found[0]
-    quote = found["open"] or ""
-    return f"{found['key']}{quote}{MASK}{quote}"
+def _without_named(text: str) -> str:
+    """The text with the value behind each secret's key masked."""
+    parts: list[str] = []
+    end = 0
+    for key in _KEY.finditer(text):
+        if key.start() < end or key["name"] in _OF_AWS or not _is_secret_name(key["name"]):
+            continue
+        if (found := _value(text, key)) is not None:
+            quote_mark, after = found
+            parts += [text[end : key.end()], quote_mark, MASK, quote_mark]
+            end = after
+    return "".join([*parts, text[end:]])
+
+
+def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
+    """The quotation mark of a key's value, and where the value ends; None when nothing there is a value."""
+    if quoted := _QUOTED.match(text, key.end()):
+        return quoted["open"], quoted.end()
+    is_in_query = key["sign"] == "=" and key[0].endswith("=") and not key["quote"]
+    found = _NUMBER.match(text, key.end()) if key["quote"] else None
+    found = found or (_WORD.match(text, key.end()) if is_in_query else None)
+    if found:
+        return "", found.end()
+    if key["quote"] and key["name"] not in _OBJECTS and text[key.end() : key.end() + 1] in {"{", "["}:
+        return "", _end_of_brackets(text, key.end())
+    return None
+
+
+def _end_of_brackets(text: str, begin: int) -> int:
+    """Where an object or a list ends; the end of the text when it is not closed.
+
+    A bracket inside a string may shift that, never in front of the first string's end.
+    """
+    depth = 0
+    for bracket in _BRACKET.finditer(text, begin):
+        depth += 1 if bracket[0] in "{[" else -1
+        if depth == 0:
+            return bracket.end()
+    return len(text)
 
 
 def _secrets(value: object, *, secret: bool = False) -> Iterator[str]:

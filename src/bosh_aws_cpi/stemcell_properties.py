@@ -57,7 +57,7 @@ class HeavyStemcellProperties(StemcellProperties):
 
     @property
     def boots_by(self) -> str:
-        """EC2's boot mode: what is given, else that of all types of the architecture.
+        """The AMI's boot mode: the given one, else uefi for arm64 and legacy-bios for x86_64.
 
         EC2 user guide, "Boot modes": Graviton types boot by UEFI alone.
         """

@@ -195,11 +195,11 @@ _EITHER = "remove one of them"
 _EXCLUSIVE = (
     ("spot_bid_price", "capacity_reservation", _EITHER),
     # EC2 user guide, "Capacity Reservations", limitations.
-    ("capacity_reservation", "dedicated_host", "EC2 uses no reservation there"),
+    ("capacity_reservation", "dedicated_host", "a Dedicated Host takes no Capacity Reservation"),
     ("tenancy: dedicated", "dedicated_host", _EITHER),
     # EC2 API reference, SpotPlacement: host tenancy "is not supported for Spot Instances".
-    ("spot_bid_price", "dedicated_host", "EC2 runs no spot VM on such a host"),
+    ("spot_bid_price", "dedicated_host", "a Dedicated Host runs no spot VM"),
     # EC2 user guide, "Placement groups", rules and limitations.
-    ("placement_group", "dedicated_host", "EC2 launches none there"),
+    ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
 )
 """Properties of which a VM can have one, and why."""

@@ -122,7 +122,7 @@ def test_light_stemcell() -> None:
             "create_stemcell",
             ["", {"ami": {"us-east-1": "ami-0123456789abcdef0"}}],
             MAKING,
-            {"stemcell_creation", "stemcells", "undo"},
+            {"identity", "stemcell_copies", "stemcell_creation", "stemcells", "undo"},
             {"image_removal", "images", "cleanup", "once", "snapshots", "tags"},
         ),
     ],

@@ -65,7 +65,7 @@ def written(folder: Path, archive: bytes) -> str:
 def blocks(fake_aws: FakeAws, snapshot_id: str) -> Iterator[tuple[int, bytes]]:
     """Read a snapshot, block by block."""
     ebs: Any = fake_aws.client("ebs")
-    # Pages are not to be had from the stand-in for AWS, which lists all at once.
+    # The simulated AWS has no pages: it lists all at once.
     for block in ebs.list_snapshot_blocks(SnapshotId=snapshot_id)["Blocks"]:
         index, token = block["BlockIndex"], block["BlockToken"]
         found = ebs.get_snapshot_block(SnapshotId=snapshot_id, BlockIndex=index, BlockToken=token)

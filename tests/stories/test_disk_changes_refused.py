@@ -65,7 +65,7 @@ def test_not_in_place(
         ({"type": "io2"}, "iops is needed for type io2"),
         ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
         ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, there are 3000"),
-        ({"iops": 3001}, "iops is 3001, type gp3 takes at most 500 per GiB: 3000 for 2 GiB"),
+        ({"iops": 3001}, "iops is 3001, a 2 GiB volume of type gp3 takes at most 3000"),
     ],
 )
 def test_rules_of_the_type(

@@ -190,8 +190,8 @@ def test_set_disk_metadata(
 @pytest.mark.parametrize(
     ("properties", "reason"),
     [
-        ({"iops": 3001}, "iops is 3001, type gp3 takes at most 500 per GiB: 3000 for 1 GiB"),
-        ({"type": "io1", "iops": 101}, "iops is 101, type io1 takes at most 50 per GiB: 100 for 1 GiB"),
+        ({"iops": 3001}, "iops is 3001, a 1 GiB volume of type gp3 takes at most 3000"),
+        ({"type": "io1", "iops": 101}, "iops is 101, a 1 GiB volume of type io1 takes at most 100"),
         ({"type": "st1", "throughput": 125}, "throughput can't be set for type st1: remove it, or use gp3"),
     ],
 )

@@ -57,7 +57,7 @@ def test_first_type_short(
     assert (first["InstanceType"], second["InstanceType"]) == (FIRST, SECOND)
     differing = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
     assert differing == {"InstanceType", "ClientToken"}
-    assert f"{FIRST} (on demand) is not to be had: {message.removesuffix(')')}" in answer.stderr
+    assert f"EC2 can't launch {FIRST} (on demand): {message.removesuffix(')')}" in answer.stderr
 
 
 def test_two_networks(
@@ -123,10 +123,10 @@ def test_all_exhausted(
     codes: list[str],
     ok_to_retry: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    """When no type is to be had the error lists what each one answered; quotas alone are not retriable."""
+    """When no type has capacity the error lists what each one answered; quotas alone are not retriable."""
     said = [short(code, where) for code, where in zip(codes, (OF_FIRST, OF_SECOND), strict=True)]
     message = (
-        "None of the VM's instance types is to be had. "
+        "No capacity for any of the VM's instance types. "
         f"{FIRST} (on demand): {said[0]}; {SECOND} (on demand): {said[1]}"
     )
     assert create_vm(FALLBACK).error == failure("VMCreationFailed", message, ok_to_retry=ok_to_retry)

@@ -21,9 +21,9 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 USED = "ephemeral_disk.use_instance_storage"
 NO_STORE = "{} requested for instance type 't3.micro' that does not have instance storage"
 NVME_STORE = (
-    "use_instance_storage requested for instance type '{}', whose instance storage is NVMe: no such VM has "
-    "/dev/sdb. Set raw_instance_storage for its disks as they are, or ephemeral_disk.use_root_disk, and "
-    "remove ephemeral_disk.use_instance_storage"
+    "use_instance_storage requested for instance type '{}', whose instance storage is NVMe: such a VM has no "
+    "/dev/sdb. Remove ephemeral_disk.use_instance_storage; raw_instance_storage gives the disks to the VM's "
+    "jobs, ephemeral_disk.use_root_disk puts the agent's data on the root disk"
 )
 NOT_COMBINED = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
 

@@ -76,7 +76,7 @@ def test_after_a_fallback(
     sent: Callable[[str], list[dict[str, str]]],
     only: Callable[[str], dict[str, Any]],
 ) -> None:
-    """The instance of a fallback is the VM, though the first type is to be had again by then."""
+    """The instance of a fallback is the VM, though the first type has capacity again by then."""
     properties = {"instance_type": "m5.large", "instance_type_fallbacks": ["t3.micro"]}
     short = {"code": "InsufficientInstanceCapacity", "message": "Not now.", "status": 500}
     fake_aws.rule(action="RunInstances", where={"InstanceType": "m5.large"}, error=short)

@@ -55,15 +55,21 @@ OTHER_KIND = "AMI '{}' is for {}, instance type '{}' runs {}: use a type or a st
         ),
         (
             {"spot_bid_price": 0.05, "dedicated_host": HOST},
-            "spot_bid_price and dedicated_host exclude each other: EC2 runs no spot VM on such a host",
+            "spot_bid_price and dedicated_host exclude each other: a Dedicated Host runs no spot VM",
         ),
         (
             {"capacity_reservation": RESERVATION, "dedicated_host": HOST},
-            "capacity_reservation and dedicated_host exclude each other: EC2 uses no reservation there",
+            (
+                "capacity_reservation and dedicated_host exclude each other: "
+                "a Dedicated Host takes no Capacity Reservation"
+            ),
         ),
         (
             {"placement_group": "near", "dedicated_host": HOST},
-            "placement_group and dedicated_host exclude each other: EC2 launches none there",
+            (
+                "placement_group and dedicated_host exclude each other: "
+                "a Dedicated Host can't be in a placement group"
+            ),
         ),
     ],
 )
@@ -126,7 +132,7 @@ def test_wrong_types(create_vm: Callable[..., Answer], fake_aws: FakeAws) -> Non
         ({"type": "io1", "throughput": 200}, "iops is needed for type io1"),
         (
             {"size": 6 * 1024, "iops": 3001},
-            "iops is 3001, type gp3 takes at most 500 per GiB: 3000 for 6 GiB",
+            "iops is 3001, a 6 GiB volume of type gp3 takes at most 3000",
         ),
     ],
 )
@@ -149,7 +155,7 @@ def test_figures_of_the_root_disk(
         ({"type": "io1"}, "iops is needed for type io1"),
         ({"iops": 2999}, "iops is 2999, type gp3 takes 3000 and more"),
         ({"throughput": 751}, "throughput of 751 MiB/s needs 3004 iops, there are 3000"),
-        ({"iops": 5001}, "iops is 5001, type gp3 takes at most 500 per GiB: 5000 for 10 GiB"),
+        ({"iops": 5001}, "iops is 5001, a 10 GiB volume of type gp3 takes at most 5000"),
     ],
     ids=["iops", "throughput", "no-iops", "few-iops", "much-throughput", "many-iops"],
 )

@@ -215,7 +215,7 @@ def test_nothing_left_to_try(
     (launched,) = ended()
     first = ENDED.format(launched, SHORT)
     message = (
-        "None of the VM's instance types is to be had. "
+        "No capacity for any of the VM's instance types. "
         f"t3.micro (on demand): {first}; m5.large (on demand): {said}"
     )
     assert error == failure("VMCreationFailed", message, ok_to_retry=True)

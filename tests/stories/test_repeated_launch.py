@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from testbed.world import World
 
 BY_US = "<stateReason><code>Client.UserInitiatedShutdown</code><message>x</message></stateReason>"
+LAUNCHED_LONG_AGO = ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"]
 SHUTTING_DOWN = "<instanceState><code>32</code><name>shutting-down</name></instanceState>"
 TWO_CALLS = ("CreateNetworkInterface", "RunInstances")
 
@@ -111,7 +112,7 @@ def test_still_ending(create_vm: Callable[..., Answer], dynamic: dict[str, Any],
     ending = [
         ["<instanceState>.*?</instanceState>", SHUTTING_DOWN],
         ["<stateReason>.*?</stateReason>", BY_US],
-        ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"],
+        LAUNCHED_LONG_AGO,
     ]
     fake_aws.rule(action="RunInstances", nth=1, replace=ending)
     fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": first}, replace=ending)
@@ -146,12 +147,27 @@ def test_other_arguments_that_ec2_does_not_mind(
         ),
     }[changed]
     first = create_vm(**before).ok()[0]
-    fake_aws.rule(action="RunInstances", nth=1, states=["replayed"])
+    fake_aws.rule(action="RunInstances", nth=1, states=["replayed"], replace=[LAUNCHED_LONG_AGO])
     answer = create_vm(**after)
     made = answer.ok()[0]
     assert made != first
     assert world.state()["instances"] == sorted([first, made])
     assert f"Instance '{first}' was made for this agent with other arguments; it is left" in warnings(answer)
+
+
+@pytest.mark.usefixtures("ipv6")
+def test_answer_that_shows_less(
+    create_vm: Callable[..., Answer], network: Callable[..., dict[str, Any]], fake_aws: FakeAws, world: World
+) -> None:
+    """A launch's own answer need not show all that was asked for yet: that is no other call's instance."""
+    networks = {
+        "four": {**network("10.0.1.10"), "nic_group": "one"},
+        "six": {**network("2001:db8::10"), "nic_group": "one"},
+    }
+    hidden = [[r"<ipv6AddressesSet>.*?</ipv6AddressesSet>", ""], ["10.0.1.10", "10.0.1.99"]]
+    fake_aws.rule(action="RunInstances", nth=1, replace=hidden)
+    vm_cid = create_vm(networks=networks).ok()[0]
+    assert world.state()["instances"] == [vm_cid]
 
 
 def test_other_arguments(

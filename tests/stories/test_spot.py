@@ -108,6 +108,6 @@ def test_both_fail(
     listed = [f"{name} (spot): {spot}" for name in types] + [
         f"{name} (on demand): {demand}" for name in types
     ]
-    message = f"None of the VM's instance types is to be had. {'; '.join(listed)}"
+    message = f"No capacity for any of the VM's instance types. {'; '.join(listed)}"
     assert error == failure("VMCreationFailed", message, ok_to_retry=True)
     assert left() == {}

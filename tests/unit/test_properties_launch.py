@@ -148,15 +148,21 @@ def test_one_way(name: str, given: dict[str, str] | None) -> None:
         ),
         (
             {"spot_bid_price": 0.1},
-            "spot_bid_price and dedicated_host exclude each other: EC2 runs no spot VM on such a host",
+            "spot_bid_price and dedicated_host exclude each other: a Dedicated Host runs no spot VM",
         ),
         (
             {"capacity_reservation": {"id": "cr-1"}},
-            "capacity_reservation and dedicated_host exclude each other: EC2 uses no reservation there",
+            (
+                "capacity_reservation and dedicated_host exclude each other: "
+                "a Dedicated Host takes no Capacity Reservation"
+            ),
         ),
         (
             {"placement_group": "near"},
-            "placement_group and dedicated_host exclude each other: EC2 launches none there",
+            (
+                "placement_group and dedicated_host exclude each other: "
+                "a Dedicated Host can't be in a placement group"
+            ),
         ),
     ],
 )

@@ -88,12 +88,47 @@ def test_short_values() -> None:
         ("{'password': 'agent', 'b': 'agent'}", f"{{'password': '{MASK}', 'b': 'agent'}}"),
         (r'"{\"token\": \"agent\", \"b\": \"c\"}"', rf'"{{\"token\": \"{MASK}\", \"b\": \"c\"}}"'),
         ('{"secret": 1234, "count": 1234}', f'{{"secret": {MASK}, "count": 1234}}'),
+        (
+            '{"secrets": {"user": "joe", "pins": ["s3", {"a": 1}]}, "b": [1]}',
+            f'{{"secrets": {MASK}, "b": [1]}}',
+        ),
+        (
+            '{"credentials": {"user": "joe", "password": "s3"}}',
+            f'{{"credentials": {{"user": "joe", "password": "{MASK}"}}}}',
+        ),
+        ("{'passwords': ['abc', 'agent'], 'b': 'c'}", f"{{'passwords': {MASK}, 'b': 'c'}}"),
+        ("'secret': {'a': 'cut off", f"'secret': {MASK}"),
+        ("GET /x?password=agent&b=c", f"GET /x?password={MASK}&b=c"),
+        ("'TagKeys': [{'Key': 'job', 'Value': 'db'}], 'ClientToken': 'c1'",) * 2,
     ],
-    ids=["URL", "JSON", "Python", "JSON in JSON", "number"],
+    ids=[
+        "URL",
+        "JSON",
+        "Python",
+        "JSON in JSON",
+        "number",
+        "object",
+        "credentials",
+        "list",
+        "cut off",
+        "query",
+        "AWS's",
+    ],
 )
 def test_short_values_by_their_form(text: str, expected: str) -> None:
     """A short secret is masked where its form shows it: a URL's password, the value of a secret's key."""
     assert learned({"password": "agent", "secret": 1234})(text) == expected
+
+
+@pytest.mark.parametrize(
+    "unit", ["a-", "token-", "eyJhbGciOi_-", '"', "\\", "'token", '"key": "', '"key": {', "key=", "x: "]
+)
+def test_long_texts(unit: str) -> None:
+    """A long value of any kind is read once; a rule that reads it again and again would take hours."""
+    secret = '"password": "agent", "a": "b"'
+    text = unit * (1_000_000 // len(unit))
+    masked = Redactor()(f"{secret} {text}")
+    assert masked.startswith(f'"password": "{MASK}", "a": "b" ')
 
 
 def test_longest_first() -> None:

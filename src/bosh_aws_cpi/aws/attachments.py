@@ -20,7 +20,7 @@ _NOT_READY = frozenset({"IncorrectState"})
 
 
 class NameTaken(Exception):
-    """EC2 says that an instance uses a device name already."""
+    """EC2 says that an instance uses a device name already, or every one that can be tried."""
 
 
 def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str]) -> str:
@@ -41,15 +41,14 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
     Raises:
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
-        CloudError: All names are taken.
+        NameTaken: All names are.
     """
     for name in device_names:
         try:
             return _attach_as(client, disk_cid, vm_cid, name)
         except NameTaken:
             logger.info("Instance '%s' uses %s already: trying the next name", vm_cid, name)
-    message = f"Instance has too many disks attached: '{vm_cid}' uses every device name"
-    raise CloudError(message)
+    raise NameTaken
 
 
 def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> str:
@@ -87,7 +86,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
 
 def says_name_taken(error: BaseException) -> bool:
-    """EC2's "Attachment point /dev/sdf is already in use" has the code of any invalid value."""
+    """Whether EC2 refuses a device name because it is in use; the code is that of any invalid value."""
     return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
 
 

@@ -120,7 +120,7 @@ def put(
 
 
 def _passes(error: ClientError) -> bool:
-    """Whether EBS refuses a block for a reason that is over when the block is sent again."""
+    """Whether EBS refuses a block for a transient reason."""
     if not has_code(error, _INVALID):
         return False
     said = str(detail_of(error).get("Message", ""))

@@ -2,8 +2,8 @@
 
 For the calls that this program makes, from "Error codes for the Amazon EC2 API" (EC2 API reference), the
 error shapes in the API models of Elastic Load Balancing, the EBS direct APIs and STS, and field reports:
-docs/aws-assumptions.md lists those codes that only such reports know. What stands in no row has the kind
-of its family; without one it is a `CloudError`, which is retriable when its HTTP status blames AWS.
+docs/aws-assumptions.md lists those codes that only such reports know. A code without a row is treated like
+its family (`FAMILIES`); one without a family is a `CloudError`, retriable when its HTTP status blames AWS.
 """
 
 import re
@@ -331,15 +331,15 @@ ROWS: Final[dict[str, Row]] = {
 FAMILIES: Final = (
     (
         re.compile(r"Insufficient\w+"),
-        Row(Kind.BUSY, "AWS is short of it: repeat it later, or use another type or zone"),
+        Row(Kind.BUSY, "AWS lacks capacity: repeat it later, or use another type or zone"),
     ),
     (re.compile(r"\w+RateExceeded|Throttl\w+"), Row(Kind.BUSY, _THROTTLED)),
     (re.compile(r"[\w.]+LimitExceeded(Exception)?"), Row(Kind.QUOTA, _QUOTA)),
     (re.compile(r"[\w.]+NotFound"), Row(Kind.MISSING, _MANIFEST)),
     (re.compile(r"\w+\.Malformed"), Row(Kind.INVALID, _MANIFEST)),
-    (re.compile(r"[\w.]*InUse"), Row(Kind.STATE, "something uses it: delete that first")),
+    (re.compile(r"[\w.]*InUse"), Row(Kind.STATE, "another resource uses it: detach it first")),
 )
-"""By the form of a code that has no row, in this order; the exceptions of a family have rows of their own."""
+"""For codes without a row, by form; the first match counts. What a family would misjudge has a row."""
 
 
 def row_of(code: str) -> Row | None:

@@ -57,7 +57,7 @@ NO_CAPACITY: Final = QUOTA_REACHED | {
     "UnfulfillableCapacity",
     "Unsupported",
 }
-"""What RunInstances answers when this instance type is not to be had here and now: another one may be.
+"""What RunInstances answers when it can't launch this instance type here and now: another one may do.
 
 Some of them come as HTTP 500. "Unsupported" is a type that the zone does not have."""
 _SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
@@ -97,8 +97,8 @@ THROTTLED: Final = frozenset(
 )
 """Throttling: the call has had no effect.
 
-The SDK's own list (botocore, retries/standard.py), but for what is none of our services', and what the
-EBS direct APIs (StartSnapshot) and Elastic Load Balancing say besides, from their API models.
+The SDK's list (botocore, retries/standard.py) without other services' codes, and what the API models of the
+EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
 """
 _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
 """What CreateNetworkInterface says of a full subnet, under the code InvalidParameterValue.

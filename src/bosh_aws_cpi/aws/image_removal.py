@@ -10,7 +10,6 @@ from bosh_aws_cpi.aws.cleanup import in_turn
 from bosh_aws_cpi.aws.errors import IMAGE_MISSING, UNAUTHORIZED, code_of, described, has_code
 from bosh_aws_cpi.aws.images import AMI_TAG, describe, find
 from bosh_aws_cpi.aws.once import by_tags
-from bosh_aws_cpi.aws.translation import explained
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
@@ -47,7 +46,7 @@ def discard(client: "EC2Client", ami_id: str) -> None:
     """
     image = find(client, ami_id)
     if image is not None:
-        _remove(client, ami_id, lambda: image.snapshot_ids, timing.AT_ONCE)
+        _remove(client, ami_id, timing.AT_ONCE, lambda: image.snapshot_ids)
         return
     logger.info("AMI '%s' is gone already", ami_id)
     try:
@@ -69,7 +68,7 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
     Args:
         client: The EC2 client.
         ami_id: The copy.
-        own_tags: Those of its tags that its snapshots have too, and nothing else has.
+        own_tags: The tags that only the copy and its snapshots have.
 
     Raises:
         CloudError: That is not certain. Every snapshot that was found was tried.
@@ -77,12 +76,7 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
     """
     logger.info("Removing AMI '%s'", ami_id)
     shown = _shown_snapshots(client, ami_id)
-    _remove(
-        client,
-        ami_id,
-        lambda: list(dict.fromkeys([*shown, *_left_by_copy(client, ami_id, own_tags)])),
-        timing.VISIBLE,
-    )
+    _remove(client, ami_id, timing.VISIBLE, lambda: shown, lambda: _left_by_copy(client, ami_id, own_tags))
 
 
 def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> list[str]:
@@ -91,17 +85,25 @@ def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str])
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
+        from bosh_aws_cpi.aws.translation import explained  # noqa: PLC0415 - the table is large
+
         marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
         message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left: {explained(error)}"
         raise CloudError(message) from error
 
 
 def _remove(
-    client: "EC2Client", ami_id: str, found: Callable[[], Sequence[str]], patience: timing.Policy
+    client: "EC2Client", ami_id: str, patience: timing.Policy, *lists: Callable[[], Sequence[str]]
 ) -> None:
     """Deregister the AMI; from then on each step is taken, whatever fails.
 
     EC2 is asked to delete the snapshots with it; what it does not say it did is done here.
+
+    Args:
+        client: The EC2 client.
+        ami_id: The AMI.
+        patience: How long EC2 may not know the AMI yet.
+        lists: Each lists snapshots of the AMI; one that fails does not keep the others from their end.
     """
     settled: set[str] = set()
 
@@ -111,10 +113,13 @@ def _remove(
 
     what = f"AMI '{ami_id}'"
     timing.remove(what, lambda error: has_code(error, IMAGE_MISSING), deregister, patience)
-    in_turn(
-        lambda: _wait_until_gone(client, ami_id),
-        lambda: _delete_snapshots(client, ami_id, [each for each in found() if each not in settled]),
-    )
+
+    def delete(found: Callable[[], Sequence[str]]) -> None:
+        unsettled = [each for each in dict.fromkeys(found()) if each not in settled]
+        settled.update(unsettled)
+        _delete_snapshots(client, ami_id, unsettled)
+
+    in_turn(lambda: _wait_until_gone(client, ami_id), *(partial(delete, each) for each in lists))
 
 
 def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict

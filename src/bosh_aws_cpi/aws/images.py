@@ -150,7 +150,10 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
 
 
 def finish(client: "EC2Client", ami_id: str) -> str:
-    """Wait for an AMI of ours to be usable, and note at its snapshots that they are its own.
+    """Wait for an AMI of ours to be available, and tag its snapshots with its id.
+
+    Returns:
+        The AMI's id.
 
     Raises:
         NotMade: EC2 reports that creating the AMI failed, with its reason.
@@ -163,7 +166,7 @@ def finish(client: "EC2Client", ami_id: str) -> str:
 def note_snapshots(client: "EC2Client", image: Image) -> None:
     """Tag an AMI's snapshots with its id: delete_stemcell finds them so when the AMI is gone.
 
-    Failing to is logged.
+    A failure is only logged.
     """
     for snapshot_id in image.snapshot_ids:
         tags.try_to_create(client, snapshot_id, {AMI_TAG: image.ami_id}, timing.VISIBLE)

@@ -222,5 +222,13 @@ def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401
     launched = entry.get("LaunchTime")
     if launched is None:
         return None
-    now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
-    return (now - launched).total_seconds()
+    return (_answered_at(headers.get("date", "")) - launched).total_seconds()
+
+
+def _answered_at(date: str) -> datetime:
+    """The time that a Date header says, or this machine's where a proxy has left none that can be read."""
+    try:
+        answered = parsedate_to_datetime(date)
+    except ValueError:
+        return datetime.now(UTC)
+    return answered if answered.tzinfo else answered.replace(tzinfo=UTC)

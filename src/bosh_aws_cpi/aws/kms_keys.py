@@ -22,7 +22,11 @@ def arn(key: str, region: str, clients: "Clients") -> str:
     Args:
         key: What the operator gave: EC2 takes an ARN, an id, an alias or an alias's ARN.
         region: The key's.
-        clients: The call's clients: STS is asked whose key a bare id is, which needs no permission.
+        clients: The call's clients: STS names the account of the credentials, to which a bare id is taken to
+            belong; that needs no permission.
+
+    Returns:
+        The key's ARN.
 
     Raises:
         CloudError: It is an alias, or no name of a key, or STS does not answer.
@@ -33,15 +37,16 @@ def arn(key: str, region: str, clients: "Clients") -> str:
         what = "an alias" if re.match(r"(arn:.*:)?alias/", key) else "neither a key's ARN nor its id"
         message = (
             f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy "
-            "stemcell, take the ARN of a key. Set kms_key_arn to the key's ARN or id (aws kms describe-key)"
+            "stemcell, take the ARN of a key. Set kms_key_arn to the key's ARN or id (aws kms describe-key), "
+            "or aws.stemcell_upload to volume"
         )
         raise CloudError(message)
     try:
         caller = clients.sts.get_caller_identity()["Arn"]
     except (ClientError, BotoCoreError) as error:
         message = (
-            f"kms_key_arn '{key}' is an id, and the account that it belongs to can't be asked for: "
-            f"{described(error)}. Set kms_key_arn to the key's ARN"
+            f"kms_key_arn '{key}' is a key's id, and its ARN can't be completed because STS did not name the "
+            f"account: {described(error)}. Set kms_key_arn to the key's ARN"
         )
         raise CloudError(message) from error
     _, partition, _, _, account, _ = caller.split(":", 5)

@@ -24,7 +24,7 @@ from bosh_aws_cpi.aws.once import make_once
 from bosh_aws_cpi.aws.translation import explained
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.model import AttachedNic, Instance
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class NoCapacity(VMCreationFailed):
-    """This instance type is not to be had here and now; retriable, unless a quota is reached.
+    """EC2 can't launch this instance type here and now; retriable, unless a quota is reached.
 
     Args:
         said: What EC2 said.
@@ -74,12 +74,13 @@ _KEY: Final = (
     ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
     "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
 )
-_SPOT_KEY: Final = (
-    f"{_KEY}. A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
+_SPOT_GRANT: Final = (
+    ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
     "AWSServiceRoleForEC2Spot: aws kms create-grant"
 )
+_UNNAMED: Final = f". The usual cause is a KMS key that EC2 can't use{_KEY}"
 _REMEDIES: Final = {
-    "Client.InternalError": _KEY,
+    "Client.InternalError": _UNNAMED,
     "Client.InvalidKMSKey": _KEY,
     "Client.InvalidParameter": ". Correct root_disk or ephemeral_disk",
     "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
@@ -90,27 +91,33 @@ _REMEDIES: Final = {
 
 def _remedy(instance: Instance) -> str:
     code = instance.state_reason.code if instance.state_reason else ""
-    remedy = next((text for begin, text in _REMEDIES.items() if code.startswith(begin)), "")
-    return _SPOT_KEY if remedy is _KEY and instance.is_spot else remedy
+    remedy = next((text for prefix, text in _REMEDIES.items() if code.startswith(prefix)), "")
+    return remedy + _SPOT_GRANT if instance.is_spot and remedy.endswith(_KEY) else remedy
 
 
 class NeverSeen(VMCreationFailed):
     """EC2 does not show the instance that it has answered with, and that an earlier call launched."""
 
 
-def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None]) -> Instance:
+def run(
+    client: "EC2Client",
+    arguments: Json,
+    find: Callable[[], Instance | None],
+    is_new: Callable[[Instance], bool],
+) -> Instance:
     """RunInstances for one instance.
 
     Args:
         client: The EC2 client.
         arguments: All of RunInstances' arguments but the counts.
         find: Looks for the instance of this launch, when it is not certain whether there is one.
+        is_new: Whether this call launched an instance; EC2 may answer a client token with an earlier call's.
 
     Returns:
         The instance; with a client token that was used before, as it is now.
 
     Raises:
-        NoCapacity: The type is not to be had now.
+        NoCapacity: EC2 can't launch the type now.
         TokenSpent: The client token can't be used for this launch.
         VMCreationFailed: AWS is at fault, throttles or does not answer; retriable.
         ClientError: EC2 refuses the launch.
@@ -129,8 +136,8 @@ def run(client: "EC2Client", arguments: Json, find: Callable[[], Instance | None
         if meaning is None:
             raise
         raise meaning from error
-    if difference := _difference(instance, arguments):
-        message = f"it stands for instance '{instance.vm_cid}', which has {difference}"
+    if not is_new(instance) and (difference := _difference(instance, arguments)):
+        message = f"its instance '{instance.vm_cid}' has {difference}"
         raise TokenSpent(message)
     return instance
 
@@ -145,21 +152,24 @@ def _difference(instance: Instance, arguments: Json) -> str | None:
         if shown and shown != arguments.get(name, shown):
             return f"{name} {shown}"
     nics = {nic.device_index: nic for nic in instance.nics}
-    for asked in arguments.get("NetworkInterfaces", []):
-        nic = nics.get(asked["DeviceIndex"])
-        if nic is None:
-            continue
-        if asked.get("NetworkInterfaceId", nic.nic_id) != nic.nic_id:
-            return f"network interface {nic.nic_id}"
-        wanted = [
-            asked.get("PrivateIpAddress"),
-            *(each["Ipv6Address"] for each in asked.get("Ipv6Addresses", [])),
-        ]
-        shown_addresses = {ip_address(each) for each in nic.addresses}
-        for address in filter(None, wanted if shown_addresses else []):
-            if ip_address(address) not in shown_addresses:
-                return f"not the address {address}"
-    return None
+    asked = [each for each in arguments.get("NetworkInterfaces", []) if each["DeviceIndex"] in nics]
+    differences = (_nic_difference(each, nics[each["DeviceIndex"]]) for each in asked)
+    return next(filter(None, differences), None)
+
+
+def _nic_difference(asked: Json, nic: AttachedNic) -> str | None:
+    """How an interface differs from the one that was asked for, as far as EC2 shows it."""
+    if asked.get("NetworkInterfaceId", nic.nic_id) != nic.nic_id:
+        return f"network interface {nic.nic_id}"
+    shown = {ip_address(each) for each in nic.addresses}
+    versions = {each.version for each in shown}
+    wanted = [
+        asked.get("PrivateIpAddress"),
+        *(each["Ipv6Address"] for each in asked.get("Ipv6Addresses", [])),
+    ]
+    addresses = [ip_address(each) for each in filter(None, wanted)]
+    missing = [each for each in addresses if each.version in versions and each not in shown]
+    return f"no address {missing[0]}" if missing else None
 
 
 def _meaning(error: "ClientError") -> Exception | None:

@@ -80,7 +80,7 @@ FEATURES: Final = {
 }
 """By the name of the policy's statement; the first is what everybody needs."""
 NEEDS_NO_PERMISSION: Final = {
-    "sts:AssumeRoleWithWebIdentity": "it is not signed: the role itself says whose token it takes",
+    "sts:AssumeRoleWithWebIdentity": "it is not signed: the role's trust policy decides",
     "sts:GetCallerIdentity": "AWS answers it to everybody, even when a policy denies it",
 }
 """Actions that the program calls and that no policy has to allow, each with its reason."""

@@ -43,10 +43,9 @@ INSTANCE_RUNNING: Final = Policy(800)
 INSTANCE_STOPPED: Final = Policy(600)
 INSTANCE_TERMINATED: Final = Policy(900)
 INSTANCE_SEEN: Final = Policy(200)
-"""How long EC2 may not show an instance that it has answered with.
+"""How long an instance may stay unseen after EC2 has answered with it.
 
-AWS asks to allow up to five minutes for what was just created (EC2 developer guide, "Eventual
-consistency").
+As long as in the Ruby release; AWS says "up to five minutes" (EC2 developer guide, "Eventual consistency").
 """
 NIC_SEEN: Final = Policy(30)
 """How long EC2 may not show an interface that it has answered with; then an earlier call made it."""
@@ -64,6 +63,8 @@ VOLUME_DETACHED: Final = Policy(_AS_RUBY)
 VOLUME_DELETED: Final = Policy(_AS_RUBY)
 VOLUME_RELEASED: Final = Policy(600, longest_pause=15)
 """VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
+DEVICE_NAME_FREE: Final = Policy(30)
+"""After a detachment EC2 may take a device name for used for some seconds."""
 INSTANCE_READY_TO_ATTACH: Final = Policy(60)
 """IncorrectState of AttachVolume: a VM that is just starting, mostly."""
 IMAGE_AVAILABLE: Final = Policy(3600, longest_pause=15)

@@ -1,12 +1,12 @@
 """attach_disk and detach_disk: AWS first, the registry afterwards, so that a repeated call can finish."""
 
-from bosh_aws_cpi.aws import attachments, instances
+from bosh_aws_cpi.aws import attachments, instances, timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.registry import Registry
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts
 from bosh_aws_cpi.plan import device_names
 
 
@@ -31,15 +31,32 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     facts = facts_for_attaching(cloud, instance)
     device_name = _name_of(instance, disk_cid)
     if device_name is None:
-        further = device_names.further_names(instance, facts)
-        names = device_names.free_names(instance.devices, further)
-        device_name = attachments.attach(cloud.ec2, disk_cid, vm_cid, names)
+        device_name = _attach(cloud, instance, facts, disk_cid)
     else:
         logger.info("Disk '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, device_name)
     attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
     path = device_names.guest_path(device_name, disk_cid, facts)
     registry.attach(vm_cid, disk_cid, path)
     return path
+
+
+def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid: str) -> str:
+    """Attach the disk under a free name; one that was just detached leaves its name some seconds later."""
+    looks = iter([instance])
+    too_many = CloudError("Instance has too many disks attached")
+
+    def attempt() -> str:
+        seen = next(looks, None) or instances.find_alive(cloud.ec2, instance.vm_cid)
+        names = device_names.free_names(seen.devices, device_names.further_names(seen, facts))
+        if not (names or seen.leaving):
+            raise too_many
+        try:
+            return attachments.attach(cloud.ec2, disk_cid, instance.vm_cid, names)
+        except attachments.NameTaken:
+            raise timing.NotYet("every device name is in use") from None
+
+    what = f"a device name of instance '{instance.vm_cid}' to be free"
+    return timing.until(timing.DEVICE_NAME_FREE, what, attempt, lambda _: too_many, is_repeatable=False)
 
 
 def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:

@@ -113,7 +113,7 @@ def _finished_or_removed(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
 
 
 def _encryption(cloud: Cloud, properties: HeavyStemcellProperties) -> Encryption:
-    """Whether the snapshot is encrypted, and with which key: named so that the EBS direct APIs take it too.
+    """The snapshot's encryption; the key as an ARN where the EBS direct APIs write the snapshot.
 
     Raises:
         CloudError: They can't take the key.

@@ -64,7 +64,7 @@ class Launching:
 
         Raises:
             CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
-            VMCreationFailed: No offer is to be had, or EC2 ended what it had launched.
+            VMCreationFailed: EC2 has no capacity for any offer, or it ended what it had launched.
         """
         offers, generation = self._generations.begin(self._plan.offers)
         for position, offer in enumerate(offers):
@@ -75,7 +75,7 @@ class Launching:
         raise self._exhausted()
 
     def _try(self, offer: Offer, generation: int, *, has_more: bool) -> Launched | None:
-        """Launch one offer, generation by generation; None when it is not to be had and another may be."""
+        """Launch one offer, generation by generation; None when EC2 can't launch it and another may do."""
         following_one: int | None = generation
         while following_one is not None and following_one < MAX_GENERATIONS:
             generation = following_one
@@ -85,7 +85,7 @@ class Launching:
                 self._note(offer, error)
                 return None
             except TokenSpent as error:
-                logger.info("An earlier launch stands behind the client token: %s", error)
+                logger.info("The client token belongs to an earlier launch: %s", error)
                 following_one = self._after_spent(offer, generation)
             except Ended as error:
                 following_one = self._after_end(offer, generation, error, has_more=has_more)
@@ -99,7 +99,7 @@ class Launching:
 
         Raises:
             Ended: EC2 ended the instance.
-            NoCapacity: It is not to be had, or a spot launch failed in another way: on demand it may go.
+            NoCapacity: EC2 can't launch it, or a spot launch failed in another way: on demand it may go.
             TokenSpent: The client token stands for an earlier instance, which is gone.
             CloudError: EC2 refuses it, or it takes too long.
         """
@@ -124,7 +124,10 @@ class Launching:
         def make() -> Instance:
             return self._undo.make(
                 lambda: launches.run(
-                    cloud.ec2, arguments, lambda: self._generations.launched(offer, generation)
+                    cloud.ec2,
+                    arguments,
+                    lambda: self._generations.launched(offer, generation),
+                    self._is_new,
                 ),
                 lambda made: _discard(cloud, made.vm_cid),
             )
@@ -171,7 +174,7 @@ class Launching:
         return generation + 1
 
     def _is_new(self, instance: Instance) -> bool:
-        """Whether this call launched an instance, which its client token may also have answered."""
+        """Whether this call launched the instance; EC2 may answer a client token with an earlier call's."""
         elapsed = time.monotonic() - self._began
         return instance.age is None or instance.age <= elapsed + _CLOCK_TOLERANCE
 
@@ -221,14 +224,14 @@ class Launching:
         )
 
     def _note(self, offer: Offer, answer: NoCapacity | Ended) -> None:
-        logger.warning("%s is not to be had: %s", offer, answer.said)
+        logger.warning("EC2 can't launch %s: %s", offer, answer.said)
         self._answers.append((offer, answer))
 
     def _exhausted(self) -> VMCreationFailed:
         offer, answer = self._answers[-1]
         if len(self._plan.offers) > 1:
             listed = "; ".join(f"{offer}: {answer.said}" for offer, answer in self._answers)
-            message = f"None of the VM's instance types is to be had. {listed}"
+            message = f"No capacity for any of the VM's instance types. {listed}"
             return VMCreationFailed(message, ok_to_retry=any(each.ok_to_retry for _, each in self._answers))
         if offer.is_spot:
             why = "Spot instance creation failed, and spot_ondemand_fallback is not set"

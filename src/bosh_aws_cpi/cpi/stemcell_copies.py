@@ -49,10 +49,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
     if (found := _earlier(cloud, marks, call, stemcell)) is not None:
         logger.info("AMI '%s' is this stemcell's copy of '%s' already", found, source.ami_id)
-        image = images.wait_until_available(cloud.ec2, found)
-        tags.create(cloud.ec2, [found, *image.snapshot_ids], {**wanted_tags, **stemcell})
-        images.note_snapshots(cloud.ec2, image)
-        return found
+        return _used_again(cloud, found, {**wanted_tags, **stemcell})
     own = {tag_plan.CALL_TAG: call}
     all_tags = {**wanted_tags, **marks, **stemcell, **own}
     tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # what comes to them later
@@ -83,6 +80,14 @@ def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mappin
     if len(found) == 1 and not {tag_plan.CALL_TAG, tag_plan.STEMCELL_NAME_TAG} & found[0].tags.keys():
         return found[0].ami_id  # made by a version of this program that did not mark copies
     return None
+
+
+def _used_again(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
+    """Wait for a copy that there is, and tag it as if it had just been created."""
+    image = images.wait_until_available(cloud.ec2, ami_id)
+    tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
+    images.note_snapshots(cloud.ec2, image)
+    return ami_id
 
 
 def _made(cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo) -> str:

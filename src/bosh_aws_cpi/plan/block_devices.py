@@ -90,8 +90,9 @@ def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, de
         # EC2 API reference, BlockDeviceMapping: including NVMe instance store volumes "has no effect".
         message = (
             f"use_instance_storage requested for instance type '{facts.name}', whose instance storage is "
-            f"NVMe: no such VM has {EPHEMERAL_NAME}. Set raw_instance_storage for its disks as they are, or "
-            "ephemeral_disk.use_root_disk, and remove ephemeral_disk.use_instance_storage"
+            f"NVMe: such a VM has no {EPHEMERAL_NAME}. Remove ephemeral_disk.use_instance_storage; "
+            "raw_instance_storage gives the disks to the VM's jobs, ephemeral_disk.use_root_disk puts the "
+            "agent's data on the root disk"
         )
         raise CloudError(message)
 

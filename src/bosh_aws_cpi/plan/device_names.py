@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts
 
 PERSISTENT_DISK_NAMES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
@@ -25,7 +24,7 @@ FURTHER_DISK_NAMES = (
     *_names("xvdd", _LETTERS[:24]),
     *_names("sd", "cdeqrstuvwxyz"),
 )
-"""What EC2 takes besides on HVM. With the usual names, the root disk and /dev/sdb there are 128, the most.
+"""Further names that EC2 takes on HVM; the usual ones, the root disk and /dev/sdb make it 128, the most.
 
 From the EC2 user guide, "Device names for volumes". The aws-ebs-csi-driver, which found its list by trial
 (pkg/cloud/devicemanager/device_names.go), has /dev/xvddx as the last name too. The order of the first 48
@@ -42,15 +41,9 @@ def free_names(taken: Iterable[str], further: Iterable[str] = ()) -> list[str]:
         taken: The names that are in use.
         further: Names beyond the usual ones that the instance takes; see `further_names`.
 
-    Raises:
-        CloudError: All are taken.
     """
     used = {_guest_name(name) for name in taken}
-    names = [name for name in (*PERSISTENT_DISK_NAMES, *further) if _guest_name(name) not in used]
-    if not names:
-        message = "Instance has too many disks attached"
-        raise CloudError(message)
-    return names
+    return [name for name in (*PERSISTENT_DISK_NAMES, *further) if _guest_name(name) not in used]
 
 
 def has_usual_name_free(taken: Iterable[str]) -> bool:

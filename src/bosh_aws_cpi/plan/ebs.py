@@ -21,20 +21,8 @@ _MOST_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
 _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
 
 
-def refusal(
-    volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None = None
-) -> str | None:
-    """Why EBS would refuse a volume.
-
-    Args:
-        volume_type: "gp3" and its like.
-        iops: As given; None when it is not.
-        throughput: MiB/s, as given; None when it is not.
-        size_gib: GiB; None when it is not known.
-
-    Returns:
-        The reason, with the property's name and the remedy; None when EBS takes it.
-    """
+def _refusal(volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None) -> str | None:
+    """Why EBS would refuse a volume, with the property's name and the remedy; None when EBS takes it."""
     if throughput is not None and volume_type not in TAKES_THROUGHPUT:
         return f"throughput can't be set for type {volume_type}: remove it, or use gp3"
     if iops is not None and volume_type not in TAKES_IOPS:
@@ -54,15 +42,15 @@ def check(
     Args:
         what: "disk", "root disk": for the message.
         path: Where its properties stand: "cloud_properties".
-        volume_type: See `refusal`, for the others too.
-        iops: As given.
-        throughput: As given.
-        size_gib: GiB.
+        volume_type: EBS's name of it: "gp3".
+        iops: As given; None when it is not.
+        throughput: MiB/s, as given; None when it is not.
+        size_gib: GiB; None when it is not known.
 
     Raises:
         CloudError: It would refuse it; the message names the property and the remedy.
     """
-    if reason := refusal(volume_type, iops, throughput, size_gib):
+    if reason := _refusal(volume_type, iops, throughput, size_gib):
         message = f"EBS would refuse the {what}: {path}.{reason}"
         raise CloudError(message)
 
@@ -80,7 +68,7 @@ def _iops_refusal(volume_type: str, iops: int, size_gib: int | None) -> str | No
     if iops < least:
         return f"iops is {iops}, type {volume_type} takes {least} and more"
     if size_gib is not None and iops > (most := max(size_gib * ratio, least)):
-        return f"iops is {iops}, type {volume_type} takes at most {ratio} per GiB: {most} for {size_gib} GiB"
+        return f"iops is {iops}, a {size_gib} GiB volume of type {volume_type} takes at most {most}"
     return None
 
 

@@ -1,8 +1,8 @@
 """What is known of the instance types that the generated table lacks: retired ones, and rarely offered ones.
 
 EC2 no longer describes most of them, so the newest moto, from which the table is generated, lacks them.
-Older releases of moto hold what EC2 said of them at the time; what they tell of all other types is what EC2
-says today. "The guide" is AWS's "Amazon EC2 instance types" guide.
+Older releases of moto hold what EC2 said of them at the time. For the types that EC2 still describes those
+releases agree with EC2, so they are trusted. "The guide" is AWS's "Amazon EC2 instance types" guide.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Final
 
 from bosh_aws_cpi.plan.instance_type_table import Row
 
-# A row as in the generated table. Architectures that are unknown are empty, a number of volumes is 0. No
+# A row as in the generated table. An unknown architecture is "", an unknown number of volumes 0. No
 # source describes cc1.4xlarge, m9g.metal-24xl, m9gd.metal-24xl and u7ib-12tb.224xlarge.
 UNLISTED_TYPES: Final[Mapping[str, Row]] = {
     # moto 5.2.3 was the last to have them.
@@ -55,7 +55,7 @@ UNLISTED_TYPES: Final[Mapping[str, Row]] = {
     "u-24tb1.metal": ("x86_64", True, "default", False, 0, 0, False, 19),
     "u-6tb1.metal": ("x86_64", True, "default", False, 0, 0, False, 19),
     "u-9tb1.metal": ("x86_64", True, "default", False, 0, 0, False, 19),
-    # The guide's mo.md and ac.md: offered to few accounts. As all types with NVMe volumes, EBS-optimised.
+    # The guide's mo.md and ac.md: offered to few accounts. Like all types with NVMe volumes, EBS-optimised.
     "p6e-gb200.36xlarge": ("arm64", True, "default", False, 3, 7500, True, 64),
     "u7inh-32tb.480xlarge": ("x86_64", True, "default", False, 0, 0, False, 128),
     # "Instance store volumes" and "EBS-optimized instances" of the EC2 user guide (2018).

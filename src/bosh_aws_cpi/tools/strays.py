@@ -111,8 +111,8 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
         for each in there.own["snapshot"]
         if each.resource_id in image.snapshot_ids and AMI_TAG not in each.tags
     ]
-    is_noted_at_the_end = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # older copies were not
-    if image.state == "available" and is_noted_at_the_end and unsaid:
+    marks = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # older copies were not
+    if image.state == "available" and marks and unsaid:
         why = "perhaps of a create_stemcell that was cut off"
         return Stray(image, why, Removal.HAND, image.created)
     return None

@@ -212,8 +212,8 @@ def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
     lay(ec2, entry("failed", "snap-1"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
-    snapshots_left(ec2, own=["snap-1", "snap-2"])
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
+    snapshots_left(ec2, own=["snap-1", "snap-2"])
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
     image_removal.discard_copy(ec2.client, AMI, OWN)
 
@@ -228,10 +228,11 @@ def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
 
 
 def test_discard_copy_whose_snapshots_may_not_be_listed(ec2: Ec2) -> None:
-    """When its snapshots can't be looked for, the error names the tag that they have."""
-    lay(ec2, GONE)
+    """When its snapshots can't be looked for, the shown ones go, and the error names the others' tag."""
+    lay(ec2, entry("pending", "snap-1"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
+    ec2.answers("delete_snapshot", SnapshotId="snap-1")
     filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
     ec2.refuses("describe_snapshots", "UnauthorizedOperation", OwnerIds=["self"], Filters=filters)
     with pytest.raises(CloudError, match=f"Snapshots of AMI '{AMI}' with the tag bosh_call=c-1 may be left"):
@@ -244,10 +245,10 @@ def test_discard_what_may_not_be_waited_for(ec2: Ec2, *, is_copy: bool) -> None:
     lay(ec2, entry("available", "snap-1", "snap-2"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, "UnauthorizedOperation")
-    if is_copy:
-        snapshots_left(ec2, own=[])
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
+    if is_copy:
+        snapshots_left(ec2, own=[])
     remove = partial(image_removal.discard_copy, own_tags=OWN) if is_copy else image_removal.discard
     with pytest.raises(ClientError, match="DescribeImages") as caught:
         remove(ec2.client, AMI)

@@ -40,6 +40,11 @@ def never() -> None:
     pytest.fail("it was looked for")
 
 
+def always(instance: Instance) -> bool:
+    """Say of an instance that this call launched it."""
+    return bool(instance.vm_cid)
+
+
 def test_run(ec2: Ec2) -> None:
     """One instance is asked for, and read as it is answered."""
     answer = entry(
@@ -66,7 +71,7 @@ def test_run(ec2: Ec2) -> None:
         InstanceLifecycle="spot",
     )
     ec2.answers("run_instances", {"Instances": [answer]}, **ONE, ImageId="ami-1")
-    assert launches.run(ec2.client, {"ImageId": "ami-1"}, never) == Instance(
+    assert launches.run(ec2.client, {"ImageId": "ami-1"}, never, always) == Instance(
         vm_cid=VM,
         state="pending",
         instance_type="m5.large",
@@ -100,7 +105,7 @@ def test_run_without_capacity(ec2: Ec2, code: str) -> None:
     """A type that is not to be had now may be tried again, unless it takes a higher quota."""
     ec2.refuses("run_instances", code, "none left", **ONE)
     with pytest.raises(launches.NoCapacity, match=f"RunInstances failed with {code}: none left") as caught:
-        launches.run(ec2.client, {}, never)
+        launches.run(ec2.client, {}, never, always)
     assert caught.value.ok_to_retry is RETRIABLE[code]
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
 
@@ -112,7 +117,7 @@ def test_run_without_capacity_as_a_fault(ec2: Ec2, code: str) -> None:
     """EC2 sends some shortages as faults of its own: nothing was made all the same, nothing is repeated."""
     ec2.fails("run_instances", code, **ONE)
     with pytest.raises(launches.NoCapacity, match=code):
-        launches.run(ec2.client, {}, never)
+        launches.run(ec2.client, {}, never, always)
 
 
 @pytest.mark.parametrize("code", sorted(AT_FAULT | {"RequestLimitExceeded", "Throttling"}))
@@ -120,7 +125,7 @@ def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
     """When AWS is at fault, out of addresses or throttles, the same call may succeed later."""
     ec2.refuses("run_instances", code, "sorry", **ONE)
     with pytest.raises(VMCreationFailed, match=f"RunInstances failed with {code}: sorry") as caught:
-        launches.run(ec2.client, {}, never)
+        launches.run(ec2.client, {}, never, always)
     assert type(caught.value) is VMCreationFailed
     assert caught.value.ok_to_retry is True
 
@@ -130,7 +135,7 @@ def test_run_in_a_full_subnet(ec2: Ec2) -> None:
     said = "There aren't sufficient free Ipv4 addresses or prefixes"
     ec2.refuses("run_instances", "InvalidParameterValue", said, **ONE)
     with pytest.raises(VMCreationFailed, match="Use a larger subnet") as caught:
-        launches.run(ec2.client, {}, never)
+        launches.run(ec2.client, {}, never, always)
     assert caught.value.ok_to_retry is True
 
 
@@ -139,7 +144,7 @@ def test_run_with_a_spent_token(ec2: Ec2, code: str) -> None:
     """A client token that stands for another launch is told apart: it is no failure yet."""
     ec2.refuses("run_instances", code, **ONE, ClientToken="t")
     with pytest.raises(launches.TokenSpent, match=code):
-        launches.run(ec2.client, {"ClientToken": "t"}, never)
+        launches.run(ec2.client, {"ClientToken": "t"}, never, always)
 
 
 @pytest.mark.parametrize("code", ["InvalidParameterValue", "InvalidIPAddress.InUse", "UnauthorizedOperation"])
@@ -147,7 +152,7 @@ def test_run_refused(ec2: Ec2, code: str) -> None:
     """Any other refusal goes on as it is."""
     ec2.refuses("run_instances", code, **ONE)
     with pytest.raises(ClientError, match=code):
-        launches.run(ec2.client, {}, never)
+        launches.run(ec2.client, {}, never, always)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +167,7 @@ def test_run_refused_after_throttling(ec2: Ec2, code: str, kind: type[Exception]
     """A throttled attempt has launched nothing: what is answered in the end is taken as ever."""
     ec2.refuses_after_throttling("run_instances", code, **ONE)
     with pytest.raises(kind) as caught:
-        launches.run(ec2.client, {}, never)
+        launches.run(ec2.client, {}, never, always)
     assert not isinstance(caught.value, launches.Unanswered)
     assert caught.value.__cause__ is not caught.value
 
@@ -199,7 +204,7 @@ def test_lost_answer_found(ec2: Ec2, clock: Clock, how: str, unseen: int) -> Non
     """An instance whose launch was not answered is looked for until it is seen, and none is made again."""
     find = Finder(unseen)
     lay_uncertain(ec2, how)
-    assert launches.run(ec2.client, {}, find) == MADE
+    assert launches.run(ec2.client, {}, find, always) == MADE
     assert (find.looks, len(clock.pauses)) == (unseen + 1, unseen)
 
 
@@ -220,7 +225,7 @@ def test_lost_answer_not_found(
     """The SDK has repeated it by its token: what is not seen for a minute is left to a repeated call."""
     lay_uncertain(ec2, how)
     with pytest.raises(VMCreationFailed, match=said) as caught:
-        launches.run(ec2.client, {}, Finder(1000))
+        launches.run(ec2.client, {}, Finder(1000), always)
     assert type(caught.value) is kind
     assert caught.value.ok_to_retry is True
     assert 60 <= clock.now <= 66
@@ -230,7 +235,7 @@ def test_lost_answer_and_spent_token(ec2: Ec2, clock: Clock) -> None:
     """A token that is spent says what became of the launch: that is told apart first."""
     lay_uncertain(ec2, "token spent")
     with pytest.raises(launches.TokenSpent, match="IdempotentInstanceTerminated"):
-        launches.run(ec2.client, {}, Finder(1000))
+        launches.run(ec2.client, {}, Finder(1000), always)
     assert 60 <= clock.now <= 66
 
 
@@ -242,8 +247,8 @@ def test_unreadable_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(ec2.client, "run_instances", garble)
     with pytest.raises(launches.Unanswered, match="EC2 did not answer: ResponseParserError"):
-        launches.run(ec2.client, {}, Finder(1000))
-    assert launches.run(ec2.client, {}, Finder(0)) == MADE
+        launches.run(ec2.client, {}, Finder(1000), always)
+    assert launches.run(ec2.client, {}, Finder(0), always) == MADE
     assert 60 <= clock.now <= 66
 
 

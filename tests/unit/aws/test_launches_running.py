@@ -52,8 +52,9 @@ KEY = (
     ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
     "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
 )
-SPOT_KEY = (
-    f"{KEY}. A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
+USUALLY = ". The usual cause is a KMS key that EC2 can't use"
+SPOT_GRANT = (
+    ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
     "AWSServiceRoleForEC2Spot: aws kms create-grant"
 )
 SNAPSHOT = ". A snapshot of the AMI is gone: upload the stemcell again"
@@ -67,7 +68,7 @@ QUOTA = ". Delete volumes, or have the account's EBS quota raised"
         ("Server.InternalError: at fault", "Server.InternalError: at fault", True),
         ("Server.InsufficientInstanceCapacity: none", "Server.InsufficientInstanceCapacity: none", True),
         ("Server.SpotInstanceTermination: price", "Server.SpotInstanceTermination: price", True),
-        ("Client.InternalError: no key", f"Client.InternalError: no key{KEY}", False),
+        ("Client.InternalError: no key", f"Client.InternalError: no key{USUALLY}{KEY}", False),
         (
             "Client.InvalidSnapshot.NotFound: none",
             f"Client.InvalidSnapshot.NotFound: none{SNAPSHOT}",
@@ -114,16 +115,21 @@ def test_code_of_the_reason(ec2: Ec2, code: str, message: str, meant: str | None
     assert (message or code) in caught.value.said
 
 
-@pytest.mark.parametrize(("lifecycle", "remedy"), [({}, KEY), ({"InstanceLifecycle": "spot"}, SPOT_KEY)])
-@pytest.mark.parametrize("code", ["Client.InternalError", "Client.InvalidKMSKey.InvalidState"])
-def test_key_that_cannot_be_used(ec2: Ec2, code: str, lifecycle: dict[str, str], remedy: str) -> None:
+@pytest.mark.parametrize(("lifecycle", "grant"), [({}, ""), ({"InstanceLifecycle": "spot"}, SPOT_GRANT)])
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [("Client.InternalError", USUALLY + KEY), ("Client.InvalidKMSKey.InvalidState", KEY)],
+)
+def test_key_that_cannot_be_used(
+    ec2: Ec2, code: str, remedy: str, lifecycle: dict[str, str], grant: str
+) -> None:
     """A KMS key that EC2 can't use has its remedy, and on the spot market the grant that it needs there."""
     lay(
         ec2, "terminated", StateReason={"Code": "Client.InternalError", "Message": f"{code}: no"}, **lifecycle
     )
     with pytest.raises(launches.Ended) as caught:
         launches.wait_until_running(ec2.client, VM)
-    assert caught.value.message.endswith(f": {code}: no{remedy}")
+    assert caught.value.message.endswith(f": {code}: no{remedy}{grant}")
 
 
 def test_never_runs(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:

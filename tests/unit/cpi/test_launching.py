@@ -68,7 +68,7 @@ def test_fallback(cloud: Cloud, ec2: Ec2, code: str, program_log: pytest.LogCapt
     lay_run(ec2, OTHER, 0, "i-1")
     lay_running(ec2, "i-1")
     assert launch(cloud, ON_DEMAND, OTHER).offer is OTHER
-    assert warnings(program_log) == [f"m5.large (on demand) is not to be had: {SAID.format(code)}"]
+    assert warnings(program_log) == [f"EC2 can't launch m5.large (on demand): {SAID.format(code)}"]
 
 
 def test_all_markets(cloud: Cloud, ec2: Ec2) -> None:
@@ -118,7 +118,7 @@ def test_all_types_short(cloud: Cloud, ec2: Ec2, codes: tuple[str, str], *, ok_t
     error = failed(cloud, ON_DEMAND, OTHER)
     assert error.ok_to_retry is ok_to_retry
     assert error.message == (
-        "None of the VM's instance types is to be had. "
+        "No capacity for any of the VM's instance types. "
         f"m5.large (on demand): {SAID.format(codes[0])}; c5.large (on demand): {SAID.format(codes[1])}"
     )
 

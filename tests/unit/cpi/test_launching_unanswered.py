@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.aws import instances
+from bosh_aws_cpi.aws import instances, timing
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from tests.unit.cpi.launches import (
     ON_DEMAND,
@@ -112,4 +112,4 @@ def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.Mo
     lay_running(ec2, "i-1")
     assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
     assert set(removals) == {"i-0"}
-    assert 240 <= clock.now <= 252
+    assert 0 <= clock.now - 2 * timing.INSTANCE_SEEN.seconds <= 12

@@ -109,7 +109,7 @@ def test_use_instance_storage() -> None:
 def test_use_nvme_instance_storage() -> None:
     """EC2 ignores a mapping of an NVMe disk: the agent would look for a device that no such VM has."""
     with pytest.raises(
-        CloudError, match=r"'i3\.2xlarge', whose instance storage is NVMe: no such VM has /dev/sdb"
+        CloudError, match=r"'i3\.2xlarge', whose instance storage is NVMe: such a VM has no /dev/sdb"
     ):
         plan(NVME, ephemeral_disk={"use_instance_storage": True})
 
