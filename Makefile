@@ -41,10 +41,10 @@ e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs
 	@sh scripts/vendor
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
 
-aws-check: venv ## Try in an AWS account what is believed of AWS; AWS_CHECK_ARGS="--region us-east-1" or --simulated
+aws-check: venv ## Try the assumptions about AWS in an account; AWS_CHECK_ARGS="--region us-east-1" or --simulated
 	@$(BIN)/python -m acceptance.aws_check $(AWS_CHECK_ARGS)
 
-lifecycle: venv ## Make, use and delete VMs, disks and stemcells in an AWS account; LIFECYCLE_ARGS as above
+lifecycle: venv ## Create, use and delete VMs, disks and stemcells in an account; LIFECYCLE_ARGS as above
 	@$(BIN)/python -m acceptance.lifecycle $(LIFECYCLE_ARGS)
 
 lint: venv ## Check style, format, types and the direction of imports

@@ -1,5 +1,5 @@
-"""What shows that AWS is as the CPI believes: run in an AWS account, real or simulated.
+"""Programs that try the CPI in an AWS account, real or simulated.
 
-`aws_check` tries the beliefs of docs/aws-assumptions.md; `lifecycle` lets the executable make, use and
-delete all that it can. Both work in a VPC of their own and remove whatever they have made.
+`aws_check` tries the assumptions of docs/aws-assumptions.md; `lifecycle` calls the executable's verbs as a
+Director does. Both work in a VPC of their own and delete what they have created.
 """

@@ -24,6 +24,9 @@ PATIENCE = 3900.0
 """Seconds for a call of the executable: longer than it waits for the copy of an AMI."""
 PASSED_ON = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "BOSH_CA_CERT_FILE")
 """Variables of ours that the executable gets, too; in either case of letters."""
+PASSED_ON_PREFIX = "AWS_ENDPOINT_URL"
+SETTLES = 30.0
+"""Seconds for which AWS may not show what was created last; EC2 says no number."""
 
 
 class Unusable(Exception):
@@ -40,6 +43,7 @@ class Account:
         aws: Keys of the CPI's `aws` section that lead the executable to this account.
         env: Variables that the executable needs to reach it.
         image_id: The AMI to launch; None has the newest Amazon Linux looked for.
+        settles: Seconds for which this AWS may not show what was created last.
     """
 
     region: str
@@ -47,6 +51,7 @@ class Account:
     aws: Mapping[str, Any] = field(repr=False)
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     image_id: str | None = None
+    settles: float = 0.0
 
     @functools.cached_property
     def ec2(self) -> Any:
@@ -69,15 +74,15 @@ class Account:
         return self.make_client("ebs")
 
     def whose(self) -> str:
-        """Say whose keys they are; nothing is made before AWS has taken them.
+        """Say whose keys they are; nothing is created before AWS has accepted them.
 
         Raises:
-            Unusable: AWS does not take them, or does not answer.
+            Unusable: AWS refuses them, or does not answer.
         """
         try:
             answer = self.make_client("sts").get_caller_identity()
         except (ClientError, BotoCoreError) as error:
-            raise Unusable(f"AWS does not say whose keys these are: {error}") from error
+            raise Unusable(f"The AWS keys can't be checked (sts:GetCallerIdentity): {error}") from error
         return f"account {answer['Account']}, {answer['Arn']}"
 
     def cpi(self, **aws: Any) -> Cpi:
@@ -109,7 +114,7 @@ def real(region: str | None, endpoint: str | None = None, image_id: str | None =
     if session.region_name is None:
         raise Unusable("No region: give --region, or set AWS_REGION")
     if credentials is None:
-        raise Unusable("No AWS credentials found: set AWS_ACCESS_KEY_ID and its kin, or AWS_PROFILE")
+        raise Unusable("No AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE")
     keys = credentials.get_frozen_credentials()
     # AWS's own endpoints, not those that the test bed's configuration names.
     ends = dict.fromkeys(("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), endpoint or ABSENT)
@@ -121,12 +126,24 @@ def real(region: str | None, endpoint: str | None = None, image_id: str | None =
     }
     settings = Config(retries={"mode": "standard", "total_max_attempts": ATTEMPTS})
     make = functools.partial(session.client, endpoint_url=endpoint, config=settings)
-    env = {name: value for name, value in os.environ.items() if name.upper() in PASSED_ON}
-    return Account(session.region_name, make, aws, env, image_id)
+    settles = 0.0 if endpoint else SETTLES
+    return Account(session.region_name, make, aws, _variables(), image_id, settles)
+
+
+def _variables() -> dict[str, str]:
+    """What the executable needs of our environment to reach the same AWS."""
+    passed_on = {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper() in PASSED_ON or name.startswith(PASSED_ON_PREFIX)
+    }
+    if bundle := os.environ.get("AWS_CA_BUNDLE"):  # boto3's name for it
+        passed_on.setdefault("BOSH_CA_CERT_FILE", bundle)
+    return passed_on
 
 
 def simulated(fake_aws: FakeAws, image_id: str) -> Account:
-    """Return the account of the stand-in for AWS."""
+    """Return the account of the simulated AWS."""
     ends = ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint")
     aws = dict.fromkeys(ends, fake_aws.endpoint)
     return Account("us-east-1", fake_aws.new_client, aws, image_id=image_id)

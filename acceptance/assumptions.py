@@ -1,4 +1,4 @@
-"""The beliefs of docs/aws-assumptions.md: its tables are read, so that there is one account of them."""
+"""The assumptions of docs/aws-assumptions.md, read from its tables: they are written down once."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "aws-assumptions.md"
 TRIED = "yes"
-_COLUMNS = ["id", "belief", "used in", "source", "sure", "tried"]
+_COLUMNS = ["id", "assumption", "used in", "source", "sure", "tried"]
 _ID = re.compile(r"`([a-z0-9-]+)`")
 
 
 @dataclass(frozen=True)
-class Belief:
+class Assumption:
     """One row.
 
     Attributes:
         name: Its id.
-        text: What is believed of AWS.
+        text: What is assumed about AWS.
         used_in: Modules that depend on it.
         source: Where it is written, or was seen.
         sure: How sure it is: documented, model, field or guess.
@@ -38,13 +38,13 @@ class Belief:
         return self.tried == TRIED
 
 
-def read(path: Path = DOCUMENT) -> dict[str, Belief]:
-    """Read all beliefs, by their ids, in the order of the document.
+def read(path: Path = DOCUMENT) -> dict[str, Assumption]:
+    """Read all assumptions, by their ids, in the order of the document.
 
     Raises:
         ValueError: A row can't be understood, or an id is there twice.
     """
-    found: dict[str, Belief] = {}
+    found: dict[str, Assumption] = {}
     is_ours = False
     for line in path.read_text(encoding="utf-8").splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
@@ -53,15 +53,15 @@ def read(path: Path = DOCUMENT) -> dict[str, Belief]:
         elif cells == _COLUMNS:
             is_ours = True
         elif is_ours and not line.startswith("| ---"):
-            belief = _belief(cells, line)
-            if belief.name in found:
-                raise ValueError(f"{path.name} has `{belief.name}` twice")
-            found[belief.name] = belief
+            assumption = _assumption(cells, line)
+            if assumption.name in found:
+                raise ValueError(f"{path.name} has `{assumption.name}` twice")
+            found[assumption.name] = assumption
     return found
 
 
-def _belief(cells: list[str], line: str) -> Belief:
+def _assumption(cells: list[str], line: str) -> Assumption:
     named = _ID.fullmatch(cells[0])
     if named is None or len(cells) != len(_COLUMNS):
-        raise ValueError(f"This is no row of a belief: {line}")
-    return Belief(named[1], *cells[1:])
+        raise ValueError(f"This is no row of an assumption: {line}")
+    return Assumption(named[1], *cells[1:])

@@ -1,7 +1,7 @@
-"""Tries what the CPI believes of AWS: `python -m acceptance.aws_check`.
+"""Tries what the CPI assumes about AWS: `python -m acceptance.aws_check`.
 
-Each belief of docs/aws-assumptions.md that can be tried is tried, with calls of its own, in a VPC that is
-made for that and removed in the end.
+Each assumption of docs/aws-assumptions.md that can be tried is tried, with calls of its own, in a VPC that is
+created for it and deleted in the end.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from acceptance import beliefs
+from acceptance import assumptions
 from acceptance.lab import Lab
-from acceptance.stage import Outcome, parser, run
+from acceptance.program import Outcome, parser, run
 from acceptance.trials import trials
 from testbed.demo_stage import main_status
 from testbed.demo_text import BOLD, GREEN, RED, YELLOW, paint
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
     from acceptance.account import Account
-    from acceptance.beliefs import Belief
+    from acceptance.assumptions import Assumption
     from acceptance.network import Network
     from acceptance.trials.trial import Trial
 
@@ -33,15 +33,15 @@ SEVERAL = {AGREES: "agree", DIFFERS: "differ", UNTRIED: UNTRIED}
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out of a trial."""
+    """The verdict of a trial."""
 
-    belief: str
+    assumption: str
     verdict: str
     seen: str
 
 
 def tried(trial: Trial, lab: Lab) -> Finding:
-    """Try one belief; what fails on the way is no verdict about it."""
+    """Try one assumption; an error on the way is no verdict."""
     try:
         seen = trial.run(lab)
     except Exception as error:  # noqa: BLE001 - AWS answered something that no trial is made for
@@ -49,15 +49,16 @@ def tried(trial: Trial, lab: Lab) -> Finding:
     return Finding(trial.name, AGREES if seen.agrees else DIFFERS, seen.text)
 
 
-def told(belief: Belief, finding: Finding) -> str:
+def told(assumption: Assumption, finding: Finding) -> str:
     """Write a finding for a person."""
     verdict = paint(finding.verdict, COLOURS[finding.verdict])
-    return f"{paint(finding.belief, BOLD)}: {verdict}\n  believed  {belief.text}\n  seen      {finding.seen}"
+    head = f"{paint(finding.assumption, BOLD)}: {verdict}"
+    return f"{head}\n  assumed  {assumption.text}\n  seen     {finding.seen}"
 
 
 def check(account: Account, network: Network, tags: dict[str, str], given: argparse.Namespace) -> Outcome:
-    """Try all beliefs, or those that were asked for."""
-    known = beliefs.read()
+    """Try all assumptions, or those that were asked for."""
+    known = assumptions.read()
     lab = Lab(account, network, tags)
     findings = []
     for name, trial in trials().items():
@@ -70,15 +71,17 @@ def check(account: Account, network: Network, tags: dict[str, str], given: argpa
     summary = ", ".join(f"{counts[verdict]} {several}" for verdict, several in SEVERAL.items())
     return Outcome(
         is_good=counts[AGREES] == len(findings),
-        summary=f"{len(findings)} beliefs: {summary}",
-        document={"beliefs": [{**asdict(known[each.belief]), **asdict(each)} for each in findings]},
+        summary=f"{len(findings)} assumptions: {summary}",
+        document={"assumptions": [{**asdict(known[each.assumption]), **asdict(each)} for each in findings]},
     )
 
 
 def main() -> int:
     """Check; the exit status is 1 when something differs, could not be tried or is left behind."""
     options = parser("acceptance.aws_check", str(__doc__))
-    options.add_argument("--only", nargs="+", choices=sorted(trials()), metavar="ID", help="these beliefs")
+    options.add_argument(
+        "--only", nargs="+", choices=sorted(trials()), metavar="ID", help="try these assumptions alone"
+    )
     return run(options.parse_args(), check)
 
 

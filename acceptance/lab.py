@@ -1,8 +1,7 @@
-"""Where the trials are made: the account, its network, and things to try with, made when first needed."""
+"""Where the trials are made: the account, its network, and what several trials share."""
 
 from __future__ import annotations
 
-import functools
 import uuid
 from base64 import b64encode
 from hashlib import sha256
@@ -22,6 +21,12 @@ if TYPE_CHECKING:
 BLOCK = bytes(range(256)) * 2048
 """As long as the EBS direct APIs want it: 512 KiB."""
 DIGEST = sha256(BLOCK).digest()
+FINAL = frozenset({"terminated", "failed", "error", "invalid", "deregistered", "deleted"})
+"""States that nothing leaves."""
+
+
+class Ended(Exception):
+    """What was waited for won't be; the message says what AWS shows."""
 
 
 class Said(NamedTuple):
@@ -55,7 +60,7 @@ def said_to(call: Callable[..., Any], **arguments: Any) -> Said:
 
 
 class Lab:
-    """The things to try with; all carry the run's tag, so that nobody need remember them.
+    """What to try with. All of it carries the run's tag, by which it is deleted in the end.
 
     Attributes:
         account: The account.
@@ -70,6 +75,7 @@ class Lab:
         self.tags = tags
         self.ec2 = account.ec2
         self.ebs = account.ebs
+        self._shared: dict[str, str | Exception] = {}
 
     def tagged(self, *kinds: str) -> list[dict[str, Any]]:
         """Write the `TagSpecifications` of a creating call."""
@@ -82,92 +88,108 @@ class Lab:
 
     # Volumes
 
-    def volume(self, **arguments: Any) -> str:
-        """Make a volume of 1 GiB, and wait until it is available."""
+    def create_volume(self, **arguments: Any) -> str:
+        """Create a volume of 1 GiB, and wait until it is available."""
         volume_id: str = self.ec2.create_volume(**self.volume_arguments(**arguments))["VolumeId"]
-        return self.volume_in("available", volume_id)
+        return self.wait_for_volume("available", volume_id)
 
     def volume_arguments(self, **arguments: Any) -> dict[str, Any]:
-        """The arguments of CreateVolume, over the least ones."""
+        """The least arguments of CreateVolume, and these."""
         least = {"AvailabilityZone": self.network.zone, "Size": 1, "VolumeType": "gp3"}
         return {**least, "TagSpecifications": self.tagged("volume"), **arguments}
 
-    def volume_in(self, state: str, volume_id: str) -> str:
+    def wait_for_volume(self, state: str, volume_id: str) -> str:
         """Wait until a volume is in a state."""
-        self._until(state, lambda: self.ec2.describe_volumes(VolumeIds=[volume_id])["Volumes"][0]["State"])
+        _wait_for(state, lambda: self._volume(volume_id)["State"])
         return volume_id
 
-    def attached(self, volume_id: str, device: str) -> Said:
-        """Attach a volume to the instance, and wait until it is."""
+    def attach(self, volume_id: str, device: str) -> Said:
+        """Attach a volume to the shared instance, and wait until it is attached."""
         said = said_to(self.ec2.attach_volume, VolumeId=volume_id, InstanceId=self.instance_id, Device=device)
         if not said.code:
-            self.volume_in("in-use", volume_id)
+            _wait_for("attached", lambda: self._volume(volume_id)["Attachments"][0]["State"])
         return said
 
-    def detached(self, volume_id: str) -> None:
-        """Detach a volume, and wait until it is."""
+    def detach(self, volume_id: str) -> None:
+        """Detach a volume, and wait until it is available."""
         self.ec2.detach_volume(VolumeId=volume_id)
-        self.volume_in("available", volume_id)
+        self.wait_for_volume("available", volume_id)
 
-    @functools.cached_property
+    def _volume(self, volume_id: str) -> Any:
+        return self.ec2.describe_volumes(VolumeIds=[volume_id])["Volumes"][0]
+
+    @property
     def spare_volume_id(self) -> str:
-        """A volume that is attached to nothing."""
-        return self.volume()
+        """The shared volume, which is attached to nothing."""
+        return self._share("volume", self.create_volume)
 
     # Interfaces and instances
 
+    def create_interface(self, **arguments: Any) -> str:
+        """Create a network interface."""
+        answer = self.ec2.create_network_interface(**self.interface_arguments(**arguments))
+        interface_id: str = answer["NetworkInterface"]["NetworkInterfaceId"]
+        return interface_id
+
     def interface_arguments(self, **arguments: Any) -> dict[str, Any]:
-        """The arguments of CreateNetworkInterface, over the least ones."""
+        """The least arguments of CreateNetworkInterface, and these."""
         least = {"SubnetId": self.network.subnet_ids[0], "Groups": [self.network.group_id]}
         return {**least, "TagSpecifications": self.tagged("network-interface"), **arguments}
 
+    def launch(self, **arguments: Any) -> Any:
+        """Launch an instance; returns what RunInstances shows of it."""
+        return self.ec2.run_instances(**self.launch_arguments(**arguments))["Instances"][0]
+
     def launch_arguments(self, **arguments: Any) -> dict[str, Any]:
-        """The arguments of RunInstances, over the least ones."""
+        """The least arguments of RunInstances, and these."""
         return {
             "ImageId": self.network.image_id,
             "InstanceType": INSTANCE_TYPE,
             "MinCount": 1,
             "MaxCount": 1,
-            "NetworkInterfaces": [
-                {
-                    "DeviceIndex": 0,
-                    "SubnetId": self.network.subnet_ids[0],
-                    "Groups": [self.network.group_id],
-                }
-            ],
+            "NetworkInterfaces": [self.launch_interface()],
             "TagSpecifications": self.tagged("instance", "volume", "network-interface"),
             **arguments,
         }
 
-    @functools.cached_property
+    def launch_interface(self, **keys: Any) -> dict[str, Any]:
+        """The interface that RunInstances is to create, and these keys of it."""
+        least = {"DeviceIndex": 0, "SubnetId": self.network.subnet_ids[0], "Groups": [self.network.group_id]}
+        return {**least, **keys}
+
+    @property
     def instance_id(self) -> str:
-        """An instance that runs, and stays until the end."""
-        answer = self.ec2.run_instances(**self.launch_arguments())
-        return self.instance_in("running", answer["Instances"][0]["InstanceId"])
-
-    def instance(self, instance_id: str) -> Any:
-        """Describe an instance."""
-        return self.ec2.describe_instances(InstanceIds=[instance_id])["Reservations"][0]["Instances"][0]
-
-    def instance_in(self, state: str, instance_id: str) -> str:
-        """Wait until an instance is in a state."""
-        self._until(state, lambda: self.instance(instance_id)["State"]["Name"])
-        return instance_id
+        """The shared instance, which runs until the end."""
+        return self._share("instance", lambda: self.wait_for_instance("running", self.launch()["InstanceId"]))
 
     @property
     def interface_id(self) -> str:
-        """The interface of the instance that runs."""
-        interface_id: str = self.instance(self.instance_id)["NetworkInterfaces"][0]["NetworkInterfaceId"]
+        """The interface of the shared instance."""
+        instance = self.describe_instance(self.instance_id)
+        interface_id: str = instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
         return interface_id
+
+    def describe_instance(self, instance_id: str) -> Any:
+        """Describe an instance."""
+        return self.ec2.describe_instances(InstanceIds=[instance_id])["Reservations"][0]["Instances"][0]
+
+    def wait_for_instance(self, state: str, instance_id: str) -> str:
+        """Wait until an instance is in a state."""
+        _wait_for(state, lambda: self.describe_instance(instance_id)["State"]["Name"])
+        return instance_id
+
+    def terminate(self, instance_id: str) -> None:
+        """Terminate an instance without waiting for its end."""
+        self.ec2.terminate_instances(InstanceIds=[instance_id])
 
     # Snapshots and AMIs
 
-    def started_snapshot(self, **arguments: Any) -> Any:
+    def start_snapshot(self, **arguments: Any) -> Any:
         """Start a snapshot of the EBS direct APIs; returns the answer."""
         tags = [{"Key": key, "Value": value} for key, value in self.tags.items()]
         return self.ebs.start_snapshot(**{"VolumeSize": 1, "Tags": tags, "Timeout": 60, **arguments})
 
-    def put(self, snapshot_id: str, **arguments: Any) -> Said:
+    def put_block(self, snapshot_id: str, **arguments: Any) -> Said:
         """Write block 0 of a snapshot, which EBS may not know at first."""
         block = {
             "SnapshotId": snapshot_id,
@@ -187,40 +209,44 @@ class Lab:
 
         return until(attempt)
 
-    def snapshot(self) -> str:
-        """Make a snapshot of one block, and wait until it is completed."""
-        snapshot_id: str = self.started_snapshot()["SnapshotId"]
-        self.put(snapshot_id)
+    def create_snapshot(self) -> str:
+        """Create a snapshot of one block, and wait until it is completed."""
+        snapshot_id: str = self.start_snapshot()["SnapshotId"]
+        self.put_block(snapshot_id)
         self.ebs.complete_snapshot(SnapshotId=snapshot_id, ChangedBlocksCount=1)
         describe = self.ec2.describe_snapshots
-        self._until("completed", lambda: describe(SnapshotIds=[snapshot_id])["Snapshots"][0]["State"])
+        _wait_for("completed", lambda: describe(SnapshotIds=[snapshot_id])["Snapshots"][0]["State"])
         return snapshot_id
 
-    @functools.cached_property
+    @property
     def image_id(self) -> str:
-        """An AMI that can't boot, which is all that is needed of it."""
-        return self.image(f"cpi-{self.token()}")
+        """The shared AMI, which can't boot."""
+        return self._share("AMI", self.create_image)
 
-    def image(self, name: str) -> str:
+    def create_image(self, **arguments: Any) -> str:
         """Register an AMI of a snapshot of its own, and wait until it is available."""
-        return self.image_in("available", self.ec2.register_image(**self.image_arguments(name))["ImageId"])
+        answer = self.ec2.register_image(**self.image_arguments(**arguments))
+        return self.wait_for_image("available", answer["ImageId"])
 
-    def image_arguments(self, name: str) -> dict[str, Any]:
-        """The arguments of RegisterImage, with a snapshot that is made for it."""
+    def image_arguments(self, **arguments: Any) -> dict[str, Any]:
+        """The least arguments of RegisterImage, with a snapshot that is created for it, and these."""
         return {
-            "Name": name,
+            "Name": f"cpi-{self.token()}",
             "Architecture": "x86_64",
             "VirtualizationType": "hvm",
             "RootDeviceName": "/dev/xvda",
             "EnaSupport": True,
-            "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": self.snapshot()}}],
+            "BlockDeviceMappings": [
+                {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": self.create_snapshot()}}
+            ],
             "TagSpecifications": self.tagged("image"),
+            **arguments,
         }
 
-    def image_in(self, state: str, image_id: str) -> str:
+    def wait_for_image(self, state: str, image_id: str) -> str:
         """Wait until an AMI is in a state."""
         describe = self.ec2.describe_images
-        self._until(state, lambda: describe(ImageIds=[image_id], IncludeDisabled=True)["Images"][0]["State"])
+        _wait_for(state, lambda: describe(ImageIds=[image_id], IncludeDisabled=True)["Images"][0]["State"])
         return image_id
 
     def snapshots_of(self, image_id: str) -> list[str]:
@@ -229,20 +255,40 @@ class Lab:
         ids: Iterable[str | None] = (d.get("Ebs", {}).get("SnapshotId") for d in image["BlockDeviceMappings"])
         return [each for each in ids if each]
 
-    @staticmethod
-    def _until(state: str, look: Callable[[], str]) -> None:
-        """Wait for a state; what is not to be seen yet is waited for, too."""
-
-        def probe() -> None:
+    def _share(self, what: str, create: Callable[[], str]) -> str:
+        """Create what several trials use; where that fails, each of them fails with its error."""
+        if what not in self._shared:
             try:
-                seen = look()
-            except ClientError as error:
-                if not error.response["Error"]["Code"].endswith("NotFound"):
-                    raise
-                seen = "not to be seen"
-            except IndexError:
-                seen = "not to be seen"
-            if seen != state:
-                raise NotYet(f"{seen} and not {state}")
+                self._shared[what] = create()
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is told at each trial
+                self._shared[what] = error
+        shared = self._shared[what]
+        if isinstance(shared, Exception):
+            raise shared
+        return shared
 
-        until(probe)
+
+def _wait_for(state: str, look: Callable[[], str]) -> None:
+    """Wait for a state; what is not found yet is waited for, too.
+
+    Raises:
+        Ended: AWS shows a state that nothing leaves.
+        NotYet: The time is over.
+    """
+
+    def probe() -> None:
+        try:
+            seen = look()
+        except ClientError as error:
+            if not error.response["Error"]["Code"].endswith("NotFound"):
+                raise
+            seen = "not found yet"
+        except IndexError:
+            seen = "not found yet"
+        if seen == state:
+            return
+        if seen in FINAL:
+            raise Ended(f"{seen} instead of {state}")
+        raise NotYet(f"{seen} instead of {state}")
+
+    until(probe)

@@ -1,7 +1,8 @@
-"""The end: everything that carries a tag is found and removed, however it was made and whatever failed."""
+"""The end of a run: all that carries its tag is found and deleted, however it was created."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,55 +17,78 @@ if TYPE_CHECKING:
     from acceptance.account import Account
 
 DENIED = ("UnauthorizedOperation", "AccessDenied", "AuthFailure")
-GONE = ("NotFound", "Unavailable")
-"""How the codes end, or what they are, of what was removed meanwhile."""
+
+DESCRIBING = {
+    "Addresses": "describe_addresses",
+    "Images": "describe_images",
+    "InternetGateways": "describe_internet_gateways",
+    "NetworkInterfaces": "describe_network_interfaces",
+    "Reservations": "describe_instances",
+    "RouteTables": "describe_route_tables",
+    "SecurityGroups": "describe_security_groups",
+    "Snapshots": "describe_snapshots",
+    "Subnets": "describe_subnets",
+    "TargetGroups": "describe_target_groups",
+    "Volumes": "describe_volumes",
+    "Vpcs": "describe_vpcs",
+}
+"""The calls that list things, by the name of the list in their answers."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of things in AWS.
+    """A kind of resource.
 
     Attributes:
         name: What it is called.
         find: Lists the ids of those that carry a tag and are not gone.
-        remove: Removes one.
+        delete: Deletes one.
     """
 
     name: str
     find: Callable[[str, str], list[str]]
-    remove: Callable[[str], object]
+    delete: Callable[[str], object]
 
 
 def remove_all(account: Account, tags: Mapping[str, str], seconds: float = LONG) -> dict[str, str]:
-    """Remove all that carries one of these tags, in the order in which AWS lets go of it.
+    """Delete all that carries one of these tags, in the order in which AWS allows it.
+
+    Nothing may be found twice, `account.settles` seconds apart: AWS may not show at once what
+    was created last.
 
     Args:
         account: Where.
-        tags: Any one of them marks a thing as ours.
-        seconds: How long it is tried; what depends on something else goes when that has gone.
+        tags: A resource with any one of them is ours.
+        seconds: How long it is tried; what others depend on can be deleted when those are gone.
 
     Returns:
         What is left, or can't be looked for, with the reason; nothing when all is gone.
     """
     kinds = kinds_of(account)
     left: dict[str, str] = {}
+    clean_since: float | None = None
 
-    def round_of_removals() -> None:
+    def delete_what_is_found() -> None:
+        nonlocal clean_since
         left.clear()
         for kind in kinds:
-            left.update(_remove(kind, tags))
+            left.update(_delete(kind, tags))
         if any(not _is_denied(reason) for reason in left.values()):
+            clean_since = None
             raise NotYet(str(left))
+        clean_since = time.monotonic() if clean_since is None else clean_since
+        if time.monotonic() - clean_since < account.settles:
+            raise NotYet("nothing is found; AWS may show something later")
 
     try:
-        until(round_of_removals, seconds)
+        until(delete_what_is_found, seconds)
     except NotYet:
         return left
     return left
 
 
-def _remove(kind: Kind, tags: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Remove all of a kind; what is left is told with the reason."""
+def _delete(kind: Kind, tags: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Delete all of a kind; yields what is left, with the reason."""
     for key, value in tags.items():
         try:
             found = kind.find(key, value)
@@ -73,79 +97,67 @@ def _remove(kind: Kind, tags: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             continue
         for identifier in found:
             try:
-                kind.remove(identifier)
+                kind.delete(identifier)
             except (ClientError, BotoCoreError) as error:
-                if not _code(error).endswith(GONE):
+                if not _says_gone(error):
                     yield f"{kind.name} {identifier}", str(error)
             else:
-                yield f"{kind.name} {identifier}", "is being removed"
+                yield f"{kind.name} {identifier}", "is being deleted"
 
 
 def _code(error: Exception) -> str:
     return str(error.response["Error"]["Code"]) if isinstance(error, ClientError) else ""
 
 
+def _says_gone(error: Exception) -> bool:
+    code = _code(error)
+    return code.endswith("NotFound") or code == "InvalidAMIID.Unavailable"
+
+
 def _is_denied(reason: str) -> bool:
-    return any(code in reason for code in DENIED)
+    return any(f"({code})" in reason for code in DENIED)
 
 
 def kinds_of(account: Account) -> list[Kind]:
-    """List all kinds of things that are made, in the order of their removal."""
+    """Return all kinds that are created, in the order of their deletion."""
     ec2 = account.ec2
-    find = partial(_tagged, ec2)
+
+    def kind(name: str, list_of: str, key: str, delete: Callable[[str], object], **limits: Any) -> Kind:
+        return Kind(name, partial(_tagged, ec2, list_of, key, limits), delete)
+
     return [
         Kind("instance", partial(_instances, ec2), lambda i: ec2.terminate_instances(InstanceIds=[i])),
         Kind("AMI", partial(_images, ec2), lambda i: ec2.deregister_image(ImageId=i)),
         Kind("volume", partial(_volumes, ec2), lambda i: ec2.delete_volume(VolumeId=i)),
-        Kind(
+        kind(
             "snapshot",
-            lambda key, value: find("describe_snapshots", "Snapshots", "SnapshotId", key, value),
+            "Snapshots",
+            "SnapshotId",
             lambda i: ec2.delete_snapshot(SnapshotId=i),
+            OwnerIds=["self"],
         ),
-        Kind(
-            "elastic IP",
-            lambda key, value: find("describe_addresses", "Addresses", "AllocationId", key, value),
-            lambda i: ec2.release_address(AllocationId=i),
-        ),
+        kind("elastic IP", "Addresses", "AllocationId", lambda i: ec2.release_address(AllocationId=i)),
         Kind(
             "target group",
             partial(_target_groups, account),
             lambda i: account.elbv2.delete_target_group(TargetGroupArn=i),
         ),
-        Kind(
+        kind(
             "network interface",
-            lambda key, value: find(
-                "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId", key, value
-            ),
+            "NetworkInterfaces",
+            "NetworkInterfaceId",
             lambda i: ec2.delete_network_interface(NetworkInterfaceId=i),
         ),
-        Kind(
+        kind(
             "internet gateway",
-            lambda key, value: find(
-                "describe_internet_gateways", "InternetGateways", "InternetGatewayId", key, value
-            ),
-            partial(_remove_gateway, ec2),
+            "InternetGateways",
+            "InternetGatewayId",
+            partial(_delete_internet_gateway, ec2),
         ),
-        Kind(
-            "subnet",
-            lambda key, value: find("describe_subnets", "Subnets", "SubnetId", key, value),
-            lambda i: ec2.delete_subnet(SubnetId=i),
-        ),
-        Kind(
-            "route table",
-            lambda key, value: find("describe_route_tables", "RouteTables", "RouteTableId", key, value),
-            lambda i: ec2.delete_route_table(RouteTableId=i),
-        ),
-        Kind(
-            "security group",
-            lambda key, value: find("describe_security_groups", "SecurityGroups", "GroupId", key, value),
-            lambda i: ec2.delete_security_group(GroupId=i),
-        ),
-        Kind(
-            "VPC",
-            lambda key, value: find("describe_vpcs", "Vpcs", "VpcId", key, value),
-            lambda i: ec2.delete_vpc(VpcId=i),
-        ),
+        kind("subnet", "Subnets", "SubnetId", lambda i: ec2.delete_subnet(SubnetId=i)),
+        kind("route table", "RouteTables", "RouteTableId", lambda i: ec2.delete_route_table(RouteTableId=i)),
+        kind("security group", "SecurityGroups", "GroupId", lambda i: ec2.delete_security_group(GroupId=i)),
+        kind("VPC", "Vpcs", "VpcId", lambda i: ec2.delete_vpc(VpcId=i)),
     ]
 
 
@@ -153,39 +165,50 @@ def _filters(key: str, value: str) -> list[dict[str, Any]]:
     return [{"Name": f"tag:{key}", "Values": [value]}]
 
 
-def _tagged(ec2: Any, operation: str, items: str, identifier: str, key: str, value: str) -> list[str]:
-    answer = getattr(ec2, operation)(Filters=_filters(key, value))
-    return [entry[identifier] for entry in answer[items]]
+def _all(client: Any, list_of: str, **arguments: Any) -> list[Any]:
+    """List what the describing call of these answers with, on all of its pages."""
+    operation = DESCRIBING[list_of]
+    if not client.can_paginate(operation):
+        return list(getattr(client, operation)(**arguments)[list_of])
+    pages = client.get_paginator(operation).paginate(**arguments)
+    return [entry for page in pages for entry in page[list_of]]
+
+
+def _tagged(
+    ec2: Any, list_of: str, identifier: str, limits: Mapping[str, Any], key: str, value: str
+) -> list[str]:
+    found = _all(ec2, list_of, Filters=_filters(key, value), **limits)
+    return [entry[identifier] for entry in found]
 
 
 def _instances(ec2: Any, key: str, value: str) -> list[str]:
     """All but the terminated ones: one that is ending still holds its interfaces."""
-    reservations = ec2.describe_instances(Filters=_filters(key, value))["Reservations"]
+    reservations = _all(ec2, "Reservations", Filters=_filters(key, value))
     instances = [instance for each in reservations for instance in each["Instances"]]
     return [each["InstanceId"] for each in instances if each["State"]["Name"] != "terminated"]
 
 
 def _images(ec2: Any, key: str, value: str) -> list[str]:
-    answer = ec2.describe_images(Owners=["self"], IncludeDisabled=True, Filters=_filters(key, value))
-    return [image["ImageId"] for image in answer["Images"]]
+    images = _all(ec2, "Images", Owners=["self"], IncludeDisabled=True, Filters=_filters(key, value))
+    return [image["ImageId"] for image in images if image["State"] != "deregistered"]
 
 
 def _volumes(ec2: Any, key: str, value: str) -> list[str]:
-    answer = ec2.describe_volumes(Filters=_filters(key, value))
-    return [each["VolumeId"] for each in answer["Volumes"] if each["State"] not in {"deleting", "deleted"}]
+    volumes = _all(ec2, "Volumes", Filters=_filters(key, value))
+    return [each["VolumeId"] for each in volumes if each["State"] not in {"deleting", "deleted"}]
 
 
 def _target_groups(account: Account, key: str, value: str) -> list[str]:
     """Target groups have no filters: those of our VPC."""
-    ours = _tagged(account.ec2, "describe_vpcs", "Vpcs", "VpcId", key, value)
+    ours = {vpc["VpcId"] for vpc in _all(account.ec2, "Vpcs", Filters=_filters(key, value))}
     if not ours:
         return []
-    groups = account.elbv2.describe_target_groups()["TargetGroups"]
+    groups = _all(account.elbv2, "TargetGroups")
     return [group["TargetGroupArn"] for group in groups if group.get("VpcId") in ours]
 
 
-def _remove_gateway(ec2: Any, gateway_id: str) -> None:
-    (gateway,) = ec2.describe_internet_gateways(InternetGatewayIds=[gateway_id])["InternetGateways"]
-    for attachment in gateway["Attachments"]:
-        ec2.detach_internet_gateway(InternetGatewayId=gateway_id, VpcId=attachment["VpcId"])
+def _delete_internet_gateway(ec2: Any, gateway_id: str) -> None:
+    for gateway in ec2.describe_internet_gateways(InternetGatewayIds=[gateway_id])["InternetGateways"]:
+        for attachment in gateway["Attachments"]:
+            ec2.detach_internet_gateway(InternetGatewayId=gateway_id, VpcId=attachment["VpcId"])
     ec2.delete_internet_gateway(InternetGatewayId=gateway_id)

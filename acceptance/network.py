@@ -1,15 +1,18 @@
-"""A VPC of one's own, to be thrown away."""
+"""The run's own VPC, which is deleted in the end."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
 
 from acceptance.account import Unusable
 from acceptance.patience import NotYet, until
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from acceptance.account import Account
 
@@ -29,14 +32,13 @@ def tagged(tags: Mapping[str, str], *kinds: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Network:
-    """Ids of what was made, and what was found.
+    """Ids of what was created, and what was found.
 
     Attributes:
         vpc_id: The VPC.
         zone: The availability zone of all subnets.
         subnet_ids: Of `SUBNETS`.
         group_id: A security group that lets nothing in.
-        group_name: Its name.
         table_id: A route table that no subnet uses.
         image_id: The AMI to launch.
     """
@@ -45,13 +47,12 @@ class Network:
     zone: str
     subnet_ids: tuple[str, str, str]
     group_id: str
-    group_name: str
     table_id: str
     image_id: str
 
 
-def lay(account: Account, tags: Mapping[str, str]) -> Network:
-    """Make the network, each part with these tags.
+def create(account: Account, tags: Mapping[str, str]) -> Network:
+    """Create the network, each part with these tags.
 
     Raises:
         Unusable: There is no zone, or no AMI, for what is to be done.
@@ -60,22 +61,20 @@ def lay(account: Account, tags: Mapping[str, str]) -> Network:
     ec2 = account.ec2
     zone, image_id = _zone(ec2), account.image_id or _newest_image(ec2)
     vpc_id = ec2.create_vpc(CidrBlock=VPC, TagSpecifications=tagged(tags, "vpc"))["Vpc"]["VpcId"]
-    until(lambda: _available(ec2.describe_vpcs, "VpcIds", vpc_id, "Vpcs"))
+    _when_known(lambda: _available(ec2.describe_vpcs, "VpcIds", vpc_id, "Vpcs"))
     gateway = ec2.create_internet_gateway(TagSpecifications=tagged(tags, "internet-gateway"))
-    ec2.attach_internet_gateway(
-        InternetGatewayId=gateway["InternetGateway"]["InternetGatewayId"], VpcId=vpc_id
-    )
+    gateway_id = gateway["InternetGateway"]["InternetGatewayId"]
+    _when_known(partial(ec2.attach_internet_gateway, InternetGatewayId=gateway_id, VpcId=vpc_id))
     first, second, small = (_subnet(ec2, vpc_id, zone, cidr, tags) for cidr in SUBNETS)
-    name = f"cpi-{vpc_id}"
     group = ec2.create_security_group(
-        GroupName=name,
+        GroupName=f"cpi-{vpc_id}",
         Description="bosh-aws-cpi acceptance",
         VpcId=vpc_id,
         TagSpecifications=tagged(tags, "security-group"),
     )
     table = ec2.create_route_table(VpcId=vpc_id, TagSpecifications=tagged(tags, "route-table"))
     table_id = table["RouteTable"]["RouteTableId"]
-    return Network(vpc_id, zone, (first, second, small), group["GroupId"], name, table_id, image_id)
+    return Network(vpc_id, zone, (first, second, small), group["GroupId"], table_id, image_id)
 
 
 def _subnet(ec2: Any, vpc_id: str, zone: str, cidr: str, tags: Mapping[str, str]) -> str:
@@ -83,17 +82,26 @@ def _subnet(ec2: Any, vpc_id: str, zone: str, cidr: str, tags: Mapping[str, str]
         VpcId=vpc_id, CidrBlock=cidr, AvailabilityZone=zone, TagSpecifications=tagged(tags, "subnet")
     )
     subnet_id: str = answer["Subnet"]["SubnetId"]
-    until(lambda: _available(ec2.describe_subnets, "SubnetIds", subnet_id, "Subnets"))
+    _when_known(lambda: _available(ec2.describe_subnets, "SubnetIds", subnet_id, "Subnets"))
     return subnet_id
 
 
+def _when_known(call: Callable[[], object]) -> None:
+    """Make a call about what was just created, and which EC2 may not know yet."""
+
+    def attempt() -> None:
+        try:
+            call()
+        except ClientError as error:
+            if not error.response["Error"]["Code"].endswith("NotFound"):
+                raise
+            raise NotYet(str(error)) from error
+
+    until(attempt)
+
+
 def _available(describe: Any, parameter: str, identifier: str, key: str) -> None:
-    try:
-        (found,) = describe(**{parameter: [identifier]})[key]
-    except describe.__self__.exceptions.ClientError as error:
-        if not error.response["Error"]["Code"].endswith("NotFound"):
-            raise
-        raise NotYet("not to be seen") from error
+    (found,) = describe(**{parameter: [identifier]})[key]
     if found["State"] != "available":
         raise NotYet(found["State"])
 
@@ -104,7 +112,8 @@ def _zone(ec2: Any) -> str:
         LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [INSTANCE_TYPE]}]
     )
     offering = {each["Location"] for each in answer["InstanceTypeOfferings"]}
-    zones = ec2.describe_availability_zones()["AvailabilityZones"]
+    filters = [{"Name": "zone-type", "Values": ["availability-zone"]}]
+    zones = ec2.describe_availability_zones(Filters=filters)["AvailabilityZones"]
     usable = sorted(
         zone["ZoneName"] for zone in zones if zone["State"] == "available" and zone["ZoneName"] in offering
     )

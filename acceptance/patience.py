@@ -16,7 +16,7 @@ LONG = 900.0
 
 
 class NotYet(Exception):
-    """What is waited for is not so yet; the message says what is seen."""
+    """AWS is not yet in the state that is waited for; the message says what it shows."""
 
 
 def until(probe: Callable[[], Result], seconds: float = LONG) -> Result:
@@ -31,7 +31,7 @@ def until(probe: Callable[[], Result], seconds: float = LONG) -> Result:
     """
     repeated = Retrying(
         retry=retry_if_exception_type(NotYet),
-        wait=wait_exponential_jitter(initial=0.5, max=5, jitter=0.5),
+        wait=wait_exponential_jitter(multiplier=0.5, max=5, jitter=0.5),
         stop=stop_after_delay(seconds),
         reraise=True,
     )

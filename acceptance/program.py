@@ -1,9 +1,10 @@
-"""What the two programs share: the command line, the account, the network, and the end of all of it."""
+"""What the two programs share: the command line, the account, the network, and the end of it all."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import uuid
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from acceptance import network
 from acceptance.account import Account, Unusable, real, simulated
 from acceptance.leftovers import remove_all
+from acceptance.patience import NotYet
 from testbed.cloud import FakeAws, lay
 from testbed.demo_text import BOLD, RED, paint
 
@@ -23,14 +25,16 @@ if TYPE_CHECKING:
 
 RUN_TAG = "bosh_aws_acceptance"
 DIRECTOR_TAG = "bosh_director_uuid"
-"""What the executable makes carries the run's id as its director's."""
+"""What the executable creates carries the run's id as its director's."""
+_RUN_ID = re.compile(r"acceptance-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""No director has such an id, so `--remove` can't touch what a director created."""
 GOOD, BAD, UNUSABLE = 0, 1, 2
-"""Exit statuses: all as it should be; something is not; nothing could be found out."""
+"""Exit statuses: all as it should be; something is not; the run could not be made."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to.
+    """How a run ended.
 
     Attributes:
         is_good: Whether all was as it should be.
@@ -51,17 +55,25 @@ def parser(program: str, description: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     where = options.add_mutually_exclusive_group()
-    where.add_argument("--simulated", action="store_true", help="in the stand-in for AWS, which is started")
+    where.add_argument("--simulated", action="store_true", help="run on the simulated AWS, which is started")
     where.add_argument("--endpoint", metavar="URL", help="of all services, in place of AWS's own")
     options.add_argument("--region", help="in place of AWS_REGION")
     options.add_argument("--image", metavar="AMI", help="to launch; by default the newest Amazon Linux 2023")
-    options.add_argument("--remove", metavar="RUN", help="only remove what the run of this id has left")
-    options.add_argument("--json", action="store_true", help="the outcome as JSON, on standard output")
+    options.add_argument(
+        "--remove", metavar="RUN", type=_run_id, help="only delete what the run of this id has left"
+    )
+    options.add_argument("--json", action="store_true", help="print the outcome as JSON on standard output")
     return options
 
 
+def _run_id(given: str) -> str:
+    if _RUN_ID.fullmatch(given) is None:
+        raise argparse.ArgumentTypeError(f"'{given}' is no run's id, which begins with acceptance-")
+    return given
+
+
 def run(given: argparse.Namespace, work: Callable[..., Outcome]) -> int:
-    """Work in an account, and remove whatever was made there; returns the exit status.
+    """Work in an account, and delete whatever was created there; returns the exit status.
 
     Args:
         given: The command line. Its `report` becomes where a person reads.
@@ -73,9 +85,11 @@ def run(given: argparse.Namespace, work: Callable[..., Outcome]) -> int:
             account = _account(given, stack)
             print(f"In {account.region}: {account.whose()}", file=given.report, flush=True)
         except Unusable as error:
-            print(f"Nothing was made. {error}", file=sys.stderr)
+            print(f"Nothing was created. {error}", file=sys.stderr)
             return UNUSABLE
-        return _run_in(account, given, work)
+        if given.remove is None:
+            return _run_in(account, given, work)
+        return _remove(account, given)
 
 
 def _account(given: argparse.Namespace, stack: ExitStack) -> Account:
@@ -87,35 +101,40 @@ def _account(given: argparse.Namespace, stack: ExitStack) -> Account:
 
 
 def _run_in(account: Account, given: argparse.Namespace, work: Callable[..., Outcome]) -> int:
-    run_id = given.remove or str(uuid.uuid4())
+    run_id = f"acceptance-{uuid.uuid4()}"
     tags = {RUN_TAG: run_id}
-    print(f"All that is made is tagged {RUN_TAG}={run_id}", file=given.report, flush=True)
-    outcome = Outcome(is_good=True, summary="nothing was tried")
-    status = GOOD
+    print(f"Run {run_id}: all that is created is tagged {RUN_TAG} with it", file=given.report, flush=True)
+    outcome, status = Outcome(is_good=False, summary="The run was ended before it was done"), UNUSABLE
     try:
-        if not given.remove:
-            outcome = work(account, network.lay(account, tags), tags, given)
-            status = GOOD if outcome.is_good else BAD
-    except (Unusable, ClientError, BotoCoreError) as error:
-        outcome = Outcome(is_good=False, summary=f"It could not go on: {error}")
-        status = UNUSABLE
+        outcome = work(account, network.create(account, tags), tags, given)
+        status = GOOD if outcome.is_good else BAD
+    except (Unusable, ClientError, BotoCoreError, NotYet) as error:
+        outcome = Outcome(is_good=False, summary=f"The run stopped: {error}")
     finally:
-        print("Removing what was made", file=given.report, flush=True)
-        left = remove_all(account, {**tags, DIRECTOR_TAG: run_id})
-        _report(outcome, left, run_id, given)
+        print("Deleting what was created", file=given.report, flush=True)
+        left = _finish(account, given, run_id, outcome)
     return BAD if left and status == GOOD else status
 
 
-def _report(outcome: Outcome, left: dict[str, str], run_id: str, given: argparse.Namespace) -> None:
+def _remove(account: Account, given: argparse.Namespace) -> int:
+    print(f"Deleting what run {given.remove} left", file=given.report, flush=True)
+    left = _finish(account, given, given.remove, Outcome(is_good=True, summary="Nothing was tried"))
+    return BAD if left else GOOD
+
+
+def _finish(account: Account, given: argparse.Namespace, run_id: str, outcome: Outcome) -> dict[str, str]:
+    """Delete all that a run has created, and report; returns what is left."""
+    left = remove_all(account, {RUN_TAG: run_id, DIRECTOR_TAG: run_id})
     is_good = outcome.is_good and not left
     print(paint(outcome.summary, BOLD if is_good else RED), file=given.report)
     if left:
         print(paint("Left behind:", RED), file=given.report)
         for what, why in left.items():
             print(f"  {what}: {why}", file=given.report)
-        print(f"Remove it by hand, or with --remove {run_id}", file=given.report)
+        print(f"Delete it by hand, or with --remove {run_id}", file=given.report)
     else:
         print("Left behind: nothing", file=given.report)
     if given.json:
         document = {"run": run_id, "is_good": is_good, "summary": outcome.summary, "left": left}
         print(json.dumps({**document, **outcome.document}, indent=2))
+    return left

@@ -1,4 +1,4 @@
-"""The trials: one function for each belief that can be tried, by AWS's nouns."""
+"""The trials: one function for each assumption that can be tried, by AWS's nouns."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ MODULES = (errors, interfaces, blocks, disks, balancers, launches, tokens, image
 
 
 def trials() -> dict[str, Trial]:
-    """Return all trials by the ids of their beliefs, in the order in which they are run."""
+    """Return all trials by the ids of their assumptions, in the order in which they are run."""
     return {trial.name: trial for module in MODULES for trial in module.TRIALS.all}

@@ -1,20 +1,19 @@
-"""Load balancers and target groups; a target group costs nothing, and is made."""
+"""Load balancers and target groups; a target group costs nothing, and is created."""
 
 from __future__ import annotations
 
 from acceptance.lab import Lab, said_to
-from acceptance.trials.errors import NONE, compared
-from acceptance.trials.trial import Seen, Trials
+from acceptance.trials.trial import UNKNOWN, Seen, Trials, compared
 
 TRIALS = Trials()
 
 
 @TRIALS.of("balancers-unknown")
 def balancers_unknown(lab: Lab) -> Seen:
-    """Ask for a balancer and a target group that there are not."""
+    """Ask for a balancer and a target group that do not exist."""
     said = {
-        "classic": said_to(lab.account.elb.describe_load_balancers, LoadBalancerNames=[f"cpi-{NONE}"]),
-        "target group": said_to(lab.account.elbv2.describe_target_groups, Names=[f"cpi-{NONE}"]),
+        "classic": said_to(lab.account.elb.describe_load_balancers, LoadBalancerNames=[f"cpi-{UNKNOWN}"]),
+        "target group": said_to(lab.account.elbv2.describe_target_groups, Names=[f"cpi-{UNKNOWN}"]),
     }
     return compared(said, {"classic": {"LoadBalancerNotFound"}, "target group": {"TargetGroupNotFound"}})
 
@@ -32,15 +31,15 @@ def targets(lab: Lab) -> Seen:
     )
     arn = group["TargetGroups"][0]["TargetGroupArn"]
     running = lab.instance_id
-    pending = lab.ec2.run_instances(**lab.launch_arguments())["Instances"][0]["InstanceId"]
+    pending = lab.launch()["InstanceId"]
     said = {
-        "unknown": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[{"Id": f"i-{NONE}"}]),
+        "unknown": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[{"Id": f"i-{UNKNOWN}"}]),
         "pending": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[{"Id": pending}]),
         "running": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[{"Id": running}]),
         "deregistered": said_to(elbv2.deregister_targets, TargetGroupArn=arn, Targets=[{"Id": running}]),
         "again": said_to(elbv2.deregister_targets, TargetGroupArn=arn, Targets=[{"Id": running}]),
     }
-    lab.ec2.terminate_instances(InstanceIds=[pending])
+    lab.terminate(pending)
     return compared(
         said,
         {

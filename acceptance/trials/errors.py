@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acceptance.lab import Lab, Said, said_to
-from acceptance.trials.trial import Seen, Trials
+from acceptance.lab import Lab, said_to
+from acceptance.trials.trial import UNKNOWN, Seen, Trials, compared
 from bosh_aws_cpi.aws.errors import (
     IMAGE_MISSING,
     INSTANCE_MISSING,
@@ -16,35 +16,25 @@ from bosh_aws_cpi.aws.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from collections.abc import Set as AbstractSet
 
 TRIALS = Trials()
-NONE = "0" * 17
-"""Of an id that is well formed and that nothing has."""
-
-
-def compared(said: Mapping[str, Said], believed: Mapping[str, AbstractSet[str]]) -> Seen:
-    """Compare the codes of several answers with those that are believed."""
-    codes = {what: answer.code or "success" for what, answer in said.items()}
-    agrees = all(codes[what] in believed[what] for what in codes)
-    return Seen(agrees, ", ".join(f"{what} {code}" for what, code in codes.items()))
 
 
 @TRIALS.of("unknown-ids")
 def unknown_ids(lab: Lab) -> Seen:
-    """Ask for things that are not there."""
+    """Ask for things that do not exist."""
     ec2 = lab.ec2
     said = {
-        "instance": said_to(ec2.describe_instances, InstanceIds=[f"i-{NONE}"]),
-        "volume": said_to(ec2.describe_volumes, VolumeIds=[f"vol-{NONE}"]),
-        "snapshot": said_to(ec2.delete_snapshot, SnapshotId=f"snap-{NONE}"),
-        "AMI": said_to(ec2.describe_images, ImageIds=[f"ami-{NONE}"]),
-        "network interface": said_to(ec2.describe_network_interfaces, NetworkInterfaceIds=[f"eni-{NONE}"]),
-        "subnet": said_to(ec2.describe_subnets, SubnetIds=[f"subnet-{NONE}"]),
-        "security group": said_to(ec2.describe_security_groups, GroupIds=[f"sg-{NONE}"]),
-        "route table": said_to(ec2.describe_route_tables, RouteTableIds=[f"rtb-{NONE}"]),
-        "key pair": said_to(ec2.run_instances, **lab.launch_arguments(KeyName=f"cpi-{NONE}", DryRun=False)),
+        "instance": said_to(ec2.describe_instances, InstanceIds=[f"i-{UNKNOWN}"]),
+        "volume": said_to(ec2.describe_volumes, VolumeIds=[f"vol-{UNKNOWN}"]),
+        "snapshot": said_to(ec2.delete_snapshot, SnapshotId=f"snap-{UNKNOWN}"),
+        "AMI": said_to(ec2.describe_images, ImageIds=[f"ami-{UNKNOWN}"]),
+        "network interface": said_to(ec2.describe_network_interfaces, NetworkInterfaceIds=[f"eni-{UNKNOWN}"]),
+        "subnet": said_to(ec2.describe_subnets, SubnetIds=[f"subnet-{UNKNOWN}"]),
+        "security group": said_to(ec2.describe_security_groups, GroupIds=[f"sg-{UNKNOWN}"]),
+        "route table": said_to(ec2.describe_route_tables, RouteTableIds=[f"rtb-{UNKNOWN}"]),
+        "key pair": said_to(ec2.run_instances, **lab.launch_arguments(KeyName=f"cpi-{UNKNOWN}")),
     }
     return compared(
         said,
@@ -64,7 +54,7 @@ def unknown_ids(lab: Lab) -> Seen:
 
 @TRIALS.of("malformed-ids")
 def malformed_ids(lab: Lab) -> Seen:
-    """Ask for things by what is no id."""
+    """Ask for things by malformed ids."""
     ec2 = lab.ec2
     volume = said_to(ec2.describe_volumes, VolumeIds=["vol-bad"])
     said = {
@@ -73,19 +63,19 @@ def malformed_ids(lab: Lab) -> Seen:
         "volume": volume,
     }
     is_known = volume.error is not None and is_volume_missing(volume.error)
-    believed: dict[str, AbstractSet[str]] = {
+    assumed: dict[str, AbstractSet[str]] = {
         "instance": INSTANCE_MISSING,
         "AMI": IMAGE_MISSING,
         "volume": {volume.code} if is_known else set(),
     }
-    seen = compared(said, believed)
+    seen = compared(said, assumed)
     return Seen(seen.agrees, f"{seen.text} ({volume.message})")
 
 
 @TRIALS.of("volume-deleted-twice")
 def volume_deleted_twice(lab: Lab) -> Seen:
     """Delete a volume, and then once more."""
-    volume_id = lab.volume()
+    volume_id = lab.create_volume()
     first = said_to(lab.ec2.delete_volume, VolumeId=volume_id)
     second = said_to(lab.ec2.delete_volume, VolumeId=volume_id)
     agrees = not first.code and (not second.code or second.code in VOLUME_MISSING)
@@ -94,11 +84,11 @@ def volume_deleted_twice(lab: Lab) -> Seen:
 
 @TRIALS.of("tags-of-nothing")
 def tags_of_nothing(lab: Lab) -> Seen:
-    """Tag what is not there, and what has no form."""
+    """Tag what does not exist, and what is no id."""
     tags = [{"Key": "cpi", "Value": ""}]
     said = {
-        "unknown instance": said_to(lab.ec2.create_tags, Resources=[f"i-{NONE}"], Tags=tags),
-        "unknown volume": said_to(lab.ec2.create_tags, Resources=[f"vol-{NONE}"], Tags=tags),
+        "unknown instance": said_to(lab.ec2.create_tags, Resources=[f"i-{UNKNOWN}"], Tags=tags),
+        "unknown volume": said_to(lab.ec2.create_tags, Resources=[f"vol-{UNKNOWN}"], Tags=tags),
         "no id": said_to(lab.ec2.create_tags, Resources=["nothing"], Tags=tags),
     }
     return compared(
@@ -128,7 +118,7 @@ def _actions(features: list[dict[str, Any]], state: str) -> set[str]:
 
 @TRIALS.of("type-unknown")
 def type_unknown(lab: Lab) -> Seen:
-    """Ask for, and launch, an instance type that there is not."""
+    """Ask for, and launch, an instance type that does not exist."""
     said = {
         "DescribeInstanceTypes": said_to(lab.ec2.describe_instance_types, InstanceTypes=["t9.odd"]),
         "RunInstances": said_to(lab.ec2.run_instances, **lab.launch_arguments(InstanceType="t9.odd")),

@@ -14,8 +14,8 @@ TRIALS = Trials()
 def image_name(lab: Lab) -> Seen:
     """Register two AMIs under one name."""
     name = f"cpi-{lab.token()}"
-    lab.image(name)
-    said = said_to(lab.ec2.register_image, **lab.image_arguments(name))
+    lab.create_image(Name=name)
+    said = said_to(lab.ec2.register_image, **lab.image_arguments(Name=name))
     return Seen(said.code == "InvalidAMIName.Duplicate", said.text)
 
 
@@ -30,9 +30,9 @@ def image_snapshot(lab: Lab) -> Seen:
 @TRIALS.of("image-disabled")
 def image_disabled(lab: Lab) -> Seen:
     """Disable an AMI; look for it with and without IncludeDisabled, launch it, deregister it."""
-    image_id = lab.image(f"cpi-{lab.token()}")
+    image_id = lab.create_image()
     lab.ec2.disable_image(ImageId=image_id)
-    lab.image_in("disabled", image_id)
+    lab.wait_for_image("disabled", image_id)
     filters = [{"Name": "image-id", "Values": [image_id]}]
     shown = lab.ec2.describe_images(Owners=["self"], Filters=filters)["Images"]
     launched = said_to(lab.ec2.run_instances, **lab.launch_arguments(ImageId=image_id))
@@ -48,7 +48,7 @@ def image_disabled(lab: Lab) -> Seen:
 @TRIALS.of("image-deregistered")
 def image_deregistered(lab: Lab) -> Seen:
     """Deregister an AMI with its snapshots, and once more; look at what is left."""
-    image_id = lab.image(f"cpi-{lab.token()}")
+    image_id = lab.create_image()
     (snapshot_id,) = lab.snapshots_of(image_id)
     answer = lab.ec2.deregister_image(ImageId=image_id, DeleteAssociatedSnapshots=True)
     results = {each["SnapshotId"]: each["ReturnCode"] for each in answer.get("DeleteSnapshotResults", [])}
@@ -68,9 +68,24 @@ def image_deregistered(lab: Lab) -> Seen:
     return Seen(agrees, f"snapshots: {results}; AMI: {left}; again: {again.text}")
 
 
+@TRIALS.of("copy-name")
+def copy_name(lab: Lab) -> Seen:
+    """Copy an AMI twice under one name."""
+    arguments = {
+        "Name": f"cpi-{lab.token()}",
+        "SourceImageId": lab.image_id,
+        "SourceRegion": lab.account.region,
+        "TagSpecifications": lab.tagged("image", "snapshot"),
+    }
+    first = lab.ec2.copy_image(**arguments)["ImageId"]
+    said = said_to(lab.ec2.copy_image, **arguments)
+    agrees = not said.code and said.answer["ImageId"] != first
+    return Seen(agrees, said.text)
+
+
 @TRIALS.of("token-copy")
 def token_copy(lab: Lab) -> Seen:
-    """Copy an AMI twice with one client token and tags for its snapshots, and look at what was made."""
+    """Copy an AMI twice with one client token and tags for its snapshots, and look at the result."""
     own = {"Key": "bosh_call", "Value": lab.token()}
     tags = lab.tagged("image", "snapshot")
     for each in tags:
@@ -83,7 +98,7 @@ def token_copy(lab: Lab) -> Seen:
         "TagSpecifications": tags,
     }
     first, second = (lab.ec2.copy_image(**arguments)["ImageId"] for _ in range(2))
-    lab.image_in("available", first)
+    lab.wait_for_image("available", first)
     snapshots = lab.snapshots_of(first)
     found = lab.ec2.describe_snapshots(SnapshotIds=snapshots)["Snapshots"]
     bare = [each["SnapshotId"] for each in found if own not in each.get("Tags", [])]

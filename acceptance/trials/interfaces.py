@@ -8,30 +8,25 @@ from typing import TYPE_CHECKING
 from acceptance.lab import Lab, said_to
 from acceptance.network import SUBNETS
 from acceptance.patience import NotYet, until
-from acceptance.trials.errors import compared
-from acceptance.trials.trial import Seen, Trials
-from bosh_aws_cpi.aws.errors import AT_FAULT, NIC_IN_USE, is_subnet_full
+from acceptance.trials.trial import Seen, Trials, compared
+from bosh_aws_cpi.aws.errors import NIC_IN_USE, is_subnet_full
 
 if TYPE_CHECKING:
     from acceptance.lab import Said
 
 TRIALS = Trials()
 FREE = 11
-"""Addresses of a /28 that EC2 gives away: 16 but the first four and the last."""
+"""Addresses of a /28 that EC2 gives to interfaces: 16 but the first four and the last."""
 TAKEN = {"InvalidIPAddress.InUse"}
+FULL = {"InsufficientFreeAddressesInSubnet", "InsufficientCidrBlocks"}
 
 
 @TRIALS.of("address-in-use")
 def address_in_use(lab: Lab) -> Seen:
     """Ask for an address that an interface has, by both calls."""
     address = str(ip_network(SUBNETS[0])[20])
-    lab.ec2.create_network_interface(**lab.interface_arguments(PrivateIpAddress=address))
-    nic = {
-        "DeviceIndex": 0,
-        "SubnetId": lab.network.subnet_ids[0],
-        "PrivateIpAddress": address,
-        "Groups": [lab.network.group_id],
-    }
+    lab.create_interface(PrivateIpAddress=address)
+    nic = lab.launch_interface(PrivateIpAddress=address)
     said = {
         "CreateNetworkInterface": said_to(
             lab.ec2.create_network_interface, **lab.interface_arguments(PrivateIpAddress=address)
@@ -47,7 +42,7 @@ def subnet_full(lab: Lab) -> Seen:
     small = lab.network.subnet_ids[2]
     arguments = lab.interface_arguments(SubnetId=small)
     lab.ec2.create_network_interface(**arguments, SecondaryPrivateIpAddressCount=FREE - 1)
-    nic = {"DeviceIndex": 0, "SubnetId": small, "Groups": [lab.network.group_id]}
+    nic = lab.launch_interface(SubnetId=small)
     said = {
         "CreateNetworkInterface": said_to(lab.ec2.create_network_interface, **arguments),
         "RunInstances": said_to(lab.ec2.run_instances, **lab.launch_arguments(NetworkInterfaces=[nic])),
@@ -57,7 +52,7 @@ def subnet_full(lab: Lab) -> Seen:
 
 
 def _is_full(said: Said) -> bool:
-    return said.code in AT_FAULT or is_subnet_full(said.error)
+    return said.code in FULL or (said.error is not None and is_subnet_full(said.error))
 
 
 @TRIALS.of("interface-in-use")
@@ -69,8 +64,8 @@ def interface_in_use(lab: Lab) -> Seen:
 
 @TRIALS.of("interface-by-filter")
 def interface_by_filter(lab: Lab) -> Seen:
-    """Find who holds an address, as is done when it is in use."""
-    address = lab.instance(lab.instance_id)["PrivateIpAddress"]
+    """Find which instance holds an address."""
+    address = lab.describe_instance(lab.instance_id)["PrivateIpAddress"]
     filters = [
         {"Name": "subnet-id", "Values": [lab.network.subnet_ids[0]]},
         {"Name": "addresses.private-ip-address", "Values": [address]},
@@ -83,15 +78,14 @@ def interface_by_filter(lab: Lab) -> Seen:
 @TRIALS.of("prefix-taken")
 def prefix_taken(lab: Lab) -> Seen:
     """Delegate a prefix that another interface has."""
-    prefix = str(next(iter(list(ip_network(SUBNETS[0]).subnets(new_prefix=28))[8:])))
+    prefix, *_ = list(ip_network(SUBNETS[1]).subnets(new_prefix=28))[8:]
+    # EC2 may give any address of the subnet to an interface: these are given theirs, outside of the prefix.
     ids = [
-        lab.ec2.create_network_interface(**lab.interface_arguments())["NetworkInterface"][
-            "NetworkInterfaceId"
-        ]
-        for _ in range(2)
+        lab.create_interface(SubnetId=lab.network.subnet_ids[1], PrivateIpAddress=str(address))
+        for address in list(ip_network(SUBNETS[1]))[30:32]
     ]
     first, second = (
-        said_to(lab.ec2.assign_private_ip_addresses, NetworkInterfaceId=each, Ipv4Prefixes=[prefix])
+        said_to(lab.ec2.assign_private_ip_addresses, NetworkInterfaceId=each, Ipv4Prefixes=[str(prefix)])
         for each in ids
     )
     return Seen(not first.code and second.code in TAKEN, f"at first {first.text}, then {second.text}")
@@ -99,7 +93,7 @@ def prefix_taken(lab: Lab) -> Seen:
 
 @TRIALS.of("route-twice")
 def route_twice(lab: Lab) -> Seen:
-    """Create a route twice, and replace and delete one that there is not."""
+    """Create a route twice, and replace and delete one that does not exist."""
     route = {
         "RouteTableId": lab.network.table_id,
         "DestinationCidrBlock": "192.0.2.0/24",
@@ -136,21 +130,24 @@ def elastic_ip_moves(lab: Lab) -> Seen:
     """Give an elastic IP to an instance that has just been launched, and then to another one."""
     allocation = lab.ec2.allocate_address(Domain="vpc", TagSpecifications=lab.tagged("elastic-ip"))
     allocation_id = allocation["AllocationId"]
-    launched = lab.ec2.run_instances(**lab.launch_arguments())["Instances"][0]
+    launched = lab.launch()
     nic_id = launched["NetworkInterfaces"][0]["NetworkInterfaceId"]
     early = said_to(lab.ec2.associate_address, AllocationId=allocation_id, NetworkInterfaceId=nic_id)
-    believed = {"", "IncorrectInstanceState", "InvalidInstanceID", "InvalidNetworkInterfaceID.NotFound"}
+    assumed = {"", "IncorrectInstanceState", "InvalidInstanceID", "InvalidNetworkInterfaceID.NotFound"}
 
     def associated() -> str:
         said = said_to(lab.ec2.associate_address, AllocationId=allocation_id, NetworkInterfaceId=nic_id)
-        if said.code in believed - {""}:
+        if said.code in assumed - {""}:
             raise NotYet(said.text)
         return said.text
 
-    later = until(associated)
+    try:
+        later = until(associated)
+    except NotYet as refused:
+        later = str(refused)
     moved = said_to(
         lab.ec2.associate_address, AllocationId=allocation_id, NetworkInterfaceId=lab.interface_id
     )
-    lab.ec2.terminate_instances(InstanceIds=[launched["InstanceId"]])
-    agrees = early.code in believed and later == "success" and not moved.code
+    lab.terminate(launched["InstanceId"])
+    agrees = early.code in assumed and later == "success" and not moved.code
     return Seen(agrees, f"pending: {early.text}; running: {later}; taken over: {moved.text}")

@@ -1,4 +1,4 @@
-"""Client tokens: what the same call made again is answered with."""
+"""Client tokens: how AWS answers a call that is repeated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIALS = Trials()
 
 
 def _same(first: str, said: Said, identifier: Callable[[Any], str]) -> bool:
-    """Whether a call was answered with what the first one made."""
+    """Whether a call was answered with what the first one created."""
     return not said.code and identifier(said.answer) == first
 
 
@@ -45,9 +45,9 @@ def token_instance(lab: Lab) -> Seen:
     first = _instance_id(run(**arguments))
     again = said_to(run, **arguments)
     other = said_to(run, **{**arguments, "InstanceType": "t3.small"})
-    lab.instance_in("running", first)
-    lab.ec2.terminate_instances(InstanceIds=[first])
-    lab.instance_in("terminated", first)
+    lab.wait_for_instance("running", first)
+    lab.terminate(first)
+    lab.wait_for_instance("terminated", first)
     ended = said_to(run, **arguments)
     agrees = _same(first, again, _instance_id) and all(
         each.code in TOKEN_SPENT or _same(first, each, _instance_id) for each in (other, ended)
@@ -64,7 +64,7 @@ def token_volume(lab: Lab) -> Seen:
     first = _volume_id(create(**arguments))
     again = said_to(create, **arguments)
     other = said_to(create, **{**arguments, "Size": 2})
-    lab.volume_in("available", first)
+    lab.wait_for_volume("available", first)
     lab.ec2.delete_volume(VolumeId=first)
     deleted = said_to(create, **arguments)
     agrees = (
@@ -99,8 +99,8 @@ def token_interface(lab: Lab) -> Seen:
 def token_snapshot(lab: Lab) -> Seen:
     """Start a snapshot twice with one client token, then a larger one."""
     token = lab.token()
-    first = str(lab.started_snapshot(ClientToken=token)["SnapshotId"])
-    again = str(lab.started_snapshot(ClientToken=token)["SnapshotId"])
-    other = said_to(lab.started_snapshot, ClientToken=token, VolumeSize=2)
+    first = str(lab.start_snapshot(ClientToken=token)["SnapshotId"])
+    again = str(lab.start_snapshot(ClientToken=token)["SnapshotId"])
+    other = said_to(lab.start_snapshot, ClientToken=token, VolumeSize=2)
     agrees = again == first and other.code == "ConflictException"
     return Seen(agrees, f"again: {'the first one' if again == first else again}; larger: {other.text}")

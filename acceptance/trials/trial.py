@@ -1,4 +1,4 @@
-"""What a trial is."""
+"""What a trial is, and what several of them need."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
 
-    from acceptance.lab import Lab
+    from acceptance.lab import Lab, Said
+
+UNKNOWN = "0" * 17
+"""Of an id that is well formed and that nothing has."""
+UNKNOWN_KEY = "00000000-0000-4000-8000-000000000000"
+"""The id of a KMS key that does not exist."""
 
 
 class Seen(NamedTuple):
     """What AWS did.
 
     Attributes:
-        agrees: Whether that is what is believed.
+        agrees: Whether that is what is assumed.
         text: What it was, in a few words.
     """
 
@@ -23,12 +29,19 @@ class Seen(NamedTuple):
     text: str
 
 
+def compared(said: Mapping[str, Said], assumed: Mapping[str, AbstractSet[str]]) -> Seen:
+    """Compare the codes of several answers with those that are assumed."""
+    codes = {what: answer.code or "success" for what, answer in said.items()}
+    agrees = all(codes[what] in assumed[what] for what in codes)
+    return Seen(agrees, ", ".join(f"{what} {code}" for what, code in codes.items()))
+
+
 @dataclass(frozen=True)
 class Trial:
-    """The trial of one belief.
+    """The trial of one assumption.
 
     Attributes:
-        name: The belief's id.
+        name: The assumption's id.
         run: Tries it.
     """
 
@@ -43,7 +56,7 @@ class Trials:
     all: list[Trial] = field(default_factory=list)
 
     def of(self, name: str) -> Callable[[Callable[[Lab], Seen]], Callable[[Lab], Seen]]:
-        """Make a function the trial of a belief."""
+        """Make a function the trial of an assumption."""
 
         def register(run: Callable[[Lab], Seen]) -> Callable[[Lab], Seen]:
             self.all.append(Trial(name, run))

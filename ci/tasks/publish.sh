@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the candidate that was tested a final release: uploads blobs and packages to the blobstore of
+# Makes the candidate, which was built from the tested commit, a final release: uploads blobs and packages to the blobstore of
 # config/final.yml, commits what bosh notes about it, and leaves commit, tag and notes for the pipeline.
 # Pushes nothing itself. The version is that of the newest section of CHANGELOG.md.
 set -eu

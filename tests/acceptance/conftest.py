@@ -1,4 +1,4 @@
-"""Starts the programs as a person does, in an account that is the stand-in for AWS."""
+"""Starts the programs as a person does, in an account of the simulated AWS."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NETWORK = {
     "describe_security_groups": "SecurityGroups",
     "describe_addresses": "Addresses",
 }
-"""What the programs make beside the things of a CPI."""
+"""What the programs create beside what a CPI does."""
 
 
 @dataclass(frozen=True)

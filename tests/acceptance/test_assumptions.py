@@ -1,4 +1,4 @@
-"""The account of what is believed of AWS."""
+"""The table of what is assumed about AWS."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from pathlib import Path
 
 import pytest
 
-from acceptance import beliefs
+from acceptance import assumptions
 from acceptance.trials import trials
 from bosh_aws_cpi.aws.error_table import ROWS
 
 SOURCE = Path(__file__).parents[2] / "src/bosh_aws_cpi"
-BELIEFS = beliefs.read()
+ASSUMPTIONS = assumptions.read()
 
 
-@pytest.mark.parametrize("belief", BELIEFS.values(), ids=BELIEFS)
-def test_row(belief: beliefs.Belief) -> None:
-    """A belief names modules that are there, a source, how sure it is, and why it is not tried."""
-    modules = re.findall(r"`([^`]+)`", belief.used_in)
+@pytest.mark.parametrize("assumption", ASSUMPTIONS.values(), ids=ASSUMPTIONS)
+def test_row(assumption: assumptions.Assumption) -> None:
+    """A assumption names modules that are there, a source, how sure it is, and why it is not tried."""
+    modules = re.findall(r"`([^`]+)`", assumption.used_in)
     assert modules
     assert [name for name in modules if not (SOURCE / name).is_file()] == []
-    assert belief.source
-    assert belief.sure in {"documented", "model", "field", "guess"}
-    assert belief.is_tried or re.fullmatch(r"no: .+", belief.tried)
+    assert assumption.source
+    assert assumption.sure in {"documented", "model", "field", "guess"}
+    assert assumption.is_tried or re.fullmatch(r"no: .+", assumption.tried)
 
 
 def test_trials() -> None:
-    """Each belief that is said to be tried has its trial, and no trial is of anything else."""
-    assert trials().keys() == {name for name, belief in BELIEFS.items() if belief.is_tried}
+    """Each assumption that is said to be tried has its trial, and no trial is of anything else."""
+    assert trials().keys() == {name for name, assumption in ASSUMPTIONS.items() if assumption.is_tried}
 
 
 def test_codes_of_the_field() -> None:
     """The codes that are known by reports alone are in the table of errors."""
-    codes = set(re.findall(r"\b(?:[A-Z][a-z]+){2,}\w*(?:\.\w+)?", BELIEFS["codes-of-the-field"].text))
+    codes = set(re.findall(r"\b(?:[A-Z][a-z]+){2,}\w*(?:\.\w+)?", ASSUMPTIONS["codes-of-the-field"].text))
     assert "InsufficientCidrBlocks" in codes
     assert codes <= ROWS.keys()
 
@@ -42,7 +42,7 @@ def test_codes_of_the_field() -> None:
 def test_row_that_cannot_be_read(tmp_path: Path, row: str) -> None:
     """A row that lacks something is refused with its text."""
     path = tmp_path / "table.md"
-    path.write_text(f"| id | belief | used in | source | sure | tried |\n| --- | --- |\n{row}\n")
-    with pytest.raises(ValueError, match="no row of a belief") as caught:
-        beliefs.read(path)
+    path.write_text(f"| id | assumption | used in | source | sure | tried |\n| --- | --- |\n{row}\n")
+    with pytest.raises(ValueError, match="no row of an assumption") as caught:
+        assumptions.read(path)
     assert row in str(caught.value)

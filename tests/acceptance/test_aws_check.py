@@ -1,4 +1,4 @@
-"""What is believed of AWS is tried in an account, and nothing is left there."""
+"""What is assumed about AWS is tried in an account, and nothing is left there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acceptance import beliefs
+from acceptance import assumptions
 from testbed.cloud import ROOT
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.",
 PROGRAMS = ("aws_check", "lifecycle")
 
 
-def test_all_beliefs(run: Callable[..., Run], nothing_left: Callable[[], None]) -> None:
-    """Each belief that can be tried is, the test bed agrees with all, and nothing is left."""
+def test_all_assumptions(run: Callable[..., Run], nothing_left: Callable[[], None]) -> None:
+    """Each assumption that can be tried is, the test bed agrees with all, and nothing is left."""
     result = run("aws_check")
-    found = {each["belief"]: (each["verdict"], each["seen"]) for each in result.document["beliefs"]}
+    found = {each["assumption"]: (each["verdict"], each["seen"]) for each in result.document["assumptions"]}
     assert {name: seen for name, (verdict, seen) in found.items() if verdict != "agrees"} == {}
-    assert found.keys() == {name for name, belief in beliefs.read().items() if belief.is_tried}
+    assert found.keys() == {name for name, assumption in assumptions.read().items() if assumption.is_tried}
     assert (result.status, result.document["left"], result.document["is_good"]) == (0, {}, True)
     nothing_left()
 
@@ -37,34 +37,36 @@ def test_simulated(environment: dict[str, str]) -> None:
     command = [sys.executable, "-m", "acceptance.aws_check", "--simulated", "--only", "unknown-ids"]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "unknown-ids: agrees\n  believed  An id that nothing has" in done.stdout
-    assert done.stdout.endswith("1 beliefs: 1 agree, 0 differ, 0 could not be tried\nLeft behind: nothing\n")
+    assert "unknown-ids: agrees\n  assumed  A call with an unknown id" in done.stdout
+    assert done.stdout.endswith(
+        "1 assumptions: 1 agree, 0 differ, 0 could not be tried\nLeft behind: nothing\n"
+    )
 
 
-def test_belief_that_differs(
+def test_assumption_that_differs(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
-    """Where AWS does something else than is believed, the report says what, and the status is 1."""
+    """Where AWS does something else than is assumed, the report says what, and the status is 1."""
     other = {"code": "SomethingElse", "message": "no", "status": 400}
     fake_aws.rule(action="DetachVolume", nth=1, error=other)
     result = run("aws_check", "--only", "volume-not-attached", "image-name")
     assert result.status == 1
     assert "volume-not-attached: differs" in result.report
-    assert "seen      SomethingElse: no" in result.report
-    assert "2 beliefs: 1 agree, 1 differ, 0 could not be tried" in result.report
+    assert "seen     SomethingElse: no" in result.report
+    assert "2 assumptions: 1 agree, 1 differ, 0 could not be tried" in result.report
     nothing_left()
 
 
-def test_belief_that_cannot_be_tried(
+def test_assumption_that_cannot_be_tried(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
-    """What is not allowed is no verdict about the belief; the others are tried all the same."""
+    """What is not allowed is no verdict on the assumption; the others are tried all the same."""
     fake_aws.rule(action="AllocateAddress", error=DENIED)
     result = run("aws_check", "--only", "elastic-ip-moves", "malformed-ids")
     assert result.status == 1
     assert "elastic-ip-moves: could not be tried" in result.report
     assert "AllocateAddress operation" in result.report
-    assert "2 beliefs: 1 agree, 0 differ, 1 could not be tried" in result.report
+    assert "2 assumptions: 1 agree, 0 differ, 1 could not be tried" in result.report
     nothing_left()
 
 
@@ -72,12 +74,14 @@ def test_belief_that_cannot_be_tried(
 def test_endpoint_that_refuses_everything(
     run: Callable[..., Run], fake_aws: FakeAws, program: str, nothing_left: Callable[[], None]
 ) -> None:
-    """Where AWS refuses everything the report says so, and that nothing was made."""
+    """Where AWS refuses everything the report says so, and that nothing was created."""
     fake_aws.rule(action="*", error=DENIED)
     result = run(program)
     fake_aws.clear_rules()
     assert (result.status, result.document) == (2, {})
-    assert result.report.startswith("Nothing was made. AWS does not say whose keys these are: ")
+    assert result.report.startswith(
+        "Nothing was created. The AWS keys can't be checked (sts:GetCallerIdentity): "
+    )
     assert "You are not authorized." in result.report
     nothing_left()
 
@@ -91,11 +95,11 @@ def test_network_that_is_refused(
     action: str,
     nothing_left: Callable[[], None],
 ) -> None:
-    """Where the network can't be made, what there is of it is removed."""
+    """Where the network can't be created, what there is of it is deleted."""
     fake_aws.rule(action=action, error=DENIED)
     result = run(program)
     assert result.status == 2
-    assert f"It could not go on: An error occurred (UnauthorizedOperation) when calling the {action}" in (
+    assert f"The run stopped: An error occurred (UnauthorizedOperation) when calling the {action}" in (
         result.report
     )
     assert result.document["left"] == {}
@@ -106,7 +110,7 @@ def test_network_that_is_refused(
 def test_removal_that_is_refused(
     run: Callable[..., Run], fake_aws: FakeAws, program: str, nothing_left: Callable[[], None]
 ) -> None:
-    """What can't be removed is named, with the reason; `--remove` removes it later, and nothing else."""
+    """What can't be deleted is named, with the reason; `--remove` deletes it later, and nothing else."""
     fake_aws.rule(action="CreateSubnet", error=DENIED)
     fake_aws.rule(action="DeleteVpc", error=DENIED)
     result = run(program)
@@ -114,12 +118,25 @@ def test_removal_that_is_refused(
     ((what, why),) = result.document["left"].items()
     assert what.startswith("VPC vpc-")
     assert "You are not authorized." in why
-    assert f"Remove it by hand, or with --remove {result.run_id}" in result.report
+    assert f"Delete it by hand, or with --remove {result.run_id}" in result.report
 
     fake_aws.clear_rules()
     again = run(program, "--remove", result.run_id)
     assert (again.status, again.document["left"]) == (0, {})
     nothing_left()
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("given", ["*", "", "acceptance-?", "01234567-89ab-4cde-8f01-23456789abcd"])
+def test_removal_of_what_is_no_run(
+    run: Callable[..., Run], fake_aws: FakeAws, program: str, given: str
+) -> None:
+    """Only a run's id is taken by `--remove`: no pattern, and no director's."""
+    before = fake_aws.actions()
+    result = run(program, f"--remove={given}")
+    assert result.status == 2
+    assert f"'{given}' is no run's id, which begins with acceptance-" in result.report
+    assert fake_aws.actions() == before
 
 
 def test_look_that_is_refused(run: Callable[..., Run], fake_aws: FakeAws) -> None:
@@ -139,7 +156,7 @@ def test_interrupted(
     number: signal.Signals,
     nothing_left: Callable[[], None],
 ) -> None:
-    """A signal ends the run, and what was made is removed first."""
+    """A signal ends the run, and what was created is deleted first."""
     fake_aws.rule(action="RunInstances", nth=1, hold=True)
     with start(program) as process:
         assert fake_aws.wait_until_held() == ["RunInstances"]
@@ -163,5 +180,5 @@ def test_nothing_to_work_with(
         command("aws_check"), env=environment, cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("Nothing was made. No ")
+    assert done.stderr.startswith("Nothing was created. No ")
     assert missing in done.stderr

@@ -1,4 +1,4 @@
-"""The whole life of VMs, disks, snapshots and stemcells in an account."""
+"""The verbs that a Director calls, in an account."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
+    from testbed.world import World
     from tests.acceptance.conftest import Run
 
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
@@ -20,19 +21,24 @@ VERBS = {
 }
 
 
-def test_lifecycle(run: Callable[..., Run], nothing_left: Callable[[], None]) -> None:
-    """Every verb that changes something is called, EC2 is as the answers say, and nothing is left."""
+def test_lifecycle(run: Callable[..., Run], nothing_left: Callable[[], None], world: World) -> None:
+    """Every verb that changes something is called, EC2 is as the answers say, and nothing is left.
+
+    The AMI that is given stays, untagged.
+    """
     result = run("lifecycle")
     assert (result.status, result.document["left"]) == (0, {})
     assert result.document["summary"].endswith(" calls, all as it should be")
     assert {call["method"] for call in result.document["calls"]} == VERBS
+    (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
+    assert (image["State"], image.get("Tags", [])) == ("available", [])
     nothing_left()
 
 
 def test_verb_that_fails(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
-    """The first verb that fails ends the run, with its error; all that there is by then is removed."""
+    """The first verb that fails ends the run, with its error; all that there is by then is deleted."""
     fake_aws.rule(action="ModifyVolume", error=DENIED)
     result = run("lifecycle")
     assert result.status == 1

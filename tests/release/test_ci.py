@@ -162,3 +162,28 @@ def test_guide_links_lead_somewhere() -> None:
         assert target.is_file(), file
         headings = re.findall(r"^#+ (.+)$", target.read_text(), re.MULTILINE)
         assert not heading or heading in {each.lower().replace(" ", "-") for each in headings}, heading
+
+
+@pytest.mark.parametrize(("check", "lifecycle"), [(0, 0), (1, 0), (0, 2), (1, 2)])
+def test_lifecycle_runs_both_programs(tmp_path: Path, check: int, lifecycle: int) -> None:
+    """The calls of the verbs are made whatever the first program finds; the last failure is the task's."""
+    (tmp_path / "source").mkdir()
+    make = tmp_path / "make"
+    make.write_text(
+        f'#!/bin/sh\necho "$*"\ncase $1 in aws-check) exit {check};; lifecycle) exit {lifecycle};; esac\n'
+    )
+    make.chmod(0o755)
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "REGION": "eu-west-1"}
+    done = subprocess.run(
+        ["sh", CI / "tasks" / "lifecycle.sh"],
+        env={**keys, "PATH": f"{tmp_path}:/usr/bin:/bin"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [
+        "aws-check AWS_CHECK_ARGS=--region eu-west-1",
+        "lifecycle LIFECYCLE_ARGS=--region eu-west-1",
+    ]
+    assert done.returncode == (lifecycle or check)

@@ -1,0 +1,24 @@
+"""What a run has created is found and deleted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from acceptance.account import simulated
+from acceptance.leftovers import remove_all
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+
+
+def test_shown_late(fake_aws: FakeAws, world: World) -> None:
+    """What EC2 does not show at first is deleted, too."""
+    account = replace(simulated(fake_aws, world.image_id), settles=0.1)
+    tags = [{"ResourceType": "volume", "Tags": [{"Key": "run", "Value": "one"}]}]
+    world.ec2.create_volume(AvailabilityZone=world.zone, Size=1, TagSpecifications=tags)
+    unshown = [[r"(?s)<volumeSet>.*</volumeSet>", "<volumeSet/>"]]
+    fake_aws.rule(action="DescribeVolumes", nth=1, replace=unshown)
+    assert remove_all(account, {"run": "one"}) == {}
+    assert world.state() == world.empty
