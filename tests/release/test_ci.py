@@ -175,7 +175,7 @@ def test_lifecycle_runs_both_programs(tmp_path: Path, check: int, lifecycle: int
     make.chmod(0o755)
     keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "REGION": "eu-west-1"}
     done = subprocess.run(
-        ["sh", CI / "tasks" / "lifecycle.sh"],
+        ["/bin/sh", CI / "tasks" / "lifecycle.sh"],
         env={**keys, "PATH": f"{tmp_path}:/usr/bin:/bin"},
         cwd=tmp_path,
         capture_output=True,
