@@ -46,7 +46,7 @@ def load() -> None:
         importlib.import_module(module.name)
     for name in ("requests", "tenacity", "yaml"):
         importlib.import_module(name)
-    sdk_data: Any = importlib.import_module("bosh_aws_cpi.aws.sdk_data")
+    sdk_data: Any = importlib.import_module("bosh_aws_cpi.aws.sdk.data")
     sdk_data.loader = functools.cache(sdk_data.loader)
     share_models()
     session: Any = importlib.import_module("botocore.session").Session()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.aws import sdk_data
+from bosh_aws_cpi.aws.sdk import data
 from testbed import executable
 from testbed.cloud import FakeAws, lay
 from testbed.executable import Cpi, config
@@ -57,7 +57,7 @@ def no_machine_configuration(
 def sdk_data_read_once() -> Iterator[None]:
     """Read EC2's large model once for all clients that tests make of the program in their own process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sdk_data, "loader", functools.cache(sdk_data.loader))
+        patch.setattr(data, "loader", functools.cache(data.loader))
         yield
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from acceptance.lab import BLOCK, Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import UNKNOWN_KEY, Seen, Trials
-from bosh_aws_cpi.aws.timing import NEW_SEEN
+from bosh_aws_cpi.aws.sdk.timing import NEW_SEEN
 
 if TYPE_CHECKING:
     from typing import Any

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from acceptance.lab import Lab, said_to
 from acceptance.trials.trial import UNKNOWN, Seen, Trials, compared
-from bosh_aws_cpi.aws.errors import (
+from bosh_aws_cpi.aws.sdk.errors import (
     IMAGE_MISSING,
     INSTANCE_MISSING,
     NIC_MISSING,

@@ -50,14 +50,14 @@ class _AwsHost:
         self._method = ""
 
     def open(self, call: "Request") -> "Cloud":
+        from bosh_aws_cpi.config.loading import load  # noqa: PLC0415
         from bosh_aws_cpi.cpi.cloud import Cloud  # noqa: PLC0415 - a bad request needs neither
-        from bosh_aws_cpi.loading import load  # noqa: PLC0415
 
         if len(self._arguments) != 1:
             message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
             raise Unknown(message)
         self._method = call.method
-        self._cloud = Cloud(load(self._arguments[0], call.context), call.contract)
+        self._cloud = Cloud(load(self._arguments[0], call.context), call.api_version)
         return self._cloud
 
     def verb(self, target: str) -> dispatch.Verb:
@@ -68,12 +68,12 @@ class _AwsHost:
     def translate(self, error: Exception) -> BoshError | None:
         if "botocore" not in sys.modules:  # then it raised nothing either
             return None
-        from bosh_aws_cpi.aws.translation import translate  # noqa: PLC0415
+        from bosh_aws_cpi.aws.sdk.translation import translate  # noqa: PLC0415
 
         return translate(error, self._method)
 
     def summary(self) -> str:
-        return self._cloud.tally.summary() if self._cloud else ""
+        return self._cloud.statistics.summary() if self._cloud else ""
 
 
 def run() -> NoReturn:

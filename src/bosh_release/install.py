@@ -85,26 +85,26 @@ def cutter(lib: Path) -> ModuleType:
     """Return our own module that knows what the CPI reads of the SDK's data."""
     sys.path.insert(0, str(lib))
     try:
-        return importlib.import_module("bosh_aws_cpi.aws.sdk_cut")
+        return importlib.import_module("bosh_aws_cpi.aws.sdk.data_cut")
     finally:
         sys.path.remove(str(lib))
 
 
-def cut(data: Path, sdk_cut: Any) -> None:  # noqa: ANN401 - a module that is not there yet
+def cut(data: Path, data_cut: Any) -> None:  # noqa: ANN401 - a module that is not there yet
     """Leave of botocore's data what the CPI reads, in the form that is read fastest.
 
     Every call that asks AWS reads a service's model, and the list of all endpoints.
     """
     for folder in [entry for entry in data.iterdir() if entry.is_dir()]:
-        if folder.name in sdk_cut.SERVICES:
-            cut_service(folder, sdk_cut.cut)
+        if folder.name in data_cut.SERVICES:
+            cut_service(folder, data_cut.cut)
         else:
             shutil.rmtree(folder)
-    missing = sdk_cut.SERVICES.keys() - {entry.name for entry in data.iterdir()}
+    missing = data_cut.SERVICES.keys() - {entry.name for entry in data.iterdir()}
     if missing:
         raise InstallError(f"botocore has no data for {', '.join(sorted(missing))}")
     endpoints = data / "endpoints.json"
-    write(endpoints, sdk_cut.cut(endpoints.stem, json.loads(endpoints.read_bytes())))
+    write(endpoints, data_cut.cut(endpoints.stem, json.loads(endpoints.read_bytes())))
 
 
 def cut_service(folder: Path, cut_document: Callable[[str, Any], Any]) -> None:

@@ -10,7 +10,7 @@ from urllib.request import proxy_bypass
 
 import pytest
 
-from bosh_aws_cpi.aws.clients import bypass_proxies_for_metadata
+from bosh_aws_cpi.aws.sdk.clients import bypass_proxies_for_metadata
 from testbed import imds
 from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, Answer, Cpi, config

@@ -31,9 +31,13 @@ PACKAGE = "bosh_aws_cpi."
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 NOWHERE = "http://127.0.0.1:1"
-AT_AWS = {"attempts", "clients", "errors", "sdk_data", "timing", "wiretap"}
-CUTTING = {"permissions", "private_files", "sdk_copies", "sdk_cut"}
+AT_AWS = {f"sdk.{name}" for name in ("attempts", "call_hooks", "clients", "data", "errors", "timing")} | {
+    "sdk"
+}
+CUTTING = {f"sdk.{name}" for name in ("data_copies", "data_cut", "permissions", "private_files")}
 """What the SDK's own data is cut with, and read from copies; as the release has it, it is cut."""
+CLOUD = {"cloud", "registry.kinds"}
+"""What every verb is given."""
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 AGAINST_AWS = {"botocore", "tenacity"}
 MAKING = AGAINST_AWS | {"pydantic"}
@@ -61,14 +65,19 @@ def own(modules: set[str], package: str) -> set[str]:
     return {name.removeprefix(prefix) for name in modules if name.startswith(prefix)}
 
 
+def within(modules: set[str]) -> set[str]:
+    """Return modules and the packages that they are in."""
+    return {".".join(name.split(".")[:depth]) for name in modules for depth in range(1, name.count(".") + 2)}
+
+
 @pytest.mark.parametrize(
     ("method", "arguments", "module", "allowed"),
     [
         ("info", [], "info", set()),
         ("ping", [], "info", set()),
-        ("calculate_vm_cloud_properties", [SIZE], "vm_sizes", set()),
-        ("configure_networks", [VM, {}], "networks", set()),
-        ("current_vm_id", [], "current_vm", {"requests"}),
+        ("calculate_vm_cloud_properties", [SIZE], "vms.sizes", set()),
+        ("configure_networks", [VM, {}], "vms.networks", set()),
+        ("current_vm_id", [], "vms.current", {"requests"}),
     ],
 )
 def test_methods_without_aws(method: str, arguments: list[Any], module: str, allowed: set[str]) -> None:
@@ -76,7 +85,7 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
     registry = {"endpoint": NOWHERE, "user": "u", "password": "p"}
     modules = loaded(telling(NOWHERE, registry=registry).call(method, *arguments))
     assert heavy(modules) <= allowed
-    assert own(modules, "cpi") == {"cloud", "registry", module}
+    assert own(modules, "cpi") == within({*CLOUD, module})
     assert own(modules, "aws") == set()
     assert own(modules, "plan") <= {"vm_sizes"}
     assert f"{PACKAGE}tools" not in modules
@@ -95,35 +104,43 @@ def test_light_stemcell() -> None:
     """Deleting a light stemcell makes no client."""
     modules = loaded(telling(NOWHERE).call("delete_stemcell", "ami-1 light"))
     assert heavy(modules) <= {"botocore"}
-    assert own(modules, "cpi") == {"cloud", "registry", "stemcells"}
+    assert own(modules, "cpi") == within({*CLOUD, "stemcells.delete"})
     assert "clients" not in own(modules, "aws")
 
 
 @pytest.mark.parametrize(
     ("method", "arguments", "allowed", "verbs", "nouns"),
     [
-        ("has_vm", [VM], {"botocore"}, {"vms"}, {"instances", "once", "tags"}),
-        ("has_disk", [DISK], {"botocore"}, {"disks"}, {"once", "volumes", "tags"}),
+        ("has_vm", [VM], {"botocore"}, {"vms.existing"}, {"instances", "sdk.idempotency", "tags"}),
+        ("has_disk", [DISK], {"botocore"}, {"disks.existing"}, {"sdk.idempotency", "volumes", "tags"}),
         (
             "attach_disk",
             [VM, DISK],
             AGAINST_AWS,
-            {"attachments", "type_facts"},
-            {"attachments", "instances", "once", "tags", "volumes", "instance_types", "type_cache"},
+            {"disks.attach", "type_facts"},
+            {
+                "attachments",
+                "instances",
+                "sdk.idempotency",
+                "tags",
+                "volumes",
+                "instance_types",
+                "type_cache",
+            },
         ),
         (
             "create_disk",
             [1024, {}],
             MAKING,
-            {"disk_creation", "identity", "undo"},
-            {"instances", "once", "tags", "volumes", "networks"},
+            {"disks.create", "identity", "undo"},
+            {"instances", "sdk.idempotency", "tags", "volumes", "networks"},
         ),
         (
             "create_stemcell",
             ["", {"ami": {"us-east-1": "ami-0123456789abcdef0"}}],
             MAKING,
-            {"identity", "stemcell_copies", "stemcell_creation", "stemcells", "undo"},
-            {"image_removal", "images", "cleanup", "once", "snapshots", "tags"},
+            {"identity", "stemcells.copies", "stemcells.create", "stemcells.delete", "undo"},
+            {"image_removal", "images", "sdk.cleanup", "sdk.idempotency", "snapshots", "tags"},
         ),
     ],
 )
@@ -139,7 +156,7 @@ def test_methods_with_aws(
     modules = loaded(telling(fake_aws.endpoint).call(method, *arguments, stemcell=2))
     assert "botocore" in heavy(modules)
     assert heavy(modules) <= allowed
-    assert own(modules, "cpi") == {"cloud", "registry", *verbs}
+    assert own(modules, "cpi") == within({*CLOUD, *verbs})
     assert own(modules, "aws") == {*AT_AWS, *CUTTING, *nouns}
 
 
@@ -160,9 +177,18 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     answer.ok()
     modules = loaded(answer)
     assert heavy(modules) <= MAKING
-    verbs = {"vm_creation", "launch", "launch_plan", "launching", "generations", "stemcells", "undo"}
-    nouns = {"addresses", "exposure", "interfaces", "type_facts"}
-    assert own(modules, "cpi") == {"cloud", "registry", *verbs, *nouns}
+    steps = (
+        "addresses",
+        "apply",
+        "client_tokens",
+        "create_vm",
+        "instance",
+        "interfaces",
+        "launch_plan",
+        "traffic",
+    )
+    create = {f"vms.create.{step}" for step in steps}
+    assert own(modules, "cpi") == within({*CLOUD, *create, "stemcells.delete", "type_facts", "undo"})
     assert "instance_type_table" not in own(modules, "plan")
 
 
@@ -170,9 +196,9 @@ def test_registry_when_it_is_needed(fake_aws: FakeAws) -> None:
     """Only a method that uses the registry loads it: here for the VM of an old stemcell."""
     registry = {"endpoint": NOWHERE, "user": "u", "password": "p"}
     executable = telling(fake_aws.endpoint, registry=registry)
-    assert own(loaded(executable.call("has_vm", VM, stemcell=1)), "cpi") == {"cloud", "registry", "vms"}
+    assert own(loaded(executable.call("has_vm", VM, stemcell=1)), "cpi") == within({*CLOUD, "vms.existing"})
     modules = loaded(executable.call("delete_vm", VM, stemcell=1))
-    assert own(modules, "cpi") == {"cloud", "registry", "vms", "http_registry"}
+    assert own(modules, "cpi") == within({*CLOUD, "vms.existing", "registry.http"})
     assert heavy(modules) == {"botocore", "requests"}
 
 
@@ -191,7 +217,7 @@ def test_bad_request(request_: bytes) -> None:
     modules = loaded(telling(NOWHERE).raw(request_))
     assert heavy(modules) == set()
     assert own(modules, "cpi") == set()
-    assert f"{PACKAGE}config" not in modules
+    assert f"{PACKAGE}config.cpi_config" not in modules
     assert own(modules, "rpc") == {"dispatch", "methods", "request", "versions"}
 
 

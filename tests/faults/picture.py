@@ -16,8 +16,8 @@ from testbed.executable import DIRECTOR_UUID
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from testbed.exposure import Exposure
     from testbed.registry import Registry
+    from testbed.traffic import Traffic
     from testbed.world import World
 
 ID = re.compile(r"\b(?:ami|i|snap|vol)-[0-9a-f]{8,17}\b")
@@ -40,7 +40,7 @@ class Painter:
 
     world: World
     registry: Registry
-    exposure: Exposure | None = None
+    traffic: Traffic | None = None
     names: dict[str, str] = field(default_factory=dict)
     contents: Callable[[str], str] | None = None
 
@@ -90,9 +90,9 @@ class Painter:
                 yield _snapshot(each) + (self.contents(each["SnapshotId"]) if self.contents else "")
 
     def _exposed(self) -> Iterator[str]:
-        if self.exposure is None:
+        if self.traffic is None:
             return
-        for kind, entries in self.exposure.state().items():
+        for kind, entries in self.traffic.state().items():
             if kind != "routes":
                 yield from (f"{kind}: {entry}" for entry in entries)
         (table,) = self.world.ec2.describe_route_tables(RouteTableIds=[self.world.route_table_id])[

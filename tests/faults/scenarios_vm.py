@@ -54,15 +54,15 @@ def everything(stage: Stage) -> list[Any]:
     One of its two interfaces has a delegated prefix and all that leads to the VM; of its two
     routes one is new, and one leads elsewhere so far.
     """
-    exposure = stage.expose()
+    traffic = stage.route_traffic()
     networks = {
         "first": network(stage, "10.0.1.10", nic_group="front"),
         "containers": network(stage, "10.0.1.32", nic_group="front", prefix="28"),
         "second": network(stage, "10.0.2.10", 1),
-        "public": {"type": "vip", "ip": exposure.public_ip, "nic_group": "front"},
+        "public": {"type": "vip", "ip": traffic.public_ip, "nic_group": "front"},
     }
     routes = [
-        {"table_id": exposure.route_table_id, "destination": destination}
+        {"table_id": traffic.route_table_id, "destination": destination}
         for destination in ("10.9.0.0/16", "0.0.0.0/0")
     ]
     return arguments(
@@ -71,19 +71,19 @@ def everything(stage: Stage) -> list[Any]:
         [],
         source_dest_check=False,
         auto_assign_public_ip=True,
-        lb_target_groups=[exposure.target_group],
-        elbs=[exposure.load_balancer],
+        lb_target_groups=[traffic.target_group],
+        elbs=[traffic.load_balancer],
         advertised_routes=routes,
     )
 
 
 def balanced(stage: Stage) -> list[Any]:
     """Have a VM registered with a classic load balancer and two target groups."""
-    exposure, vm_cid = stage.expose(), stage.vm()
-    for arn in exposure.target_groups.values():
-        exposure.elbv2.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
-    exposure.elb.register_instances_with_load_balancer(
-        LoadBalancerName=exposure.load_balancer, Instances=[{"InstanceId": vm_cid}]
+    traffic, vm_cid = stage.route_traffic(), stage.vm()
+    for arn in traffic.target_groups.values():
+        traffic.elbv2.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
+    traffic.elb.register_instances_with_load_balancer(
+        LoadBalancerName=traffic.load_balancer, Instances=[{"InstanceId": vm_cid}]
     )
     return [vm_cid]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from testbed.executable import Cpi, config
-from testbed.exposure import Exposure
 from testbed.registry import PASSWORD, USER
+from testbed.traffic import Traffic
 from tests.faults.picture import Painter
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Stage:
         answer = self.ec2.create_snapshot(VolumeId=self.disk())
         return self.painter.name(answer["SnapshotId"], "snapshot")
 
-    def expose(self) -> Exposure:
+    def route_traffic(self) -> Traffic:
         """Have load balancers, an elastic address, and a route that leads out of the VPC."""
         gateway = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
         self.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=self.world.vpc_id)
@@ -116,5 +116,5 @@ class Stage:
             RouteTableId=self.world.route_table_id, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway
         )
         self.painter.name(gateway, "gateway")
-        self.painter.exposure = Exposure.lay(self.fake_aws, self.world)
-        return self.painter.exposure
+        self.painter.traffic = Traffic.lay(self.fake_aws, self.world)
+        return self.painter.traffic

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.aws.permissions import FEATURES, NEEDS_NO_PERMISSION
+from bosh_aws_cpi.aws.sdk.permissions import FEATURES, NEEDS_NO_PERMISSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

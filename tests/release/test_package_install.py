@@ -19,17 +19,17 @@ from botocore.loaders import Loader
 from botocore.regions import EndpointResolver
 
 import bosh_aws_cpi
-from bosh_aws_cpi.aws import sdk_cut
-from bosh_aws_cpi.aws.permissions import operations
-from bosh_aws_cpi.aws.sdk_cut import SERVICES
-from bosh_aws_cpi.aws.sdk_data import LARGE
+from bosh_aws_cpi.aws.sdk import data_cut
+from bosh_aws_cpi.aws.sdk.data import LARGE
+from bosh_aws_cpi.aws.sdk.data_cut import SERVICES
+from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_release import install
 
 PLATFORM = "Linux-x86_64"
 DATA = Path(botocore.__file__).parent / "data"
 EXAMPLE = b'{"documentation": "long", "operations": {}, "shapes": {}}'
 PROGRAM = Path(bosh_aws_cpi.__file__).parent
-OWN = ("aws/__init__.py", "aws/permissions.py", "aws/sdk_cut.py")
+OWN = ("aws/__init__.py", "aws/sdk/__init__.py", "aws/sdk/permissions.py", "aws/sdk/data_cut.py")
 """What the installer needs of the program."""
 
 
@@ -41,7 +41,7 @@ def sources(tmp_path: Path) -> Path:
     (folder / "bosh_aws_cpi" / "__init__.py").touch()
     start = "def run():\n    print('started')\n    raise SystemExit(3)\n"
     (folder / "bosh_aws_cpi" / "__main__.py").write_text(start)
-    (folder / "bosh_aws_cpi" / "aws").mkdir()
+    (folder / "bosh_aws_cpi" / "aws" / "sdk").mkdir(parents=True)
     for name in OWN:
         shutil.copy(PROGRAM / name, folder / "bosh_aws_cpi" / name)
     (folder / "bosh_release").mkdir()
@@ -93,7 +93,7 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(entry, folder)
         elif entry.name in {*SERVICES, "s3"}:
             shutil.copytree(entry, folder / entry.name)
-    install.cut(folder, sdk_cut)
+    install.cut(folder, data_cut)
     return folder
 
 
@@ -150,7 +150,7 @@ def test_modules_elsewhere_are_refused(kind: str, tmp_path: Path) -> None:
 def test_every_module_has_bytecode(lib: Path) -> None:
     """Every module has bytecode that is valid whatever the time stamps say."""
     modules = list(lib.rglob("*.py"))
-    assert len(modules) == 8
+    assert len(modules) == 9
     for module in modules:
         flags = Path(cache_from_source(str(module))).read_bytes()[4:8]
         assert int.from_bytes(flags, "little") == 1, module  # by hash, and not to be checked
@@ -177,7 +177,7 @@ def test_missing_service_is_refused(sources: Path, tmp_path: Path) -> None:
     install.install(sources, tmp_path / "lib", PLATFORM)
     shutil.rmtree(tmp_path / "lib" / "botocore" / "data" / "sts")
     with pytest.raises(install.InstallError, match="botocore has no data for sts"):
-        install.cut(tmp_path / "lib" / "botocore" / "data", sdk_cut)
+        install.cut(tmp_path / "lib" / "botocore" / "data", data_cut)
 
 
 def test_module_that_does_not_compile_is_refused(sources: Path, tmp_path: Path) -> None:
@@ -217,10 +217,10 @@ def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
     whole, left = read(DATA), read(cut)
     if kind == "service-2":
         assert left["operations"].keys() == whole["operations"].keys() & operations()
-        assert sdk_cut.references([left["operations"], left["shapes"]]) == left["shapes"].keys()
+        assert data_cut.references([left["operations"], left["shapes"]]) == left["shapes"].keys()
         for section in ("operations", "shapes"):
             kept = {name: whole[section][name] for name in left[section]}
-            whole[section] = sdk_cut.without_documentation(kept)
+            whole[section] = data_cut.without_documentation(kept)
     assert left == whole
 
 

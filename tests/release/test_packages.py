@@ -11,8 +11,8 @@ import pytest
 import yaml
 from botocore.loaders import Loader
 
-from bosh_aws_cpi import config
-from bosh_aws_cpi.aws.sdk_cut import SERVICES
+from bosh_aws_cpi.aws.sdk.data_cut import SERVICES
+from bosh_aws_cpi.config import cpi_config
 from bosh_release import blobs, install, vendor
 from testbed import hypervisor
 
@@ -188,7 +188,7 @@ def test_data_of_every_service_with_an_endpoint() -> None:
     endpoints = {f"{name}_endpoint": "https://aws.test" for name in ("ec2", "elb", "sts", "ebs")}
     aws = {**endpoints, "region": "here", "max_retries": 8, "access_key_id": "a", "secret_access_key": "b"}
     document = {"cloud": {"properties": {"aws": aws}}}
-    assert config.parse(document, {}, {}).aws.endpoints.keys() == SERVICES.keys()
+    assert cpi_config.parse(document, {}, {}).aws.endpoints.keys() == SERVICES.keys()
 
 
 def test_data_of_every_client() -> None:

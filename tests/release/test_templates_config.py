@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from bosh_aws_cpi import config, config_file
+from bosh_aws_cpi.config import cpi_config, file
 from testbed.executable import ABSENT
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ def at(document: Any, place: str) -> Any:
     return document
 
 
-def parsed(render: Render, folder: Path, properties: Mapping[str, object]) -> config.CpiConfig:
+def parsed(render: Render, folder: Path, properties: Mapping[str, object]) -> cpi_config.CpiConfig:
     """Render cpi.json, and read it as the program does."""
     path = folder / "cpi.json"
     path.write_bytes(render("config/cpi.json", properties).encode())
-    return config.parse(config_file.read(str(path)), {}, {})
+    return cpi_config.parse(file.read(str(path)), {}, {})
 
 
 def test_defaults(render: Render) -> None:

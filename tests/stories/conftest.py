@@ -14,13 +14,13 @@ from tests.stories.launches import (
     create_vm,
     devices,
     exposed,
-    exposure,
     inline,
     ipv6,
     network,
     settings,
     short,
     start_vm,
+    traffic,
     vm_arguments,
 )
 from tests.stories.own_vm import OwnVm, works_apart
@@ -41,13 +41,13 @@ __all__ = [
     "create_vm",
     "devices",
     "exposed",
-    "exposure",
     "inline",
     "ipv6",
     "network",
     "settings",
     "short",
     "start_vm",
+    "traffic",
     "vm_arguments",
 ]
 

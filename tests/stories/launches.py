@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.exposure import Exposure
 from testbed.rules import REQUEST_ID
+from testbed.traffic import Traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,18 +79,18 @@ def start_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[..., 
 
 
 @pytest.fixture
-def exposure(fake_aws: FakeAws, world: World) -> Exposure:
+def traffic(fake_aws: FakeAws, world: World) -> Traffic:
     """Return what exposes VMs, beside a route that leads out of the VPC."""
     gateway = world.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
     world.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=world.vpc_id)
     world.ec2.create_route(
         RouteTableId=world.route_table_id, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway
     )
-    return Exposure.lay(fake_aws, world)
+    return Traffic.lay(fake_aws, world)
 
 
 @pytest.fixture
-def exposed(exposure: Exposure, network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+def exposed(traffic: Traffic, network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
     """Return the arguments of a VM that has all that is made for one: the calls are the most there are.
 
     One of its two interfaces has a delegated prefix and all that leads to the VM; of its two
@@ -100,17 +100,17 @@ def exposed(exposure: Exposure, network: Callable[..., dict[str, Any]]) -> dict[
     properties = {
         "source_dest_check": False,
         "auto_assign_public_ip": True,
-        "lb_target_groups": [exposure.target_group],
-        "elbs": [exposure.load_balancer],
+        "lb_target_groups": [traffic.target_group],
+        "elbs": [traffic.load_balancer],
         "advertised_routes": [
-            {"table_id": exposure.route_table_id, "destination": destination} for destination in destinations
+            {"table_id": traffic.route_table_id, "destination": destination} for destination in destinations
         ],
     }
     networks = {
         "first": network("10.0.1.10", nic_group="front"),
         "containers": network("10.0.1.32", nic_group="front", prefix="28"),
         "second": network("10.0.2.10", 1),
-        "public": {"type": "vip", "ip": exposure.public_ip, "nic_group": "front"},
+        "public": {"type": "vip", "ip": traffic.public_ip, "nic_group": "front"},
     }
     return {"properties": properties, "networks": networks}
 

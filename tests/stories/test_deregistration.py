@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
-    from testbed.exposure import Exposure
+    from testbed.traffic import Traffic
     from testbed.world import World
 
 CLASSIC, TARGETS = "DeregisterInstancesFromLoadBalancer", "DeregisterTargets"
@@ -24,24 +24,24 @@ LEAVING += [HEALTH, HEALTH, TARGETS, TARGETS]
 
 
 @pytest.fixture
-def balanced(exposure: Exposure, vm: Callable[..., str], fake_aws: FakeAws) -> tuple[str, str]:
+def balanced(traffic: Traffic, vm: Callable[..., str], fake_aws: FakeAws) -> tuple[str, str]:
     """Return two VMs that are registered with both target groups and the classic load balancer."""
     vm_cids = vm(), vm()
-    for arn in exposure.target_groups.values():
-        exposure.elbv2.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid} for vm_cid in vm_cids])
-    exposure.elb.register_instances_with_load_balancer(
-        LoadBalancerName=exposure.load_balancer, Instances=[{"InstanceId": vm_cid} for vm_cid in vm_cids]
+    for arn in traffic.target_groups.values():
+        traffic.elbv2.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid} for vm_cid in vm_cids])
+    traffic.elb.register_instances_with_load_balancer(
+        LoadBalancerName=traffic.load_balancer, Instances=[{"InstanceId": vm_cid} for vm_cid in vm_cids]
     )
     fake_aws.forget_calls()
     return vm_cids
 
 
 @pytest.fixture
-def left(exposure: Exposure, world: World) -> Callable[[], tuple[set[str], set[str], list[str]]]:
+def left(traffic: Traffic, world: World) -> Callable[[], tuple[set[str], set[str], list[str]]]:
     """Return a function that reads who is a target, who is registered, and who is alive."""
 
     def read() -> tuple[set[str], set[str], list[str]]:
-        state = exposure.state()
+        state = traffic.state()
         return set(state["targets"]), set(state["registered"]), world.state()["instances"]
 
     return read

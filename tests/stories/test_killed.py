@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.executable import Answer, Process
-    from testbed.exposure import Exposure
+    from testbed.traffic import Traffic
     from testbed.world import World
 
 ADDRESS = "10.0.1.10"
@@ -42,9 +42,7 @@ def only(world: World) -> Callable[[str], dict[str, Any]]:
 
 
 @pytest.fixture
-def whole(
-    only: Callable[[str], dict[str, Any]], world: World, exposure: Exposure
-) -> Callable[[Answer], None]:
+def whole(only: Callable[[str], dict[str, Any]], world: World, traffic: Traffic) -> Callable[[Answer], None]:
     """Return a function that checks that a VM is all there is, and has everything that it is to have."""
 
     def check(answer: Answer) -> None:
@@ -57,7 +55,7 @@ def whole(
         first = nics[0]["NetworkInterfaceId"]
         (described,) = world.ec2.describe_network_interfaces(NetworkInterfaceIds=[first])["NetworkInterfaces"]
         assert described["Ipv4Prefixes"] == [{"Ipv4Prefix": "10.0.1.32/28"}]
-        assert exposure.state() == {
+        assert traffic.state() == {
             "associations": [first],
             "targets": [vm_cid],
             "registered": [vm_cid],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.aws.permissions import FEATURES
+from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
 from testbed.tls import Authority, TlsRelay
 from tests.stories.operators import Preflight, Unnamed, failed, feature

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.cpi.addresses import MAX_UNATTACHED
+from bosh_aws_cpi.cpi.vms.create.addresses import MAX_UNATTACHED
 from testbed.executable import DIRECTOR_UUID, finish
 
 pytestmark = pytest.mark.faults

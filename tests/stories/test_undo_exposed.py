@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.executable import Answer
-    from testbed.exposure import Exposure
+    from testbed.traffic import Traffic
     from testbed.world import World
 
 
@@ -37,7 +37,7 @@ def routes(world: World) -> Callable[[], list[dict[str, Any]]]:
 @pytest.fixture
 def nothing_left(
     left: Callable[[], dict[str, list[str]]],
-    exposure: Exposure,
+    traffic: Traffic,
     routes: Callable[[], list[dict[str, Any]]],
 ) -> Callable[[], None]:
     """Return a function that checks that everything is as it was."""
@@ -45,7 +45,7 @@ def nothing_left(
 
     def check() -> None:
         assert left() == {}
-        assert exposure.state() == exposure.empty
+        assert traffic.state() == traffic.empty
         assert routes() == before
 
     return check
@@ -81,7 +81,7 @@ def test_registry_refuses(
 def test_removals_that_fail(
     create_vm: Callable[..., Answer],
     exposed: dict[str, Any],
-    exposure: Exposure,
+    traffic: Traffic,
     deny: Callable[..., str],
     left: Callable[[], dict[str, list[str]]],
     kind: str,
@@ -97,16 +97,16 @@ def test_removals_that_fail(
     answer = create_vm(**exposed)
     assert answer.error["message"] == message
     assert left() == {}
-    state = exposure.state()
+    state = traffic.state()
     assert [name for name, found in state.items() if found] == [kind]
     errors = [line for line in answer.stderr.splitlines() if LEFT in line]
     assert [action for action in actions if any(action in line for line in errors)] == list(actions)
-    table_id = exposure.route_table_id
+    table_id = traffic.route_table_id
     logged = {
         "registered": [
             f"'{vm_cid}' in '{name}'"
             for vm_cid in state["registered"]
-            for name in (exposure.load_balancer, exposure.target_group_arn)
+            for name in (traffic.load_balancer, traffic.target_group_arn)
         ],
         "routes": [f"route to {range_} in {table_id}" for range_ in ("0.0.0.0/0", "10.9.0.0/16")],
     }

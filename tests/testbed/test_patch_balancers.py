@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.exposure import Exposure
+from testbed.traffic import Traffic
 
 UNKNOWN = "i-0123456789abcdef0"
 
 
 @pytest.fixture
-def exposure(fake_aws: FakeAws, world: Any) -> Exposure:
+def traffic(fake_aws: FakeAws, world: Any) -> Traffic:
     """Lay it."""
-    return Exposure.lay(fake_aws, world)
+    return Traffic.lay(fake_aws, world)
 
 
 @pytest.fixture
@@ -23,63 +23,63 @@ def vm(run: Any) -> str:
     return instance_id
 
 
-def classic(exposure: Exposure, *vms: str, name: str = "") -> dict[str, Any]:
+def classic(traffic: Traffic, *vms: str, name: str = "") -> dict[str, Any]:
     """Write parameters of a classic load balancer's calls."""
     return {
-        "LoadBalancerName": name or exposure.load_balancer,
+        "LoadBalancerName": name or traffic.load_balancer,
         "Instances": [{"InstanceId": vm} for vm in vms],
     }
 
 
-def test_classic(exposure: Exposure, vm: str, run: Any, refused: Any) -> None:
+def test_classic(traffic: Traffic, vm: str, run: Any, refused: Any) -> None:
     """An instance is registered once, however often; the answers list what is registered."""
     other = run()["InstanceId"]
     for _ in range(2):
-        answer = exposure.elb.register_instances_with_load_balancer(**classic(exposure, vm, other))
+        answer = traffic.elb.register_instances_with_load_balancer(**classic(traffic, vm, other))
         assert answer["Instances"] == [{"InstanceId": vm}, {"InstanceId": other}]
-    assert exposure.state()["registered"] == sorted([vm, other])
-    answer = exposure.elb.deregister_instances_from_load_balancer(**classic(exposure, vm))
+    assert traffic.state()["registered"] == sorted([vm, other])
+    answer = traffic.elb.deregister_instances_from_load_balancer(**classic(traffic, vm))
     assert answer["Instances"] == [{"InstanceId": other}]
     with refused("InvalidInstance", vm):
-        exposure.elb.deregister_instances_from_load_balancer(**classic(exposure, vm))
+        traffic.elb.deregister_instances_from_load_balancer(**classic(traffic, vm))
 
 
 @pytest.mark.parametrize(
     "call", ["register_instances_with_load_balancer", "deregister_instances_from_load_balancer"]
 )
-def test_classic_unknown(exposure: Exposure, vm: str, refused: Any, call: str) -> None:
+def test_classic_unknown(traffic: Traffic, vm: str, refused: Any, call: str) -> None:
     """Unknown instances and load balancers are refused; nothing is registered."""
     with refused("InvalidInstance", f"Could not find EC2 instance {UNKNOWN}."):
-        getattr(exposure.elb, call)(**classic(exposure, UNKNOWN))
+        getattr(traffic.elb, call)(**classic(traffic, UNKNOWN))
     with refused("LoadBalancerNotFound", "There is no ACTIVE Load Balancer named 'x'"):
-        getattr(exposure.elb, call)(**classic(exposure, vm, name="x"))
-    assert exposure.state() == exposure.empty
+        getattr(traffic.elb, call)(**classic(traffic, vm, name="x"))
+    assert traffic.state() == traffic.empty
 
 
-def test_classic_described(exposure: Exposure, refused: Any) -> None:
+def test_classic_described(traffic: Traffic, refused: Any) -> None:
     """A description of several names the one that is unknown."""
     with refused("LoadBalancerNotFound", "There is no ACTIVE Load Balancer named 'x'"):
-        exposure.elb.describe_load_balancers(LoadBalancerNames=[exposure.load_balancer, "x"])
+        traffic.elb.describe_load_balancers(LoadBalancerNames=[traffic.load_balancer, "x"])
 
 
-def health(exposure: Exposure, vm: str) -> dict[str, Any]:
+def health(traffic: Traffic, vm: str) -> dict[str, Any]:
     """Ask for the health of one target."""
-    answer = exposure.elbv2.describe_target_health(
-        TargetGroupArn=exposure.target_group_arn, Targets=[{"Id": vm}]
+    answer = traffic.elbv2.describe_target_health(
+        TargetGroupArn=traffic.target_group_arn, Targets=[{"Id": vm}]
     )
     found: dict[str, Any] = answer["TargetHealthDescriptions"][0]["TargetHealth"]
     return found
 
 
-def test_targets(exposure: Exposure, vm: str) -> None:
+def test_targets(traffic: Traffic, vm: str) -> None:
     """A target is registered and deregistered, the latter as often as one likes."""
-    group = {"TargetGroupArn": exposure.target_group_arn, "Targets": [{"Id": vm}]}
-    assert health(exposure, vm)["Reason"] == "Target.NotRegistered"
-    exposure.elbv2.register_targets(**group)
-    assert health(exposure, vm) == {"State": "healthy"}
+    group = {"TargetGroupArn": traffic.target_group_arn, "Targets": [{"Id": vm}]}
+    assert health(traffic, vm)["Reason"] == "Target.NotRegistered"
+    traffic.elbv2.register_targets(**group)
+    assert health(traffic, vm) == {"State": "healthy"}
     for _ in range(2):
-        exposure.elbv2.deregister_targets(**group)
-    assert (health(exposure, vm)["State"], health(exposure, vm)["Reason"]) == (
+        traffic.elbv2.deregister_targets(**group)
+    assert (health(traffic, vm)["State"], health(traffic, vm)["Reason"]) == (
         "unused",
         "Target.NotRegistered",
     )
@@ -92,27 +92,27 @@ def test_targets(exposure: Exposure, vm: str) -> None:
         ("10.0.1.9", "ValidationError", "Instance ID '10.0.1.9' is not valid"),
     ],
 )
-def test_unknown_target(exposure: Exposure, refused: Any, target: str, code: str, message: str) -> None:
+def test_unknown_target(traffic: Traffic, refused: Any, target: str, code: str, message: str) -> None:
     """What is no instance is not registered."""
     with refused(code, message):
-        exposure.elbv2.register_targets(TargetGroupArn=exposure.target_group_arn, Targets=[{"Id": target}])
-    assert exposure.state() == exposure.empty
+        traffic.elbv2.register_targets(TargetGroupArn=traffic.target_group_arn, Targets=[{"Id": target}])
+    assert traffic.state() == traffic.empty
 
 
-def test_unknown_target_group(exposure: Exposure, vm: str, refused: Any) -> None:
+def test_unknown_target_group(traffic: Traffic, vm: str, refused: Any) -> None:
     """An unknown target group is refused, among known ones too."""
     with refused("TargetGroupNotFound"):
-        exposure.elbv2.describe_target_groups(Names=[exposure.target_group, "x"])
+        traffic.elbv2.describe_target_groups(Names=[traffic.target_group, "x"])
     with refused("TargetGroupNotFound"):
-        exposure.elbv2.register_targets(TargetGroupArn=f"{exposure.target_group_arn}0", Targets=[{"Id": vm}])
+        traffic.elbv2.register_targets(TargetGroupArn=f"{traffic.target_group_arn}0", Targets=[{"Id": vm}])
 
 
 @pytest.mark.parametrize(
     ("public_ip", "domain", "count"), [(None, "vpc", 1), ("192.0.2.1", "vpc", 0), (None, "standard", 0)]
 )
-def test_found_address(exposure: Exposure, ec2: Any, public_ip: str | None, domain: str, count: int) -> None:
+def test_found_address(traffic: Traffic, ec2: Any, public_ip: str | None, domain: str, count: int) -> None:
     """An elastic address is found by address and domain; an unassociated one shows no interface."""
-    filters = {"public-ip": public_ip or exposure.public_ip, "domain": domain}
+    filters = {"public-ip": public_ip or traffic.public_ip, "domain": domain}
     answer = ec2.describe_addresses(Filters=[{"Name": n, "Values": [v]} for n, v in filters.items()])
     assert len(answer["Addresses"]) == count
     assert [a for a in answer["Addresses"] if "NetworkInterfaceId" in a] == []
@@ -126,14 +126,14 @@ def test_unknown_allocation(run: Any, ec2: Any, world: Any, refused: Any) -> Non
     assert world.state()["interfaces"] == [nic]
 
 
-def test_elastic_address_stays(exposure: Exposure, ec2: Any, run: Any, world: Any) -> None:
+def test_elastic_address_stays(traffic: Traffic, ec2: Any, run: Any, world: Any) -> None:
     """An elastic address stays with an interface made ahead, though that was to be public by itself."""
     nic = ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
     ec2.modify_network_interface_attribute(NetworkInterfaceId=nic, AssociatePublicIpAddress=True)
     vm = run(NetworkInterfaces=[{"DeviceIndex": 0, "NetworkInterfaceId": nic}])["InstanceId"]
-    ec2.associate_address(AllocationId=exposure.allocation_id, NetworkInterfaceId=nic)
-    assert world.instance(vm)["PublicIpAddress"] == exposure.public_ip
+    ec2.associate_address(AllocationId=traffic.allocation_id, NetworkInterfaceId=nic)
+    assert world.instance(vm)["PublicIpAddress"] == traffic.public_ip
     ec2.terminate_instances(InstanceIds=[vm])
-    assert exposure.state()["associations"] == [nic]
+    assert traffic.state()["associations"] == [nic]
     (found,) = ec2.describe_network_interfaces(NetworkInterfaceIds=[nic])["NetworkInterfaces"]
-    assert found["Association"]["PublicIp"] == exposure.public_ip
+    assert found["Association"]["PublicIp"] == traffic.public_ip

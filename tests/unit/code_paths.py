@@ -20,7 +20,7 @@ def reachable(start: str) -> set[str]:
     A class counts as a whole, and what is only given to a function as an argument is mentioned by the giver.
 
     Args:
-        start: Its full name, as `bosh_aws_cpi.cpi.vms.delete_vm`.
+        start: Its full name, as `bosh_aws_cpi.cpi.vms.existing.delete_vm`.
     """
     seen: set[str] = set()
     left = [start]

@@ -16,8 +16,9 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 from botocore.stub import Stubber
 
-from bosh_aws_cpi import config, interrupts
-from bosh_aws_cpi.aws.errors import CALL, Call
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call
+from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.cpi.cloud import Cloud
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def cloud(ec2: Ec2, elb: Stub, elbv2: Stub) -> Cloud:
     keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
     document = {"cloud": {"properties": {"aws": {"max_retries": 1, "region": "us-east-1", **keys}}}}
     context = {"director_uuid": DIRECTOR, "vm": {"stemcell": {"api_version": 2}}}
-    made = Cloud(config.parse(document, context, {}), 2)
+    made = Cloud(cpi_config.parse(document, context, {}), 2)
     vars(made)["clients"] = SimpleNamespace(ec2=ec2.client, elb=elb.client, elbv2=elbv2.client)
     return made
 

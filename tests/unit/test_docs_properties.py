@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from bosh_aws_cpi import disk_properties, network_properties, stemcell_properties, vm_properties
-from bosh_aws_cpi.aws.errors import NO_CAPACITY
+from bosh_aws_cpi.aws.sdk.errors import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG
-from bosh_aws_cpi.property_types import Properties
+from bosh_aws_cpi.properties import disk, network, stemcell, vm
+from bosh_aws_cpi.properties.types import Properties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/cloud-properties.md").read_text()
 SECTIONS: dict[str, type[Properties]] = {
-    "VMs": vm_properties.VmProperties,
-    "`ephemeral_disk`": vm_properties.EphemeralDisk,
-    "`root_disk`": vm_properties.RootDisk,
-    "`metadata_options`": vm_properties.MetadataOptions,
-    "`advertised_routes`": vm_properties.AdvertisedRoute,
-    "`capacity_reservation`": vm_properties.CapacityReservation,
-    "`dedicated_host`": vm_properties.DedicatedHost,
-    "`cpu_options`": vm_properties.CpuOptions,
-    "`credit_specification`": vm_properties.CreditSpecification,
-    "Disks": disk_properties.DiskProperties,
-    "Stemcells": stemcell_properties.HeavyStemcellProperties,
-    "Networks": network_properties.Network,
-    "A network's `cloud_properties`": network_properties.NetworkCloudProperties,
+    "VMs": vm.VmProperties,
+    "`ephemeral_disk`": vm.EphemeralDisk,
+    "`root_disk`": vm.RootDisk,
+    "`metadata_options`": vm.MetadataOptions,
+    "`advertised_routes`": vm.AdvertisedRoute,
+    "`capacity_reservation`": vm.CapacityReservation,
+    "`dedicated_host`": vm.DedicatedHost,
+    "`cpu_options`": vm.CpuOptions,
+    "`credit_specification`": vm.CreditSpecification,
+    "Disks": disk.DiskProperties,
+    "Stemcells": stemcell.HeavyStemcellProperties,
+    "Networks": network.Network,
+    "A network's `cloud_properties`": network.NetworkCloudProperties,
 }
 OTHER_DEFAULTS = {
     ("VMs", "instance_type"): "required",
@@ -83,12 +83,12 @@ def test_sections() -> None:
     """Every hash of properties that the code reads has its table."""
     kinds = {
         kind
-        for module in (vm_properties, disk_properties, stemcell_properties, network_properties)
+        for module in (vm, disk, stemcell, network)
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, Properties) and kind.__module__ == module.__name__
     }
     # A heavy stemcell has every property of the other kind, too.
-    assert kinds == {*SECTIONS.values(), stemcell_properties.StemcellProperties}
+    assert kinds == {*SECTIONS.values(), stemcell.StemcellProperties}
 
 
 @pytest.mark.parametrize("title", SECTIONS)

@@ -11,11 +11,11 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import errors
-from bosh_aws_cpi.aws import error_table, timing
-from bosh_aws_cpi.aws.error_table import ROWS
-from bosh_aws_cpi.aws.timing import Policy
-from bosh_aws_cpi.aws.translation import translate
-from bosh_aws_cpi.aws.wiretap import MAX_IDS
+from bosh_aws_cpi.aws.sdk import error_table, timing
+from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS
+from bosh_aws_cpi.aws.sdk.error_table import ROWS
+from bosh_aws_cpi.aws.sdk.timing import Policy
+from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.rpc.methods import METHODS
 from tests.unit.code_paths import reachable
@@ -29,7 +29,7 @@ RETRIES = (ROOT / "docs/retries.md").read_text()
 SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
 POLICIES = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
 IDS = "i-0123456789abcdef0 vol-0123456789abcdef0"
-SIGHTS = {name or "NEW_SEEN" for name in re.findall(r"\bSight\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
+SIGHTS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
 """How long something may stay unseen within the wait for it."""
 UNCOUNTED = {*SIGHTS, "THROTTLED_CALL", "AT_ONCE"}
 """Policies that are no wait of their own, or none."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.network_properties import Network, parse_networks
+from bosh_aws_cpi.properties.network import Network, parse_networks
 
 NO_TYPE = "Invalid network type '{}' for AWS, can only handle 'dynamic', 'vip', or 'manual' network types"
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.disk_properties import DiskProperties
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.stemcell_properties import StemcellProperties
-from bosh_aws_cpi.vm_properties import MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.stemcell import StemcellProperties
+from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
 DEFAULT = Encryption(encrypted=True, kms_key_arn="default-key")

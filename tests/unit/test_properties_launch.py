@@ -8,7 +8,7 @@ import pytest
 
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.vm_properties import VmProperties
+from bosh_aws_cpi.properties.vm import VmProperties
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
 HOST = {"id": "h-1"}

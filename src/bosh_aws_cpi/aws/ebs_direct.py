@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import detail_of, has_code, may_be_done
-from bosh_aws_cpi.aws.once import make_once
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import detail_of, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.idempotency import make_once
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.log import logger
 

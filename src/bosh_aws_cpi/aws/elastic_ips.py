@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws import timing
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import ElasticIp

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws import snapshots, tags, timing
-from bosh_aws_cpi.aws.cleanup import in_turn
-from bosh_aws_cpi.aws.errors import IMAGE_MISSING, UNAUTHORIZED, code_of, described, has_code
+from bosh_aws_cpi.aws import snapshots, tags
 from bosh_aws_cpi.aws.images import AMI_TAG, describe, find
-from bosh_aws_cpi.aws.once import by_tags
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.cleanup import in_turn
+from bosh_aws_cpi.aws.sdk.errors import IMAGE_MISSING, UNAUTHORIZED, code_of, described, has_code
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
@@ -85,7 +86,7 @@ def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str])
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        from bosh_aws_cpi.aws.translation import explained  # noqa: PLC0415 - the table is large
+        from bosh_aws_cpi.aws.sdk.translation import explained  # noqa: PLC0415 - the table is large
 
         marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
         message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left: {explained(error)}"

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from bosh_aws_cpi.aws import tags, timing
-from bosh_aws_cpi.aws.errors import IMAGE_MISSING, has_code
-from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, is_recent, make_once, parsed_time
+from bosh_aws_cpi.aws import tags
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import IMAGE_MISSING, has_code
+from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, is_recent, make_once, parsed_time
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image
@@ -127,7 +128,7 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
         NotMade: EC2 reports that making it failed, with its reason.
         CloudError: It takes too long.
     """
-    sight = timing.Sight()
+    sight = timing.VisibilityWindow()
 
     def probe() -> Image:
         entry = describe(client, ami_id)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import NOT_FOUND_YET, naming_vm
-from bosh_aws_cpi.aws.once import by_tags
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import NOT_FOUND_YET, naming_vm
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import AttachedNic, Instance, StateReason

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bosh_aws_cpi.aws.errors import described
+from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.aws.clients import Clients
+    from bosh_aws_cpi.aws.sdk.clients import Clients
 
 _ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:[^:]*:[0-9]{12}:key/.+")
 """From the API model of StartSnapshot, KmsKeyArn."""

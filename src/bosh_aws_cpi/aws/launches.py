@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import HTTPClientError
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws import instances, timing
-from bosh_aws_cpi.aws.errors import (
+from bosh_aws_cpi.aws import instances
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import (
     AT_FAULT,
     QUOTA_REACHED,
     THROTTLED,
@@ -20,8 +21,8 @@ from bosh_aws_cpi.aws.errors import (
     is_subnet_full,
     may_be_done,
 )
-from bosh_aws_cpi.aws.once import make_once
-from bosh_aws_cpi.aws.translation import explained
+from bosh_aws_cpi.aws.sdk.idempotency import make_once
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import AttachedNic, Instance
@@ -202,7 +203,7 @@ def wait_until_running(
             the caller's side.
         VMCreationFailed: It does not run in time; retriable.
     """
-    sight = timing.Sight(timing.INSTANCE_SEEN)
+    sight = timing.VisibilityWindow(timing.INSTANCE_SEEN)
 
     def probe() -> Instance:
         try:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import code_of, has_code
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET, has_code
-from bosh_aws_cpi.aws.once import by_tags, make_once
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET, has_code
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -75,7 +75,7 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
         NicGone: EC2 does not show it, or no longer.
         CloudError: It takes too long.
     """
-    sight = timing.Sight(timing.NIC_SEEN)
+    sight = timing.VisibilityWindow(timing.NIC_SEEN)
 
     def usable() -> Nic:
         nic = find(client, nic_id)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.errors import code_of
+from bosh_aws_cpi.aws.sdk.errors import code_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Route, RouteTable

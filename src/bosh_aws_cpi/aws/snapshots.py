@@ -3,9 +3,9 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import SNAPSHOT_MISSING, has_code, naming_disk
-from bosh_aws_cpi.aws.once import WITHOUT_TOKEN, by_tags, is_recent, make_once
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_MISSING, has_code, naming_disk
+from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, is_recent, make_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -56,7 +56,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     Raises:
         CloudError: EBS could not make it, with its reason, or it takes too long.
     """
-    sight = timing.Sight()
+    sight = timing.VisibilityWindow()
 
     def probe() -> None:
         try:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from bosh_aws_cpi.aws import private_files
+from bosh_aws_cpi.aws.sdk import private_files
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts
 

@@ -3,8 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import timing
-from bosh_aws_cpi.aws.errors import (
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import (
     TOKEN_SPENT,
     VOLUME_IN_USE,
     described,
@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.errors import (
     may_be_done,
     naming_disk,
 )
-from bosh_aws_cpi.aws.once import by_tags, is_recent, make_once
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, is_recent, make_once
 from bosh_aws_cpi.aws.tags import DISK_METADATA
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -116,7 +116,7 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
         NotMade: EBS reports an error for it (a key that can't be used, mostly), or it is used.
         CloudError: It takes too long.
     """
-    sight = timing.Sight()
+    sight = timing.VisibilityWindow()
 
     def probe() -> None:
         try:

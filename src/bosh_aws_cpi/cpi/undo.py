@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import errors
+from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.log import logger
 

@@ -19,7 +19,7 @@ MAC_PLACEHOLDER = "00:00:00:00:00:00"
 
 
 @dataclass(frozen=True)
-class VmFacts:
+class AgentSettingsInput:
     """What the settings of one VM are made of."""
 
     agent_id: str
@@ -33,7 +33,7 @@ class VmFacts:
     devices: BlockDevices
 
 
-def full(facts: VmFacts, macs: Mapping[str, str]) -> Json:
+def full(facts: AgentSettingsInput, macs: Mapping[str, str]) -> Json:
     """The whole settings: what a registry document holds.
 
     Args:
@@ -56,7 +56,7 @@ def full(facts: VmFacts, macs: Mapping[str, str]) -> Json:
     }
 
 
-def minimal(facts: VmFacts, macs: Mapping[str, str]) -> Json:
+def minimal(facts: AgentSettingsInput, macs: Mapping[str, str]) -> Json:
     """What an agent needs to find the rest in the registry."""
     endpoint = facts.registry_endpoint
     return {
@@ -66,7 +66,7 @@ def minimal(facts: VmFacts, macs: Mapping[str, str]) -> Json:
     }
 
 
-def user_data(facts: VmFacts, macs: Mapping[str, str], *, is_registry_used: bool) -> str:
+def user_data(facts: AgentSettingsInput, macs: Mapping[str, str], *, is_registry_used: bool) -> str:
     """The JSON for EC2's user_data.
 
     Raises:

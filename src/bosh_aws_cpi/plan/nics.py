@@ -8,8 +8,8 @@ from itertools import combinations
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, Vip
-from bosh_aws_cpi.network_properties import Network
-from bosh_aws_cpi.vm_properties import HELP
+from bosh_aws_cpi.properties.network import Network
+from bosh_aws_cpi.properties.vm import HELP
 
 _GROUP_ID = re.compile(r"sg-[0-9a-f]{8,}")
 

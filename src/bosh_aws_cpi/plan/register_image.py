@@ -8,7 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.snapshots import MAX_DESCRIPTION
-from bosh_aws_cpi.stemcell_properties import HeavyStemcellProperties
+from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 
 ROOT_DEVICE: Final = "/dev/xvda"
 PARAVIRTUAL_DEVICE: Final = "/dev/sda"

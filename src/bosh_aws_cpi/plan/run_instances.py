@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.plan.offers import Offer
-from bosh_aws_cpi.property_types import Properties
-from bosh_aws_cpi.vm_properties import CapacityReservation, VmProperties
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.properties.types import Properties
+from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 
 
 @dataclass(frozen=True)
-class Blueprint:
+class LaunchSpec:
     """What RunInstances is told of a VM, whichever way it is launched."""
 
     ami_id: str
@@ -27,43 +27,48 @@ class Blueprint:
 
 
 def arguments(
-    blueprint: Blueprint, offer: Offer, *, interfaces: Sequence[Json], user_data: str, client_token: str
+    launch_spec: LaunchSpec,
+    option: LaunchOption,
+    *,
+    interfaces: Sequence[Json],
+    user_data: str,
+    client_token: str,
 ) -> Json:
     """All arguments of RunInstances but the counts.
 
     Args:
-        blueprint: The VM.
-        offer: The way it is launched.
+        launch_spec: The VM.
+        option: The way it is launched.
         interfaces: The network interfaces, each with its device index.
         user_data: The agent's settings as JSON; the SDK encodes them in Base64.
         client_token: By which EC2 recognises the same launch.
     """
-    properties = blueprint.properties
-    key_name = properties.key_name or blueprint.default_key_name
-    profile = properties.iam_instance_profile or blueprint.default_iam_instance_profile
+    properties = launch_spec.properties
+    key_name = properties.key_name or launch_spec.default_key_name
+    profile = properties.iam_instance_profile or launch_spec.default_iam_instance_profile
     made_here = any("SubnetId" in interface for interface in interfaces)
     tagged = ("instance", "volume", "network-interface") if made_here else ("instance", "volume")
     optional = {
         "KeyName": key_name,
         "IamInstanceProfile": {"Name": profile} if profile else None,
-        "MetadataOptions": _camel_keys(blueprint.metadata_options),
-        "InstanceMarketOptions": _spot(str(properties.spot_bid_price)) if offer.is_spot else None,
+        "MetadataOptions": _camel_keys(launch_spec.metadata_options),
+        "InstanceMarketOptions": _spot(str(properties.spot_bid_price)) if option.is_spot else None,
         "CapacityReservationSpecification": _reservation(properties.capacity_reservation),
         "CpuOptions": _given(properties.cpu_options),
-        "CreditSpecification": _given(properties.credit_specification) if offer.facts.is_burstable else None,
+        "CreditSpecification": _given(properties.credit_specification) if option.facts.is_burstable else None,
     }
     optimized = {} if properties.ebs_optimized is None else {"EbsOptimized": properties.ebs_optimized}
     return {
         "ClientToken": client_token,
-        "ImageId": blueprint.ami_id,
-        "InstanceType": offer.facts.name,
+        "ImageId": launch_spec.ami_id,
+        "InstanceType": option.facts.name,
         "UserData": user_data,
-        "BlockDeviceMappings": list(offer.devices.mappings),
+        "BlockDeviceMappings": list(option.devices.mappings),
         "NetworkInterfaces": list(interfaces),
-        "Placement": _placement(properties, blueprint.zone),
+        "Placement": _placement(properties, launch_spec.zone),
         **{name: value for name, value in optional.items() if value},
         **optimized,
-        **tag_plan.specifications(blueprint.tags, *tagged),
+        **tag_plan.specifications(launch_spec.tags, *tagged),
     }
 
 

@@ -1,11 +1,11 @@
 """What of an EBS volume is to change, and what can't change in place."""
 
-from bosh_aws_cpi.disk_properties import DiskProperties
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import ebs
+from bosh_aws_cpi.properties.disk import DiskProperties
 
 
 def check_not_smaller(volume: Volume, size_gib: int) -> None:

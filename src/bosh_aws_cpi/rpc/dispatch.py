@@ -88,15 +88,15 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
     session = host.open(call)
     target = METHODS[call.method]
     if target is None:
-        cloud = f"Bosh::AwsCloud::CloudV{call.contract}"
+        cloud = f"Bosh::AwsCloud::CloudV{call.api_version}"
         message = f"'{call.method}' is not implemented by {cloud}"
         raise MethodNotImplemented(message)
-    arguments = versions.bind(call.method, call.arguments, call.contract)
+    arguments = versions.bind(call.method, call.arguments, call.api_version)
     logger.info("Starting %s...", call.method)
     try:
         result = host.verb(target)(session, *arguments)
         interrupts.close()
-        return versions.shape(call.method, call.contract, result)
+        return versions.shape(call.method, call.api_version, result)
     except Exception as error:  # noqa: BLE001 - every failure of a verb gets a name
         interrupts.close()
         typed = _typed(error, host)

@@ -13,7 +13,7 @@ class Request(NamedTuple):
     method: str
     arguments: list[Any]
     context: dict[str, Any]
-    contract: int
+    api_version: int
     """The contract version: 1, 2 or 3."""
 
 
@@ -47,12 +47,12 @@ def check(document: dict[str, Any]) -> Request:
     if not isinstance(arguments, list):
         message = "Arguments must be an Array"
         raise InvalidCall(message)
-    contract = _contract(document)
+    api_version = _api_version(document)
     context = document.get("context")
     if not isinstance(context, dict) or not isinstance(context.get("director_uuid"), str):
         message = "Request should include context with director uuid"
         raise InvalidCall(message)
-    return Request(method, arguments, context, contract)
+    return Request(method, arguments, context, api_version)
 
 
 def _method(name: object) -> str:
@@ -66,7 +66,7 @@ def _method(name: object) -> str:
     return name
 
 
-def _contract(document: dict[str, Any]) -> int:
+def _api_version(document: dict[str, Any]) -> int:
     """The contract version: absent means 1, lower than 1 is taken as 1, higher than 3 as 3."""
     version = document.get("api_version", 1)
     if not jsontext.is_integer(version):

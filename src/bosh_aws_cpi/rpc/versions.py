@@ -49,9 +49,9 @@ class Signature(NamedTuple):
     since: int = 1
     """The last argument is there from this contract version on."""
 
-    def at(self, contract: int) -> "Signature":
+    def at(self, api_version: int) -> "Signature":
         """The signature in a contract version."""
-        if contract >= self.since:
+        if api_version >= self.since:
             return self
         return Signature(self.arguments[:-1], self.optional - 1)
 
@@ -101,7 +101,7 @@ SIGNATURES: dict[str, Signature] = {
 """The signature of each method that is implemented."""
 
 
-def bind(method: str, arguments: list[Any], contract: int) -> list[Any]:
+def bind(method: str, arguments: list[Any], api_version: int) -> list[Any]:
     """Check a call's arguments and fill in what was left out.
 
     Returns:
@@ -111,7 +111,7 @@ def bind(method: str, arguments: list[Any], contract: int) -> list[Any]:
         InvalidCall: There are too few or too many, or one is of the wrong kind; the message
             names it.
     """
-    signature = SIGNATURES[method].at(contract)
+    signature = SIGNATURES[method].at(api_version)
     most = len(signature.arguments)
     least = most - signature.optional
     if not least <= len(arguments) <= most:
@@ -122,16 +122,16 @@ def bind(method: str, arguments: list[Any], contract: int) -> list[Any]:
     return [_checked(method, name, kind, value) for (name, kind), value in given]
 
 
-def shape(method: str, contract: int, result: Any) -> Any:  # noqa: ANN401 - JSON is what it is
+def shape(method: str, api_version: int, result: Any) -> Any:  # noqa: ANN401 - JSON is what it is
     """Give a verb's result the shape of a contract version.
 
     create_vm answers the VM's id in V1, ``[id, networks]`` from V2 on; attach_disk answers
     null in V1, the device path from V2 on; everything else is the same in all.
     """
     if method == "create_vm":
-        return [result.vm_cid, result.networks] if contract >= 2 else result.vm_cid  # noqa: PLR2004
+        return [result.vm_cid, result.networks] if api_version >= 2 else result.vm_cid  # noqa: PLR2004
     if method == "attach_disk":
-        return result if contract >= 2 else None  # noqa: PLR2004
+        return result if api_version >= 2 else None  # noqa: PLR2004
     return result
 
 

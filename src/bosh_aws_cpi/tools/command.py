@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Final
 
 from bosh_aws_cpi import interrupts, log
-from bosh_aws_cpi.aws.translation import translate
+from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
 
 FAILED: Final = 2

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.clients import Clients
-from bosh_aws_cpi.aws.errors import (
+from bosh_aws_cpi.aws.sdk.clients import Clients
+from bosh_aws_cpi.aws.sdk.errors import (
     IMAGE_MISSING,
     INSTANCE_MISSING,
     NIC_MISSING,
@@ -17,10 +17,10 @@ from bosh_aws_cpi.aws.errors import (
     VOLUME_MISSING,
     code_of,
 )
-from bosh_aws_cpi.aws.permissions import FEATURES
-from bosh_aws_cpi.config import AwsConfig
+from bosh_aws_cpi.aws.sdk.permissions import FEATURES
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.cpi_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.tally import Tally
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, Probe, probes
 from bosh_aws_cpi.tools.unreachable import (
     OUT_OF_REACH,
@@ -103,7 +103,7 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = Clients(config._replace(max_retries=_REPETITIONS), Tally())
+        self._clients = Clients(config._replace(max_retries=_REPETITIONS), CallStatistics())
         self._problems: dict[str, str] = {}
         self._are_keys_taken = False
 

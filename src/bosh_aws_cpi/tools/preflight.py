@@ -4,9 +4,9 @@ import argparse
 import sys
 from typing import Final
 
-from bosh_aws_cpi.aws.permissions import BASELINE, FEATURES
+from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
+from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
-from bosh_aws_cpi.loading import load
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tools.command import carried_out
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Any, Final
 
-from bosh_aws_cpi.aws.permissions import BASELINE, FEATURES
+from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools.examination import Findings
 from bosh_aws_cpi.tools.probes import SERVICES
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws import image_removal, inventory, snapshots, volumes
-from bosh_aws_cpi.aws.errors import described
 from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tools.strays import SEEN_TAG, Action, Inventory, Removal, Stray, Wish, action

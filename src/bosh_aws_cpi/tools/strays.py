@@ -13,7 +13,7 @@ from typing import Final
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.once import parsed_time
+from bosh_aws_cpi.aws.sdk.idempotency import parsed_time
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
 

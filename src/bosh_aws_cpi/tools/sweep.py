@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws import inventory
-from bosh_aws_cpi.aws.clients import Clients
-from bosh_aws_cpi.aws.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.aws.sdk.clients import Clients
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, described, has_code
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
-from bosh_aws_cpi.loading import load
 from bosh_aws_cpi.plan.tags import of_origin
-from bosh_aws_cpi.tally import Tally
 from bosh_aws_cpi.tools.command import carried_out
 from bosh_aws_cpi.tools.removal import Run
 from bosh_aws_cpi.tools.strays import Inventory, Wish
@@ -90,7 +90,7 @@ def _hours(text: str) -> float:
 
 def _sweep(given: argparse.Namespace) -> int:
     config = load(given.config, {}).aws
-    client = Clients(config, Tally()).ec2
+    client = Clients(config, CallStatistics()).ec2
     there, not_listed = _look(client, given.director)
     if not any(there.looked_at.values()):
         log.logger.warning(

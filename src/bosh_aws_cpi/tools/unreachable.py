@@ -15,9 +15,9 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.errors import UNAUTHORIZED, code_of, has_code
-from bosh_aws_cpi.aws.translation import explained
-from bosh_aws_cpi.config import AwsConfig
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, has_code
+from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.config.cpi_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, KeyError)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi import config
-from bosh_aws_cpi.aws.clients import Clients
-from bosh_aws_cpi.aws.errors import Call
-from bosh_aws_cpi.tally import Tally
+from bosh_aws_cpi.aws.sdk.clients import Clients
+from bosh_aws_cpi.aws.sdk.errors import Call
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config import cpi_config
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -29,14 +29,14 @@ def clients(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_
     monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
     # A call reads the clock through a name that was bound before the clock was replaced.
     monkeypatch.setattr(
-        "bosh_aws_cpi.aws.wiretap.Call", lambda action, ids: Call(action, ids, began=clock.now)
+        "bosh_aws_cpi.aws.sdk.call_hooks.Call", lambda action, ids: Call(action, ids, began=clock.now)
     )
     endpoints = dict.fromkeys(
         ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), server.endpoint
     )
     keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
     aws = {"max_retries": max_retries, "region": "us-east-1", **endpoints, **keys}
-    return Clients(config.parse({"cloud": {"properties": {"aws": aws}}}, {}, {}).aws, Tally())
+    return Clients(cpi_config.parse({"cloud": {"properties": {"aws": aws}}}, {}, {}).aws, CallStatistics())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bosh_aws_cpi.aws.clients import Clients
+    from bosh_aws_cpi.aws.sdk.clients import Clients
 
 CALLS: dict[str, Callable[[Clients], object]] = {
     "ec2": lambda clients: clients.ec2.describe_instances(),

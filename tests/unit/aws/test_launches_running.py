@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.aws import launches
-from bosh_aws_cpi.aws.timing import INSTANCE_RUNNING, INSTANCE_SEEN
+from bosh_aws_cpi.aws.sdk.timing import INSTANCE_RUNNING, INSTANCE_SEEN
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.model import Instance
 from tests.unit.aws.instance_looks import VM, lay

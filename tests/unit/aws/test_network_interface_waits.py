@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.network_interfaces import NicGone
-from bosh_aws_cpi.aws.timing import NIC_SEEN
+from bosh_aws_cpi.aws.sdk.timing import NIC_SEEN
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Nic
 from tests.unit.aws.timing_script import answer_late

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import snapshots
-from bosh_aws_cpi.aws.once import RECENT
+from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.errors import may_be_done
-from bosh_aws_cpi.aws.translation import translate
+from bosh_aws_cpi.aws.sdk.errors import may_be_done
+from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.service_calls import CALLS
 from tests.unit.rpc.standin import Host, ask
@@ -18,7 +18,7 @@ from tests.unit.rpc.standin import Host, ask
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bosh_aws_cpi.aws.clients import Clients
+    from bosh_aws_cpi.aws.sdk.clients import Clients
     from bosh_aws_cpi.errors import BoshError
 
 SECRET = "hunter2"

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.errors import CALL, remember_call
+from bosh_aws_cpi.aws.sdk.errors import CALL, remember_call
 
 if TYPE_CHECKING:
     import pytest
 
-    from bosh_aws_cpi.aws.errors import Call
+    from bosh_aws_cpi.aws.sdk.errors import Call
     from tests.unit.conftest import Clock
 
 

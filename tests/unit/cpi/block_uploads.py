@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws.clients import MAX_CONNECTIONS
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
-from bosh_aws_cpi.cpi.stemcell_image import ImageSource, Survey
+from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
+from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource, Survey
 from bosh_aws_cpi.encryption import Encryption
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Image:
         self.count = count
         self.taken = 0
         self.blocks = {2 * n: n.to_bytes(2, "big") * (BLOCK_SIZE // 2) for n in range(count)}
-        monkeypatch.setattr("bosh_aws_cpi.cpi.stemcell_image.full_blocks", self._read)
+        monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.image_file.full_blocks", self._read)
 
     def _read(self, path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
         assert (path, block_size) == ("/image", BLOCK_SIZE)

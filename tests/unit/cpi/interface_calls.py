@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.cpi.interfaces import make_interfaces
 from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.interfaces import make_interfaces
 from bosh_aws_cpi.plan.tokens import client_token
-from bosh_aws_cpi.vm_properties import VmProperties
+from bosh_aws_cpi.properties.vm import VmProperties
 from tests.unit.conftest import DIRECTOR
 from tests.unit.cpi.launches import AGENT, NICS, ON_DEMAND, TAGS, instance, plan
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
+    from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
     from bosh_aws_cpi.model import NicPlan
     from tests.unit.conftest import Ec2
 
@@ -26,8 +26,8 @@ def wanted(*plans: NicPlan, **properties: Any) -> LaunchPlan:
     """Plan a VM with these interfaces."""
     whole = plan(ON_DEMAND)
     given = {"instance_type": "m5.large", "availability_zone": "z", **properties}
-    blueprint = replace(whole.blueprint, properties=VmProperties.parse(given))
-    return replace(whole, blueprint=blueprint, nic_plans=plans, nics_first=True)
+    launch_spec = replace(whole.launch_spec, properties=VmProperties.parse(given))
+    return replace(whole, launch_spec=launch_spec, nic_plans=plans, nics_first=True)
 
 
 def token(group: str, generation: int = 0) -> str:

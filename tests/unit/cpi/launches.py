@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.stub import ANY
 
-from bosh_aws_cpi.cpi.exposure import Exposure
-from bosh_aws_cpi.cpi.launch_plan import LaunchPlan
-from bosh_aws_cpi.cpi.launching import Launched, Launching
 from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation, Launched
+from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts, NicPlan
-from bosh_aws_cpi.plan.agent_settings import VmFacts
-from bosh_aws_cpi.plan.offers import Offer
-from bosh_aws_cpi.plan.run_instances import Blueprint
+from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.run_instances import LaunchSpec
 from bosh_aws_cpi.plan.tokens import client_token
-from bosh_aws_cpi.vm_properties import VmProperties
+from bosh_aws_cpi.properties.vm import VmProperties
 from tests.unit.conftest import DIRECTOR
 
 if TYPE_CHECKING:
@@ -37,41 +37,47 @@ NICS = [
 ]
 
 
-def offer(name: str = "m5.large", *, is_spot: bool = False) -> Offer:
+def option(name: str = "m5.large", *, is_spot: bool = False) -> LaunchOption:
     """Offer a type."""
-    return Offer(InstanceTypeFacts(name, ebs_needs_nvme_path=True), NO_DEVICES, is_spot)
+    return LaunchOption(InstanceTypeFacts(name, ebs_needs_nvme_path=True), NO_DEVICES, is_spot)
 
 
-ON_DEMAND, OTHER, SPOT = offer(), offer("c5.large"), offer(is_spot=True)
+ON_DEMAND, OTHER, SPOT = option(), option("c5.large"), option(is_spot=True)
 
 
-def plan(*offers: Offer, nic_count: int = 1) -> LaunchPlan:
+def plan(*options: LaunchOption, nic_count: int = 1) -> LaunchPlan:
     """Plan a VM that may be launched in these ways."""
     given = {"instance_type": "m5.large", "availability_zone": "z", "spot_bid_price": 0.1}
     return LaunchPlan(
-        blueprint=Blueprint("ami-1", VmProperties.parse(given), None, None, {}, {}, "z"),
-        facts=VmFacts(AGENT, {"a": {}, "b": {}}, None, {}, None, "/dev/xvda", NO_DEVICES),
-        offers=offers,
+        launch_spec=LaunchSpec("ami-1", VmProperties.parse(given), None, None, {}, {}, "z"),
+        facts=AgentSettingsInput(AGENT, {"a": {}, "b": {}}, None, {}, None, "/dev/xvda", NO_DEVICES),
+        options=options,
         nic_plans=NICS[:nic_count],
         nics_first=nic_count > 1,
         group_ids=["sg-1"],
-        exposure=Exposure(),
+        traffic=Traffic(),
         director_uuid=DIRECTOR,
     )
 
 
-def launch(cloud: Cloud, *offers: Offer, made: Sequence[Nic] = ()) -> Launched:
+def launch(cloud: Cloud, *options: LaunchOption, made: Sequence[Nic] = ()) -> Launched:
     """Launch the VM, with an interface of its own or with those that were made before."""
-    return Launching(cloud, plan(*offers, nic_count=len(made) or 1), made, Undo()).run()
+    return InstanceCreation(cloud, plan(*options, nic_count=len(made) or 1), made, Undo()).run()
 
 
-def token(way: Offer, generation: int) -> str:
+def token(way: LaunchOption, generation: int) -> str:
     """Return the client token of a launch."""
     return client_token("instance", DIRECTOR, AGENT, way, generation)
 
 
 def lay_run(
-    ec2: Ec2, way: Offer, generation: int, outcome: str, state: str = "pending", *, is_earlier: bool = False
+    ec2: Ec2,
+    way: LaunchOption,
+    generation: int,
+    outcome: str,
+    state: str = "pending",
+    *,
+    is_earlier: bool = False,
 ) -> None:
     """Lay out a RunInstances: an instance's id is answered, any other word is the error's code.
 

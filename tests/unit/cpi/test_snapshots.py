@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import ANY
 
-from bosh_aws_cpi.aws.once import RECENT
+from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.snapshots import delete_snapshot, snapshot_disk
 from bosh_aws_cpi.errors import CloudError, DiskNotFound

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.cpi.addresses import MAX_OF_ANOTHER_AGENT, MAX_UNATTACHED, AddressTaken, claiming
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.vms.create.addresses import MAX_OF_ANOTHER_AGENT, MAX_UNATTACHED, AddressTaken, claiming
 from tests.unit.conftest import DIRECTOR
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import sys
 import tarfile
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.cpi.stemcell_image import ImageSource, Survey
+from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource, Survey
 from bosh_aws_cpi.encryption import Encryption
 
 if TYPE_CHECKING:

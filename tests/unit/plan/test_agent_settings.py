@@ -11,7 +11,7 @@ import pytest
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import BlockDevices
 from bosh_aws_cpi.plan import agent_settings
-from bosh_aws_cpi.plan.agent_settings import VmFacts
+from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 
 MANUAL = {
     "type": "manual",
@@ -37,7 +37,7 @@ ENDPOINT = "http://user:password@10.0.0.6:25777"
 MINIMAL: dict[str, Any] = {"dns": {"nameserver": ["10.0.0.2"]}, "networks": SETTLED}
 
 
-def facts(**given: Any) -> VmFacts:
+def facts(**given: Any) -> AgentSettingsInput:
     """Describe a VM, as it mostly is but for what is given."""
     whole: dict[str, Any] = {
         "agent_id": "agent-1",
@@ -49,7 +49,7 @@ def facts(**given: Any) -> VmFacts:
         "devices": BlockDevices([], "/dev/sdb"),
         **given,
     }
-    return VmFacts(**whole)
+    return AgentSettingsInput(**whole)
 
 
 def full(**given: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import BlockDevices, Image
 from bosh_aws_cpi.plan.block_devices import block_devices, root_device_name
 from bosh_aws_cpi.plan.instance_types import static_facts
-from bosh_aws_cpi.vm_properties import VmProperties
+from bosh_aws_cpi.properties.vm import VmProperties
 
 KEY = "arn:aws:kms:us-east-1:1:key/a"
 OTHER_KEY = "arn:aws:kms:us-east-1:1:key/b"

@@ -11,7 +11,7 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.block_devices import block_devices
-from bosh_aws_cpi.vm_properties import VmProperties
+from bosh_aws_cpi.properties.vm import VmProperties
 
 PLAIN = Encryption()
 xen = partial(InstanceTypeFacts, ebs_needs_nvme_path=False)

@@ -8,8 +8,8 @@ import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import NicPlan
-from bosh_aws_cpi.network_properties import Network
 from bosh_aws_cpi.plan import nics
+from bosh_aws_cpi.properties.network import Network
 
 IPV6 = "2600:1f18:1::5"
 

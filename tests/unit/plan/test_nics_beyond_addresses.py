@@ -8,8 +8,8 @@ import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import NicPlan, Vip
-from bosh_aws_cpi.network_properties import Network, parse_networks
 from bosh_aws_cpi.plan import nics
+from bosh_aws_cpi.properties.network import Network, parse_networks
 
 IP = "52.1.2.3"
 

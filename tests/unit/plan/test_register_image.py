@@ -8,7 +8,7 @@ import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import register_image
-from bosh_aws_cpi.stemcell_properties import HeavyStemcellProperties, StemcellProperties
+from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties, StemcellProperties
 
 EPHEMERAL = {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"}
 NAMED = {"name": "bosh-aws", "version": "1.2"}

@@ -8,9 +8,9 @@ import pytest
 
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
 from bosh_aws_cpi.plan import run_instances
-from bosh_aws_cpi.plan.offers import Offer
-from bosh_aws_cpi.plan.run_instances import Blueprint
-from bosh_aws_cpi.vm_properties import VmProperties
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.run_instances import LaunchSpec
+from bosh_aws_cpi.properties.vm import VmProperties
 
 NO_DEFAULTS = (None, None)
 DEFAULTS = ("bosh", "profile")
@@ -37,16 +37,16 @@ def made(
     interfaces: tuple[dict[str, Any], ...] = (INLINE,),
     *,
     is_spot: bool = False,
-    **blueprint: Any,
+    **launch_spec: Any,
 ) -> dict[str, Any]:
     """Make the arguments for a VM with these properties, launched as this type."""
-    values: dict[str, Any] = {"metadata_options": {}, "tags": {}, **blueprint}
+    values: dict[str, Any] = {"metadata_options": {}, "tags": {}, **launch_spec}
     properties = VmProperties.parse(
         {"instance_type": "ignored here", "availability_zone": "ignored here", **given}
     )
     return run_instances.arguments(
-        Blueprint("ami-1", properties, *defaults, zone="z", **values),
-        Offer(facts, BlockDevices((DEVICE,), None), is_spot),
+        LaunchSpec("ami-1", properties, *defaults, zone="z", **values),
+        LaunchOption(facts, BlockDevices((DEVICE,), None), is_spot),
         interfaces=interfaces,
         user_data="{}",
         client_token="token",

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
-from bosh_aws_cpi.plan.offers import Offer
+from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.tokens import client_token
 
 PARTS = ("instance", "director", "agent", "m5.large (spot)", 0)
@@ -53,7 +53,7 @@ def test_offers() -> None:
 
     def token(name: str, *, is_spot: bool, ephemeral: str | None = None) -> str:
         facts = InstanceTypeFacts(name, ebs_needs_nvme_path=True)
-        return client_token("instance", Offer(facts, BlockDevices([], ephemeral), is_spot))
+        return client_token("instance", LaunchOption(facts, BlockDevices([], ephemeral), is_spot))
 
     assert token("m5.large", is_spot=True) == token("m5.large", is_spot=True, ephemeral="/dev/sdb")
     assert token("m5.large", is_spot=True) != token("m5.large", is_spot=False)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.disk_properties import DiskProperties
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import volume_changes
+from bosh_aws_cpi.properties.disk import DiskProperties
 
 KEY, OTHER_KEY = "arn:aws:kms:us-east-1:1:key/a", "arn:aws:kms:us-east-1:1:key/b"
 PLAIN = Encryption()

@@ -32,8 +32,8 @@ def test_result(program_log: pytest.LogCaptureFixture) -> None:
         "error": None,
         "log": "",
     }
-    assert host.targets == ["vms:set_vm_metadata"]
-    assert host.opened[0].contract == 2
+    assert host.targets == ["vms.existing:set_vm_metadata"]
+    assert host.opened[0].api_version == 2
     assert [record.getMessage() for record in program_log.records] == [
         "Starting set_vm_metadata...",
         "Finished set_vm_metadata in 1.250 seconds, 2 AWS calls",

@@ -103,7 +103,7 @@ def test_order(given: dict[str, Any], message: str) -> None:
 )
 def test_contract(version: object, contract: int) -> None:
     """The contract is 1 when it is absent or lower, and 3 when it is higher."""
-    assert request.check(envelope(api_version=version)).contract == contract
+    assert request.check(envelope(api_version=version)).api_version == contract
 
 
 def test_known_methods() -> None:

@@ -23,7 +23,7 @@ AWS = SimpleNamespace(region="us-east-1")
 def run(ec2: Ec2, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Return a function that sweeps, and lists what became of each stray."""
     monkeypatch.setattr(sweep, "load", lambda _path, _context: SimpleNamespace(aws=AWS))
-    monkeypatch.setattr(sweep, "Clients", lambda _aws, _tally: SimpleNamespace(ec2=ec2.client))
+    monkeypatch.setattr(sweep, "Clients", lambda _aws, _statistics: SimpleNamespace(ec2=ec2.client))
     monkeypatch.setattr(sweep, "carried_out", lambda body: body())
 
     def carry_out(*more: str) -> list[tuple[str, str]]:

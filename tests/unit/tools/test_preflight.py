@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bosh_aws_cpi.aws.permissions import FEATURES
+from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.tools import preflight, preflight_report
 from bosh_aws_cpi.tools.examination import Findings, Verdict
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE

@@ -10,7 +10,7 @@ import botocore.session
 import pytest
 from botocore.validate import validate_parameters
 
-from bosh_aws_cpi.aws.permissions import FEATURES
+from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, probes
 
 CALLER = "arn:aws-cn:sts::123456789012:assumed-role/cpi/session"

@@ -1,0 +1,114 @@
+"""What becomes of each attempt at a call: what is sent again beyond the SDK's own rules, and what is not."""
+
+import random
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws.sdk.errors import (
+    CALL,
+    REFUSED,
+    THROTTLED,
+    Call,
+    has_code,
+    is_passing,
+    is_shortage,
+    is_uncertain,
+    is_untrusted,
+)
+from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL
+
+if TYPE_CHECKING:
+    from botocore.client import BaseClient
+
+    from bosh_aws_cpi.call_statistics import CallStatistics
+
+_WITHOUT_TOKEN: Final = ("CreateSnapshot", "RegisterImage")
+"""Calls that make something each time they arrive."""
+_WITH_PATIENCE: Final = frozenset({"PutSnapshotBlock"})
+"""Calls whose callers wait out throttling themselves, and can be told to stop."""
+_FAULT_PAUSE: Final = (0.5, 2.0)
+_THROTTLED_PAUSE: Final = (1.0, THROTTLED_CALL.longest_pause)
+"""Seconds, of which chance takes one."""
+
+
+def watch(client: "BaseClient", max_retries: int, statistics: "CallStatistics") -> None:
+    """Have a client's calls sent again as is right for them, and their attempts counted.
+
+    botocore asks all handlers after each attempt: those of one operation first, then those of the
+    service, of which its own is one, then ours for all. The first answer that is not None counts:
+    seconds until the next attempt, or False for none.
+
+    Args:
+        client: The client.
+        max_retries: How often a fault of AWS, or of the connection, is met by another attempt.
+        statistics: Is told of each attempt.
+    """
+    events: Any = client.meta.events  # its stubs know only of handlers that return nothing
+    service = client.meta.service_model.service_id.hyphenize()
+    events.register_first(f"needs-retry.{service}", _end_for_signal)
+    events.register_first(f"needs-retry.{service}", _leave_untrusted)
+    events.register("needs-retry", partial(_after_attempt, max_retries, statistics))
+    events.register("needs-retry.ec2.RunInstances", _leave_shortage)
+    for operation in _WITHOUT_TOKEN:
+        events.register(f"needs-retry.ec2.{operation}", _leave_uncertain)
+
+
+def _end_for_signal(**event: Any) -> bool | None:  # noqa: ANN401 - botocore's events are keywords
+    """Make this attempt the last one when a signal waits for the end of the step that the call is in."""
+    return False if _error(event) is not None and interrupts.pending() is not None else None
+
+
+def _after_attempt(max_retries: int, statistics: "CallStatistics", **event: Any) -> float | None:  # noqa: ANN401
+    """Remember how an attempt ended, and say when the next one is due; None leaves it to the SDK.
+
+    A throttled attempt has had no effect. It counts neither as one of `max_retries`, which chance may
+    use up within seconds, nor as a fault: hundreds of VMs at once are throttled for minutes.
+    """
+    error = _error(event)
+    is_throttled = has_code(error, THROTTLED)
+    statistics.attempted(event["attempts"], is_throttled=is_throttled)
+    if error is None:
+        return None
+    call: Call = event["request_dict"]["context"][CALL]
+    if is_throttled:
+        call.throttled += 1
+        return random.uniform(*_THROTTLED_PAUSE) if _is_waited_out(call, max_retries, event) else None  # noqa: S311 - spreads calls
+    call.was_uncertain = call.was_uncertain or is_uncertain(error)
+    faults = event["attempts"] - call.throttled
+    return random.uniform(*_FAULT_PAUSE) if is_passing(error) and faults <= max_retries else None  # noqa: S311
+
+
+def _is_waited_out(call: Call, max_retries: int, event: dict[str, Any]) -> bool:
+    """Whether a throttled call goes on."""
+    is_in_time = time.monotonic() - call.began < THROTTLED_CALL.seconds
+    return bool(max_retries) and is_in_time and event["operation"].name not in _WITH_PATIENCE
+
+
+def _leave_shortage(**event: Any) -> bool | None:  # noqa: ANN401
+    """Keep the SDK from repeating a launch that EC2 has no capacity for: it may say so with HTTP 500."""
+    return False if is_shortage(_error(event)) else None
+
+
+def _leave_untrusted(**event: Any) -> bool | None:  # noqa: ANN401
+    """Keep the SDK from repeating a call to a server whose certificate is not trusted."""
+    return False if is_untrusted(_error(event)) else None
+
+
+def _leave_uncertain(**event: Any) -> bool | None:  # noqa: ANN401
+    """Keep the SDK from repeating a call that may have made something already."""
+    error = _error(event)
+    return False if error is not None and is_uncertain(error) else None
+
+
+def _error(event: dict[str, Any]) -> BaseException | None:
+    """What an attempt ended with; None when it is the answer that was asked for."""
+    if event["response"] is None:
+        error: BaseException | None = event["caught_exception"]
+        return error
+    http_response, parsed = event["response"]
+    is_refused = "Error" in parsed or http_response.status_code >= REFUSED
+    return ClientError(parsed, event["operation"].name) if is_refused else None

@@ -1,0 +1,146 @@
+"""Sees every AWS call on its way: counts it, has its errors name it, logs it without its secrets."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from botocore.parsers import ResponseParserError
+from botocore.session import Session
+
+from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, UNREADABLE, Call, described, remember_call
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.redact import MASK
+
+
+def install(session: Session, statistics: CallStatistics) -> None:
+    """Watch all calls of all clients that the session makes from now on.
+
+    Args:
+        session: The botocore session.
+        statistics: Is told of each call.
+    """
+
+    def parsing(**event: Any) -> None:  # noqa: ANN401
+        answer = event["response_dict"]
+        if answer["status_code"] < REFUSED and _is_page(answer["headers"]):
+            raise ResponseParserError(UNREADABLE)
+
+    def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
+        name = _name(event["model"])
+        statistics.called(name)
+        event["context"][CALL] = Call(_action(event["model"]), ids(event["params"]))
+        logger.debug("AWS %s %s", name, _Lazily(event["params"]))
+
+    def after(**event: Any) -> None:  # noqa: ANN401
+        metadata = event["parsed"].get("ResponseMetadata", {})
+        remember_call(event["parsed"], event["context"][CALL])
+        if "Error" in event["parsed"] and _is_page(event["http_response"].headers):
+            event["parsed"]["Error"]["Message"] = _PAGE
+        error = event["parsed"].get("Error", {})
+        logger.debug(
+            "AWS %s answered %s%s (request id %s, %d retries)",
+            _name(event["model"]),
+            event["http_response"].status_code,
+            f" {error.get('Code')}: {error.get('Message')}" if error else "",
+            metadata.get("RequestId"),
+            metadata.get("RetryAttempts", 0),
+        )
+
+    def failed(**event: Any) -> None:  # noqa: ANN401
+        exception = event["exception"]
+        setattr(exception, CALL, event["context"][CALL])
+        logger.debug("AWS did not answer: %s", described(exception))
+
+    session.register("before-parse", parsing)
+    session.register("before-parameter-build", before)
+    session.register("after-call", after)
+    session.register("after-call-error", failed)
+
+
+_ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
+_NAMES: Final = frozenset(
+    {
+        "LoadBalancerName",
+        "LoadBalancerNames",
+        "Names",
+        "PublicIp",
+        "PublicIps",
+        "RoleArn",
+        "TargetGroupArn",
+    }
+)
+"""Parameters that name something without being ids of EC2's shape."""
+_TAGS: Final = frozenset({"Tags", "TagSpecifications"})
+MAX_IDS: Final = 6
+"""How many ids a message takes: those of a VM are its AMI, its subnets and its groups."""
+
+
+def ids(params: dict[str, Any]) -> tuple[str, ...]:
+    """The ids and names of what a call is about, in its parameters' order."""
+    return tuple(dict.fromkeys(_ids(params)))[:MAX_IDS]
+
+
+def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401 - parameters, of any shape
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key in _TAGS:  # what operators write there may look like an id, and be a secret
+                continue
+            yield from _ids(inner, is_name=key in _NAMES)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _ids(inner, is_name=is_name)
+    elif isinstance(value, str) and (is_name or _ID.fullmatch(value)):
+        yield value
+
+
+_PAGE: Final = "a web page, which is no AWS service's answer"
+"""In place of what a proxy says; its page may hold anything."""
+
+
+def _is_page(headers: Mapping[str, str]) -> bool:
+    """Whether something in between has answered: AWS's services speak XML and JSON."""
+    return "html" in headers.get("content-type", "").lower()
+
+
+class _Lazily:
+    """Parameters that are masked and printed only when the log level asks for it."""
+
+    def __init__(self, params: dict[str, Any]) -> None:
+        self._params = params
+
+    def __str__(self) -> str:
+        return str(masked(self._params))
+
+
+def masked(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of a call without user_data and without the values of the tags it makes."""
+    shown = dict(params)
+    if "UserData" in shown:
+        shown["UserData"] = MASK
+    if "BlockData" in shown:
+        shown["BlockData"] = f"{len(shown['BlockData'])} bytes"
+    if "Tags" in shown:
+        shown["Tags"] = _masked_tags(shown["Tags"])
+    if "TagSpecifications" in shown:
+        shown["TagSpecifications"] = [
+            {
+                "ResourceType": specification.get("ResourceType"),
+                "Tags": _masked_tags(specification.get("Tags", [])),
+            }
+            for specification in shown["TagSpecifications"]
+        ]
+    return shown
+
+
+def _masked_tags(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"Key": tag.get("Key"), "Value": MASK} for tag in tags]
+
+
+def _name(model: Any) -> str:  # noqa: ANN401 - botocore's operation model
+    return f"{model.service_model.service_name}.{model.name}"
+
+
+def _action(model: Any) -> str:  # noqa: ANN401
+    """IAM's name for an operation: services sign with the prefix that policies use."""
+    return f"{model.service_model.signing_name}:{model.name}"

@@ -1,0 +1,233 @@
+"""All waiting and retrying of the program: one table of policies, two ways to use them.
+
+The SDK's own waiters are not used: they poll every 15 seconds. Ours ask again after half
+a second and back off to a bound, with jitter, so that a hundred calls at once don't ask
+in step.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws.sdk.errors import THROTTLED, code_of, described, has_code, is_passing
+from bosh_aws_cpi.errors import BoshError, CloudError
+from bosh_aws_cpi.log import logger
+
+if TYPE_CHECKING:
+    import tenacity
+
+Result = TypeVar("Result")
+
+FIRST_PAUSE: Final = 0.5
+GROWTH: Final = 1.04
+JITTER: Final = 0.25
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How long something may take, in seconds, and how far apart the last questions are."""
+
+    seconds: float
+    longest_pause: float = 5.0
+
+
+_AS_RUBY: Final = 1600
+"""Seconds that the Ruby release waits for volumes, attachments and AMIs, rounded up.
+
+No wait here is shorter than its counterpart there, so that no deployment fails that succeeded before.
+"""
+INSTANCE_RUNNING: Final = Policy(800)
+INSTANCE_STOPPED: Final = Policy(600)
+INSTANCE_TERMINATED: Final = Policy(900)
+INSTANCE_SEEN: Final = Policy(200)
+"""How long an instance may stay unseen after EC2 has answered with it.
+
+As long as in the Ruby release; AWS says "up to five minutes" (EC2 developer guide, "Eventual consistency").
+"""
+NIC_SEEN: Final = Policy(30)
+"""How long EC2 may not show an interface that it has answered with; then an earlier call made it."""
+NIC_AVAILABLE: Final = Policy(300)
+TARGET_KNOWN: Final = Policy(60)
+"""ELB learns from EC2 with a delay that an instance is there, and that it runs."""
+ADDRESS_ASSOCIATED: Final = Policy(60)
+TARGETS_DRAINED: Final = Policy(330)
+"""A target group's deregistration delay is 300 seconds, unless it was changed."""
+NIC_RELEASED: Final = Policy(500)
+ADDRESS_RELEASED: Final = Policy(600)
+VOLUME_AVAILABLE: Final = Policy(_AS_RUBY)
+VOLUME_ATTACHED: Final = Policy(_AS_RUBY)
+VOLUME_DETACHED: Final = Policy(_AS_RUBY)
+VOLUME_DELETED: Final = Policy(_AS_RUBY)
+VOLUME_RELEASED: Final = Policy(600, longest_pause=15)
+"""VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
+DEVICE_NAME_FREE: Final = Policy(30)
+"""After a detachment EC2 may take a device name for used for some seconds."""
+INSTANCE_READY_TO_ATTACH: Final = Policy(60)
+"""IncorrectState of AttachVolume: a VM that is just starting, mostly."""
+IMAGE_AVAILABLE: Final = Policy(3600, longest_pause=15)
+IMAGE_GONE: Final = Policy(_AS_RUBY)
+SNAPSHOT_RELEASED: Final = Policy(300)
+SNAPSHOT_COMPLETED: Final = Policy(14_400, longest_pause=15)
+"""The first snapshot of a large, full volume takes hours."""
+VOLUME_MODIFIED: Final = Policy(_AS_RUBY)
+BLOCK_WRITTEN: Final = Policy(300, longest_pause=2)
+DEVICE_SEEN: Final = Policy(60, longest_pause=1)
+NEW_SEEN: Final = Policy(60)
+"""How long something that AWS has answered with may stay unseen."""
+LOST_SEEN: Final = Policy(60)
+"""How long something may stay unseen whose making was not answered; then it was not made."""
+TAGGABLE: Final = Policy(270)
+VISIBLE: Final = Policy(60)
+"""How long something new may stay unknown to AWS (eventual consistency)."""
+THROTTLED_CALL: Final = Policy(300)
+"""How long any call that AWS throttles is sent again, from its first attempt on.
+
+EC2 refills two launches a second: of some hundreds that begin at once the last waits for minutes.
+"""
+UNTHROTTLED: Final = Policy(120)
+"""How long a removal goes on against throttling, with ``max_retries`` 0 too: what stays is lost."""
+AT_ONCE: Final = Policy(0)
+"""One attempt."""
+
+
+class VisibilityWindow:
+    """Tells what AWS does not show yet, because it was made a moment ago, from what is gone.
+
+    It is asked when AWS has answered that there is no such thing: an AWS that did not answer has
+    not said so.
+
+    Args:
+        policy: How long it may stay unseen.
+    """
+
+    def __init__(self, policy: Policy = NEW_SEEN) -> None:
+        self.was_seen = False
+        self._deadline = time.monotonic() + policy.seconds
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it was never seen, and should have been by now."""
+        return not self.was_seen and time.monotonic() > self._deadline
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it is no use to look again: it was seen before, or should have been by now."""
+        return self.was_seen or self.is_overdue
+
+
+class NotYet(Exception):
+    """The state that is waited for is not reached; the message says which one is."""
+
+
+def until(
+    policy: Policy,
+    what: str,
+    probe: Callable[[], Result],
+    timed_out: Callable[[str], BoshError] = CloudError,
+    *,
+    is_repeatable: bool = True,
+) -> Result:
+    """Ask again and again until the probe answers.
+
+    Args:
+        policy: How long, and how often.
+        what: What is waited for, for the log and the error: "volume 'vol-1' to be available".
+        probe: Returns when the state is reached, raises NotYet while it is not, and any
+            other error to end the wait at once.
+        timed_out: Makes the error when the time is over.
+        is_repeatable: Whether the probe may be made again whatever became of it, as one that only
+            reads or removes: then throttling, faults of AWS and lost answers count as not yet.
+
+    Returns:
+        What the probe returned.
+
+    Raises:
+        CloudError: The time is over, or what ``timed_out`` makes instead.
+    """
+
+    def is_not_yet(error: BaseException) -> bool:
+        return isinstance(error, NotYet) or (is_repeatable and is_passing(error))
+
+    try:
+        return _retrying(policy, what, is_not_yet)(probe)
+    except Exception as last:
+        if not is_not_yet(last):
+            raise
+        seen = code_of(last) or (last if isinstance(last, NotYet) else described(last))
+        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {seen}"
+        raise timed_out(message) from last
+
+
+def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[], Result]) -> Result:
+    """Repeat a call while AWS answers one of the codes.
+
+    Args:
+        policy: How long, and how often.
+        what: What is attempted, for the log.
+        codes: AWS error codes that pass by themselves.
+        call: The call; it must be safe to repeat.
+
+    Returns:
+        What the call returned. When the time is over its last error is raised.
+    """
+    return _retrying(policy, what, lambda error: has_code(error, codes))(call)
+
+
+def remove(
+    what: str,
+    is_missing: Callable[[BaseException], bool],
+    call: Callable[[], object],
+    policy: Policy = VISIBLE,
+) -> None:
+    """Remove something that was made a moment ago.
+
+    A removal often follows the making within milliseconds, and AWS may answer then that
+    there is no such thing. Only what is still unknown after a while is taken as gone.
+    Throttling is waited out.
+
+    Args:
+        what: What is removed, for the log.
+        is_missing: Whether an error says that it is not there.
+        call: The removal.
+        policy: How long it may be unknown.
+    """
+    try:
+        _retrying(policy, f"{what} to be seen", is_missing)(
+            lambda: patiently(UNTHROTTLED, f"{what} to be removed", THROTTLED, call)
+        )
+    except Exception as error:
+        if not is_missing(error):
+            raise
+        logger.info("There is no %s: it is gone, or was never made", what)
+
+
+def _retrying(policy: Policy, what: str, is_passing: Callable[[BaseException], bool]) -> "tenacity.Retrying":
+    import tenacity  # noqa: PLC0415 - verbs that never wait share modules with those that do
+
+    return tenacity.Retrying(
+        retry=tenacity.retry_if_exception(is_passing),
+        wait=lambda state: _pause_after(state.attempt_number, policy),
+        stop=tenacity.stop_after_delay(policy.seconds),
+        sleep=_pause,
+        before_sleep=lambda state: _log_pause(what, state),
+        reraise=True,
+    )
+
+
+def _pause_after(attempt: int, policy: Policy) -> float:
+    """Seconds until the next attempt; jitter comes on top of the bound, so that it is never lost."""
+    backed_off = min(FIRST_PAUSE * GROWTH ** (attempt - 1), policy.longest_pause)
+    return backed_off + random.uniform(0, JITTER)  # noqa: S311 - spreads calls, guards nothing
+
+
+def _log_pause(what: str, state: "tenacity.RetryCallState") -> None:
+    error = state.outcome.exception() if state.outcome else None
+    logger.debug("Waiting for %s: %s", what, code_of(error) or error)
+
+
+def _pause(seconds: float) -> None:
+    interrupts.check()
+    time.sleep(seconds)

@@ -1,0 +1,107 @@
+"""From what the AWS SDK raised to what the caller is answered with: type, message, remedy, ok_to_retry."""
+
+import os
+import re
+from typing import Final
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    SSLError,
+)
+from botocore.parsers import ResponseParserError
+
+from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, Row, row_of
+from bosh_aws_cpi.aws.sdk.errors import (
+    UNREADABLE,
+    call_of,
+    code_of,
+    described,
+    detail_of,
+    is_passing,
+    is_subnet_full,
+)
+from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
+
+_INSTANCE: Final = re.compile(r"\bi-[0-9a-f]+\b")
+_VOLUME: Final = re.compile(r"\bvol-[0-9a-f]+\b")
+_DENIED: Final = re.compile(r"not authorized to perform: (\w[\w-]*:\w+)")
+
+
+def explained(error: ClientError) -> str:
+    """What AWS said, and what can be done about it."""
+    row = _row(error)
+    if row is None:
+        return described(error)
+    remedy = row.remedy.format(action=_denied(error))
+    return f"{described(error)}. {remedy[0].upper()}{remedy[1:]}"
+
+
+def _row(error: ClientError) -> Row | None:
+    """What AWS's answer means; a full subnet may come under a code that says nothing of it."""
+    return ROWS["InsufficientFreeAddressesInSubnet"] if is_subnet_full(error) else row_of(code_of(error))
+
+
+def _denied(error: ClientError) -> str:
+    """IAM's name of the action that is missing: EC2 names another than its own, as for tags at a launch."""
+    if said := _DENIED.search(str(detail_of(error).get("Message", ""))):
+        return said[1]
+    call = call_of(error)
+    return call.action if call else error.operation_name
+
+
+def translate(error: Exception, method: str) -> BoshError | None:
+    """A typed error for whatever the AWS SDK raised.
+
+    Args:
+        error: The exception.
+        method: The method of the contract that it ended: a create_vm that AWS was busy for is
+            the one call that the Director makes again.
+
+    Returns:
+        The error for the caller; None when it is not the SDK's.
+    """
+    if isinstance(error, ClientError):
+        return _of_answer(error, method)
+    if isinstance(error, NoCredentialsError | PartialCredentialsError):
+        return CloudError(
+            "No AWS credentials found: credentials_source env_or_profile looks in the environment "
+            f"(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. {described(error)}"
+        )
+    if isinstance(error, ResponseParserError):
+        return _busy(UNREADABLE, method)
+    if isinstance(error, SSLError) and (bundle := os.environ.get("BOSH_CA_CERT_FILE")):
+        return CloudError(f"AWS could not be called with BOSH_CA_CERT_FILE '{bundle}': {described(error)}")
+    if isinstance(error, BotoCoreError):
+        message = f"AWS could not be called: {described(error)}"
+        return _busy(message, method) if is_passing(error) else CloudError(message)
+    return None
+
+
+def _of_answer(error: ClientError, method: str) -> BoshError:
+    row = _row(error)
+    kind = row.kind if row else None
+    if kind is Kind.BUSY or (kind is None and is_passing(error)):
+        return _busy(explained(error), method)
+    if kind is Kind.VM_GONE and (vm_cid := _named(error, _INSTANCE)):
+        if method == "create_vm":  # the one that was just made: somebody else has ended it
+            return VMCreationFailed(explained(error), ok_to_retry=True)
+        return VMNotFound(vm_cid)
+    if kind is Kind.DISK_GONE and (disk_cid := _named(error, _VOLUME)):
+        return DiskNotFound(disk_cid)
+    return CloudError(explained(error))
+
+
+def _busy(message: str, method: str) -> BoshError:
+    if method == "create_vm":
+        return VMCreationFailed(message, ok_to_retry=True)
+    return CloudError(message, ok_to_retry=True)
+
+
+def _named(error: ClientError, pattern: re.Pattern[str]) -> str | None:
+    """The id that an error is about: AWS mostly names it, else the call did."""
+    call = call_of(error)
+    texts = [str(detail_of(error).get("Message", "")), *(call.ids if call else ())]
+    return next((found[0] for text in texts if (found := pattern.search(text))), None)

@@ -1,0 +1,1 @@
+"""The configuration: its file, its values, and what they mean."""

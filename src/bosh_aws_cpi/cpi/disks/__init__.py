@@ -1,0 +1,1 @@
+"""The verbs for persistent disks."""

@@ -1,0 +1,104 @@
+"""attach_disk and detach_disk: AWS first, the registry afterwards, so that a repeated call can finish."""
+
+from bosh_aws_cpi.aws import attachments, instances
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.registry.kinds import Registry
+from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts
+from bosh_aws_cpi.plan import device_names
+
+
+def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
+    """Attach the disk and say where the guest finds it (contract: attach_disk).
+
+    A disk that is attached to that VM already is attached: the call may be a repetition.
+
+    Returns:
+        The device path.
+
+    Raises:
+        VMNotFound: EC2 does not know the VM, or it is terminated.
+        DiskNotFound: EC2 does not know the disk.
+        CloudError: No device name is free, or it takes too long.
+    """
+    registry = cloud.registry
+    instance = instances.find_alive(cloud.ec2, vm_cid)
+    if instance.is_ending:
+        message = f"VM '{vm_cid}' is {instance.state}: it takes no disk any more"
+        raise CloudError(message)
+    facts = facts_for_attaching(cloud, instance)
+    device_name = _name_of(instance, disk_cid)
+    if device_name is None:
+        device_name = _attach(cloud, instance, facts, disk_cid)
+    else:
+        logger.info("Disk '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, device_name)
+    attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
+    path = device_names.guest_path(device_name, disk_cid, facts)
+    registry.attach(vm_cid, disk_cid, path)
+    return path
+
+
+def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid: str) -> str:
+    """Attach the disk under a free name; one that was just detached leaves its name some seconds later."""
+    looks = iter([instance])
+    too_many = CloudError("Instance has too many disks attached")
+
+    def attempt() -> str:
+        seen = next(looks, None) or instances.find_alive(cloud.ec2, instance.vm_cid)
+        names = device_names.free_names(seen.devices, device_names.further_names(seen, facts))
+        if not (names or seen.leaving):
+            raise too_many
+        try:
+            return attachments.attach(cloud.ec2, disk_cid, instance.vm_cid, names)
+        except attachments.NameTaken:
+            raise timing.NotYet("every device name is in use") from None
+
+    what = f"a device name of instance '{instance.vm_cid}' to be free"
+    return timing.until(timing.DEVICE_NAME_FREE, what, attempt, lambda _: too_many, is_repeatable=False)
+
+
+def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
+    """Detach the disk and wait until it is free (contract: detach_disk).
+
+    A disk that is gone is detached. One that is detached already, but still in the
+    registry, is a call that failed half-way and is finished now.
+
+    Raises:
+        DiskNotAttached: It is not attached to that VM.
+        VMNotFound: EC2 does not know the VM.
+        CloudError: It takes too long.
+    """
+    registry = cloud.registry
+    try:
+        attachments.detach(cloud.ec2, disk_cid, vm_cid)
+        attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
+    except DiskNotFound:
+        logger.info("Disk '%s' is gone: there is nothing to detach from '%s'", disk_cid, vm_cid)
+    except DiskNotAttached:
+        instances.find(cloud.ec2, vm_cid)  # a VM that is gone is the better answer
+        if not _finish_detaching(registry, vm_cid, disk_cid):
+            raise
+        return
+    registry.detach(vm_cid, disk_cid)
+
+
+def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:
+    """Take a disk that AWS has detached out of the registry; False when there was nothing to finish."""
+    try:
+        is_finished = registry.is_there and registry.detach(vm_cid, disk_cid)
+    except CloudError as error:
+        logger.warning("The registry was asked for disk '%s' in vain: %s", disk_cid, error)
+        return False
+    if is_finished:
+        logger.info("Disk '%s' was detached before, its registry entry is removed now", disk_cid)
+    return is_finished
+
+
+def _name_of(instance: Instance, disk_cid: str) -> str | None:
+    """The device name under which the disk is attached; a disk that is being detached has none."""
+    if disk_cid in instance.leaving:
+        return None
+    return next((name for name, attached in instance.devices.items() if attached == disk_cid), None)

@@ -1,0 +1,111 @@
+"""create_disk."""
+
+import random
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.aws import instances, networks, volumes
+from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.plan import ebs
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties.disk import DiskProperties
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+
+def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | None) -> str:
+    """Make an EBS volume and wait until it is available (contract: create_disk).
+
+    The same request made again, as its id says, finds the volume that the first one made.
+
+    Args:
+        cloud: The call's cloud.
+        size: MiB.
+        cloud_properties: See `DiskProperties`.
+        vm_cid: The VM it is meant for, whose zone it is made in; null: a random zone.
+
+    Returns:
+        The disk's id.
+
+    Raises:
+        CloudError: A property is wrong, or EBS could not make the volume.
+        VMNotFound: EC2 does not know that VM.
+    """
+    if size <= 0:
+        message = f"disk size must be more than 0 MiB, got {size}"
+        raise CloudError(message)
+    properties = DiskProperties.parse(cloud_properties)
+    ebs.check("disk", "cloud_properties", properties.type, properties.iops, properties.throughput, gib(size))
+    call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
+    arguments = {
+        "Size": gib(size),
+        "VolumeType": properties.type,
+        **({"Iops": properties.iops} if properties.iops is not None else {}),
+        **({"Throughput": properties.throughput} if properties.throughput is not None else {}),
+        **properties.encryption(cloud.config.aws.encryption).arguments(),
+        "AvailabilityZone": _zone(cloud, vm_cid, call),
+    }
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    wish = _Wish(arguments, {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin})
+    return undoing(lambda undo: _made(cloud, wish, call, undo))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What is asked of EBS, whichever call of ours asks it."""
+
+    arguments: Json
+    tags: Mapping[str, str]
+
+
+def _made(cloud: Cloud, wish: _Wish, call: str, undo: Undo) -> str:
+    """Make the volume; under an id of its own when that of the request has led to another one."""
+    if cloud.config.request_id is None:
+        return _available(cloud, wish, call, undo)
+    try:
+        return _available(cloud, wish, call, undo, is_shared=True)
+    except volumes.NotMade as error:
+        undo.run(error.message)
+        return _available(cloud, wish, str(uuid.uuid4()), undo)
+
+
+def _available(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: bool = False) -> str:
+    mark = (tag_plan.CALL_TAG, call)
+    tags = {**wish.tags, mark[0]: mark[1]}
+    arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
+    discard = _discard_unused if is_shared else volumes.discard
+    disk_cid = undo.make(
+        lambda: volumes.create(cloud.ec2, arguments, mark), lambda made: discard(cloud.ec2, made)
+    )
+    volumes.wait_until_available(cloud.ec2, disk_cid, is_shared=is_shared)
+    return disk_cid
+
+
+def _discard_unused(ec2: "EC2Client", disk_cid: str) -> None:
+    """Remove the volume, unless it is seen to be used: then another request has the same client token."""
+    try:
+        is_used = volumes.is_used(volumes.find(ec2, disk_cid))
+    except Exception as error:  # noqa: BLE001 - one that can't be looked at is rather removed than left
+        logger.info("Volume '%s' can't be looked at: %s", disk_cid, described(error))
+        is_used = False
+    if is_used:
+        logger.warning("Volume '%s' stays: it is used", disk_cid)
+        return
+    volumes.discard(ec2, disk_cid)
+
+
+def _zone(cloud: Cloud, vm_cid: str | None, call: str) -> str:
+    """The VM's zone, or one that chance says; the same call again means the same one."""
+    if vm_cid:
+        return instances.find_alive(cloud.ec2, vm_cid).availability_zone
+    return random.Random(call).choice(networks.ordinary_zones(cloud.ec2))  # noqa: S311 - spreads disks, guards nothing

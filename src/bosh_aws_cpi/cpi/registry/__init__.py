@@ -1,0 +1,1 @@
+"""Agent settings outside user_data, for old stemcells."""

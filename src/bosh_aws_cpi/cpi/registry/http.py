@@ -1,0 +1,145 @@
+"""The registry over HTTP, for the agents of old stemcells."""
+
+from typing import Any
+from urllib.parse import quote, urlsplit, urlunsplit
+
+import requests
+
+from bosh_aws_cpi import jsontext
+from bosh_aws_cpi.config.cpi_config import RegistryConfig
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+
+TIMEOUT = (10, 60)
+"""Seconds to connect, seconds to wait for an answer."""
+
+
+class HttpRegistry:
+    """``PUT``, ``GET`` and ``DELETE`` of ``{endpoint}/instances/{vm_cid}/settings``.
+
+    Args:
+        config: Where it is, and the user and password for Basic authentication. Those in
+            the URL are not used: the endpoint carries them for the agent.
+    """
+
+    is_used = True
+    is_there = True
+
+    def __init__(self, config: RegistryConfig) -> None:
+        self._base = _without_userinfo(config.base_url)
+        self._session = requests.Session()
+        # Given as bytes, since HTTP's own Latin-1 has not every password's characters.
+        user, password = (config.user or "").encode(), (config.password or "").encode()
+        self._session.auth = (user, password)  # type: ignore[assignment]  # requests takes bytes too
+
+    def save(self, vm_cid: str, settings: Json) -> None:
+        """Write a VM's settings.
+
+        Raises:
+            CloudError: The registry did not take them.
+        """
+        what = f"Cannot update settings for '{vm_cid}'"
+        body = jsontext.encode(settings).encode()
+        answer = self._send("PUT", vm_cid, what, data=body, headers={"Content-Type": "application/json"})
+        if answer.status_code not in range(200, 300):
+            raise _refused(what, answer)
+
+    def delete(self, vm_cid: str) -> None:
+        """Remove a VM's settings; a document that is not there is fine.
+
+        Raises:
+            CloudError: The registry did not do it.
+        """
+        what = f"Cannot delete settings for '{vm_cid}'"
+        answer = self._send("DELETE", vm_cid, what)
+        if answer.status_code not in {requests.codes.ok, requests.codes.not_found}:
+            raise _refused(what, answer)
+
+    def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
+        """Note a persistent disk in a VM's settings.
+
+        Raises:
+            CloudError: They can't be read or written.
+        """
+        settings = self._read(vm_cid)
+        _persistent(settings)[disk_cid] = device_path
+        self.save(vm_cid, settings)
+
+    def detach(self, vm_cid: str, disk_cid: str) -> bool:
+        """Take a persistent disk out of a VM's settings; nothing is written when it is not in them.
+
+        Returns:
+            Whether it was in them.
+
+        Raises:
+            CloudError: They can't be read or written.
+        """
+        settings = self._read(vm_cid)
+        if _persistent(settings).pop(disk_cid, None) is None:
+            return False
+        self.save(vm_cid, settings)
+        return True
+
+    def _read(self, vm_cid: str) -> Json:
+        what = f"Cannot read settings for '{vm_cid}'"
+        answer = self._send("GET", vm_cid, what)
+        if answer.status_code != requests.codes.ok:
+            raise _refused(what, answer)
+        body = _parsed(vm_cid, answer.content)
+        if not isinstance(body, dict):
+            message = f"Invalid registry response, Hash expected, got {jsontext.type_name(body)}"
+            raise CloudError(message)
+        text = body.get("settings")
+        settings = _parsed(vm_cid, text.encode()) if isinstance(text, str) else text
+        if not isinstance(settings, dict):
+            message = f"Invalid settings format, Hash expected, got {jsontext.type_name(settings)}"
+            raise CloudError(message)
+        return settings
+
+    def _send(self, verb: str, vm_cid: str, what: str, **body: Any) -> requests.Response:  # noqa: ANN401
+        url = f"{self._base}/instances/{quote(vm_cid, safe='')}/settings"
+        try:
+            answer = self._session.request(verb, url, timeout=TIMEOUT, allow_redirects=False, **body)
+        except requests.RequestException as error:
+            message = f"{what}: {_reason(error)}"
+            raise CloudError(message) from None
+        logger.debug("Registry %s %s: HTTP %d", verb, url, answer.status_code)
+        return answer
+
+
+def _without_userinfo(endpoint: str) -> str:
+    parts = urlsplit(endpoint)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
+
+
+def _refused(what: str, answer: requests.Response) -> CloudError:
+    return CloudError(f"{what}, got HTTP {answer.status_code}")
+
+
+def _parsed(vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - JSON is what it is
+    try:
+        return jsontext.decode(text)
+    except jsontext.JsonTextError as error:
+        message = f"Cannot parse settings for '{vm_cid}': {error}"
+        raise CloudError(message) from None
+
+
+def _persistent(settings: Json) -> Json:
+    return _object(_object(settings, "disks"), "persistent")
+
+
+def _object(parent: Json, key: str) -> Json:
+    """The object below a key, made when it is not there."""
+    if not isinstance(parent.get(key), dict):
+        parent[key] = {}
+    inner: Json = parent[key]
+    return inner
+
+
+def _reason(error: requests.RequestException) -> str:
+    """Why there was no answer: the innermost cause, which unlike the outer ones holds no URL."""
+    cause: BaseException = error
+    while cause.__context__ is not None:
+        cause = cause.__context__
+    return f"{type(error).__name__}: {cause}"

@@ -1,0 +1,98 @@
+"""create_stemcell for a light stemcell whose AMI has to be copied: encrypted, from another region, or both.
+
+A copy belongs to one stemcell, because delete_stemcell deletes it. Two stemcells may have the same source
+AMI (a repacked one and its original), and a light stemcell's properties rarely say which one it is. So a
+copy is used again only by the request that began it, and by a stemcell whose name and version say that it
+is the same one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bosh_aws_cpi.aws import image_removal, images, tags
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties.stemcell import StemcellProperties
+
+
+@dataclass(frozen=True)
+class Source:
+    """An AMI that is to be copied, and whether the copy is to be encrypted."""
+
+    ami_id: str
+    region: str
+    encryption: Encryption
+
+
+def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_tags: Mapping[str, str]) -> str:
+    """Copy an AMI into the configured region, or find the stemcell's copy.
+
+    Args:
+        cloud: The call's cloud.
+        source: The AMI.
+        properties: The stemcell's cloud properties.
+        wanted_tags: For the copy and its snapshots.
+
+    Returns:
+        The copy's id.
+
+    Raises:
+        CloudError: EC2 could not make it; nothing is left.
+    """
+    marks = tag_plan.of_copy(cloud.config.director_uuid, source.ami_id, source.encryption)
+    call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
+    stemcell = tag_plan.stemcell_name(properties.name, properties.version)
+    if (found := _earlier(cloud, marks, call, stemcell)) is not None:
+        logger.info("AMI '%s' is this stemcell's copy of '%s' already", found, source.ami_id)
+        return _used_again(cloud, found, {**wanted_tags, **stemcell})
+    own = {tag_plan.CALL_TAG: call}
+    all_tags = {**wanted_tags, **marks, **stemcell, **own}
+    tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # what comes to them later
+    arguments = {
+        "Name": f"Copied from SourceAMI {source.ami_id}",
+        "SourceImageId": source.ami_id,
+        "SourceRegion": source.region,
+        **source.encryption.arguments(),
+        **tag_plan.specifications(all_tags, "image", "snapshot"),
+    }
+    return undoing(lambda undo: _made(cloud, arguments, own, undo))
+
+
+def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]) -> str | None:
+    """The stemcell's copy that an earlier call created or began; None unless one is surely its own."""
+    if not (stemcell or cloud.config.request_id):
+        return None
+    found = images.marked(cloud.ec2, marks)
+    if cloud.config.request_id:
+        for each in found:
+            if each.is_recent and each.tags.get(tag_plan.CALL_TAG) == call:
+                return each.ami_id
+    if not stemcell:
+        return None
+    for each in found:
+        if stemcell.items() <= each.tags.items():
+            return each.ami_id
+    if len(found) == 1 and not {tag_plan.CALL_TAG, tag_plan.STEMCELL_NAME_TAG} & found[0].tags.keys():
+        return found[0].ami_id  # made by a version of this program that did not mark copies
+    return None
+
+
+def _used_again(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
+    """Wait for a copy that there is, and tag it as if it had just been created."""
+    image = images.wait_until_available(cloud.ec2, ami_id)
+    tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
+    images.note_snapshots(cloud.ec2, image)
+    return ami_id
+
+
+def _made(cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo) -> str:
+    ami_id = undo.make(
+        lambda: images.copy(cloud.ec2, arguments, own),
+        lambda made: image_removal.discard_copy(cloud.ec2, made, own),
+    )
+    return images.finish(cloud.ec2, ami_id)

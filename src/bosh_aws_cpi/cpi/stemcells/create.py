@@ -1,0 +1,67 @@
+"""create_stemcell: an AMI that is there already, a copy of one, or one made of the stemcell's own image."""
+
+from collections.abc import Mapping
+
+from bosh_aws_cpi.aws import images, tags
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.stemcells import copies
+from bosh_aws_cpi.cpi.stemcells.delete import LIGHT_SUFFIX
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.plan import regions
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties, StemcellProperties
+
+STEMCELL_TAGS_SINCE = 3
+"""The contract version from which the Director gives tags in ``env``."""
+
+
+def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: Json | None = None) -> str:
+    """Make a stemcell's AMI usable in the configured region (contract: create_stemcell).
+
+    Args:
+        cloud: The call's cloud.
+        image_path: Of a heavy stemcell: a gzipped tar that holds root.img. Not used for a light one.
+        cloud_properties: See `StemcellProperties`; ``aws.stemcell`` is merged over them.
+        env: ``tags``, from contract V3 on.
+
+    Returns:
+        "AMI light", or the id of an AMI that is ours: a copy, or one made of the image.
+
+    Raises:
+        CloudError: No AMI of the stemcell is in the region, the image is no good, or EC2 could not
+            make the AMI.
+    """
+    properties = StemcellProperties.parse({**cloud_properties, **cloud.config.aws.stemcell})
+    own_tags = tag_plan.checked(properties.tags)
+    given_tags = tag_plan.checked((env or {}).get("tags"))
+    if isinstance(properties, HeavyStemcellProperties):
+        from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - light ones need nothing of it
+
+        wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
+        return heavy.create(cloud, image_path, properties, tag_plan.formatted(wanted))
+    return _light(cloud, properties, tag_plan.formatted(given_tags))
+
+
+def _light(cloud: Cloud, properties: StemcellProperties, wanted_tags: Mapping[str, str]) -> str:
+    region = cloud.config.aws.region
+    source_region = region
+    if region not in properties.ami and cloud.config.aws.copies_stemcells_from_other_regions:
+        source_region = regions.nearest(properties.ami, region) or region
+    encryption = properties.encryption(cloud.config.aws.encryption)
+    if encryption.encrypted or source_region != region:
+        source = properties.ami.get(source_region)
+        is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)
+        if source is None or not is_there:
+            raise _not_in_region(region)
+        copied = copies.Source(source, source_region, encryption)
+        return copies.copy(cloud, copied, properties, wanted_tags)
+    ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
+    if ami_id is None:
+        raise _not_in_region(region)
+    tags.create(cloud.ec2, [ami_id], wanted_tags)
+    return f"{ami_id}{LIGHT_SUFFIX}"
+
+
+def _not_in_region(region: str) -> CloudError:
+    return CloudError(f"Stemcell does not contain an AMI in region {region}")

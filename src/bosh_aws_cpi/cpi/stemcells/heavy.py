@@ -1,0 +1,174 @@
+"""create_stemcell for a stemcell that brings its image along: image → snapshot → AMI."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Final
+
+from botocore.exceptions import ConnectionError as NotConnected
+from botocore.exceptions import SSLError
+
+from bosh_aws_cpi.aws import ebs_direct, image_removal, images, kms_keys, snapshots
+from bosh_aws_cpi.aws.sdk.cleanup import in_turn
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, described, has_code
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.stemcells import image_file, snapshot_upload, volume_upload
+from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.vms.current import current_vm_id
+from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.plan import register_image
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
+
+_DIRECT: Final = frozenset({"StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"})
+
+
+def create(
+    cloud: Cloud, image_path: str, properties: HeavyStemcellProperties, wanted_tags: Mapping[str, str]
+) -> str:
+    """Make an AMI of a stemcell's image.
+
+    Args:
+        cloud: The call's cloud.
+        image_path: A gzipped tar that holds root.img.
+        properties: The stemcell's cloud properties.
+        wanted_tags: For the snapshot and the AMI.
+
+    Returns:
+        The AMI's id.
+
+    Raises:
+        CloudError: The image is no good, and nothing was made; or AWS did not make the AMI, and
+            nothing is left.
+    """
+    call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call}
+    tag_plan.check_for_ec2({**tags_of_all, "Name": "", images.AMI_TAG: ""})  # what comes to them later
+    encryption = _encryption(cloud, properties)
+    survey = image_file.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
+    kernel_id = _kernel(cloud, properties)
+    source = ImageSource(
+        path=image_path,
+        survey=survey,
+        size_gib=gib(properties.disk),
+        description=register_image.description(properties) or "BOSH stemcell",
+        tags=tags_of_all,
+        call_id=call,
+        encryption=encryption,
+    )
+
+    def make(undo: Undo) -> str:
+        snapshot_id = _snapshot(cloud, source, undo)
+        arguments = register_image.arguments(
+            properties,
+            name=f"BOSH-{uuid.uuid4()}",
+            snapshot_id=snapshot_id,
+            kernel_id=kernel_id,
+            tags=tags_of_all,
+        )
+        ami_id = undo.make(
+            lambda: images.register(cloud.ec2, arguments),
+            lambda made: image_removal.deregister(cloud.ec2, made),
+        )
+        return images.finish(cloud.ec2, ami_id)
+
+    if cloud.config.request_id and (earlier := _made_before(cloud, source)):
+        return earlier
+    return undoing(make)
+
+
+def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
+    """The AMI of this very request, which was killed before; what is no AMI yet is removed.
+
+    Not under undo: an AMI that is whole may have been answered.
+    """
+    mark = (tag_plan.STEMCELL_TAG, source.call_id)
+    snapshot_id = snapshots.find_marked(cloud.ec2, mark)
+    if snapshot_id is None:
+        volume_upload.remove_earlier(cloud, mark)
+        return None
+    if ami_id := images.find_marked(cloud.ec2, dict([mark])):
+        logger.info("AMI '%s' was made by this request before", ami_id)
+        return _finished_or_removed(cloud, ami_id, snapshot_id)
+    volume_upload.remove_earlier(cloud, mark)
+    snapshots.discard(cloud.ec2, snapshot_id)
+    return None
+
+
+def _finished_or_removed(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
+    """Wait for an earlier call's AMI; nobody was answered with one that EC2 could not make."""
+    try:
+        return images.finish(cloud.ec2, ami_id)
+    except images.NotMade:
+        in_turn(
+            lambda: image_removal.deregister(cloud.ec2, ami_id),
+            lambda: snapshots.discard(cloud.ec2, snapshot_id),
+        )
+        raise
+
+
+def _encryption(cloud: Cloud, properties: HeavyStemcellProperties) -> Encryption:
+    """The snapshot's encryption; the key as an ARN where the EBS direct APIs write the snapshot.
+
+    Raises:
+        CloudError: They can't take the key.
+    """
+    encryption = properties.encryption(cloud.config.aws.encryption)
+    aws = cloud.config.aws
+    if not (encryption.encrypted and encryption.kms_key_arn) or aws.stemcell_upload == "volume":
+        return encryption
+    return encryption._replace(kms_key_arn=kms_keys.arn(encryption.kms_key_arn, aws.region, cloud.clients))
+
+
+def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:
+    if not properties.is_paravirtual:
+        return None
+    if properties.kernel_id:
+        return properties.kernel_id
+    kernels = images.kernels(cloud.ec2, properties.architecture)
+    return register_image.newest_kernel(kernels, properties.root_device_name)
+
+
+def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
+    """Write the image into a snapshot: directly, or by way of a volume where that is not permitted."""
+    if cloud.config.aws.stemcell_upload == "volume":
+        return volume_upload.upload(cloud, source, current_vm_id(cloud), undo)
+    try:
+        return snapshot_upload.upload(cloud, source, undo)
+    except SSLError:  # connected, to a server whose certificate is not trusted
+        raise
+    except NotConnected as error:
+        message = (
+            f"The EBS direct APIs can't be reached: {error}. Correct aws.ebs_endpoint, give the VPC an "
+            "endpoint for them, or set aws.stemcell_upload to volume"
+        )
+        raise CloudError(message) from error
+    except cloud.ec2.exceptions.ClientError as error:
+        if error.operation_name not in _DIRECT or not has_code(error, UNAUTHORIZED):
+            raise
+        return _by_volume_instead(cloud, source, undo, error)
+
+
+def _by_volume_instead(cloud: Cloud, source: ImageSource, undo: Undo, refused: Exception) -> str:
+    """Write the image by way of a volume, as far as this process runs on EC2.
+
+    Raises:
+        CloudError: That can't be done either; the message says why not the first way.
+    """
+    try:
+        vm_cid = current_vm_id(cloud)
+        logger.warning("The EBS direct APIs may not be used, so a volume is: %s", described(refused))
+        undo.run("a snapshot that takes no blocks")  # StartSnapshot may be permitted alone
+        return volume_upload.upload(cloud, source, vm_cid, undo)
+    except (CloudError, cloud.ec2.exceptions.ClientError) as error:
+        message = (
+            f"{described(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
+            "ebs:CompleteSnapshot: allow them, or use the light stemcell of the same version. "
+            f"By way of a volume it did not go either: {error}"
+        )
+        raise CloudError(message) from error

@@ -1,0 +1,135 @@
+"""Writing an image into a snapshot with the EBS direct APIs: from anywhere, without a VM or sudo."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
+from threading import Event
+from typing import Final
+
+from bosh_aws_cpi.aws import ebs_direct, snapshots
+from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.stemcells import image_file
+from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.plan.tags import STEMCELL_TAG
+
+_IN_FLIGHT: Final = 2 * MAX_CONNECTIONS
+"""Blocks that are in memory at once: so many times half a MiB."""
+_FIRST_REPORT: Final = 5.0
+"""Seconds until the first line about the progress; each further one takes twice as long as the one before."""
+_MIB: Final = 1 << 20
+
+
+def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
+    """Write an image into a new snapshot and wait until that is completed.
+
+    Args:
+        cloud: The call's cloud.
+        source: The image.
+        undo: Where the snapshot's removal is armed.
+
+    Returns:
+        The snapshot's id.
+
+    Raises:
+        CloudError: EBS did not take the image; nothing is left once undo has run.
+        ClientError: The same, and EBS may not be used like this at all.
+    """
+    ebs = cloud.clients.ebs
+    snapshot_id = undo.make(
+        lambda: ebs_direct.start(
+            ebs,
+            size_gib=source.size_gib,
+            description=source.description,
+            tags=source.tags,
+            encryption=source.encryption,
+            client_token=str(uuid.uuid4()),  # that of an earlier snapshot is spent
+            find=lambda: snapshots.find_marked(cloud.ec2, (STEMCELL_TAG, source.call_id)),
+        ),
+        lambda made: snapshots.discard(cloud.ec2, made),
+    )
+    stop = Event()
+    digests = _put_all(
+        partial(_put, cloud, snapshot_id, stop),
+        stop,
+        image_file.full_blocks(source.path, ebs_direct.BLOCK_SIZE),
+        _Progress(source.survey.full_blocks * ebs_direct.BLOCK_SIZE),
+    )
+    ebs_direct.complete(ebs, snapshot_id, digests)
+    snapshots.wait_until_completed(cloud.ec2, snapshot_id)
+    return snapshot_id
+
+
+_Digest = tuple[int, bytes]
+
+
+def _put(cloud: Cloud, snapshot_id: str, stop: Event, index: int, block: bytes) -> _Digest:
+    return index, ebs_direct.put(cloud.clients.ebs, snapshot_id, index, block, stop.is_set)
+
+
+def _put_all(
+    put: Callable[[int, bytes], _Digest],
+    stop: Event,
+    blocks: Iterable[tuple[int, bytes]],
+    progress: "_Progress",
+) -> dict[int, bytes]:
+    """Put all blocks from several threads; the first error ends it, and no more than a few wait in memory."""
+    digests: dict[int, bytes] = {}
+    pending: set[Future[_Digest]] = set()
+
+    def collect() -> None:
+        nonlocal pending
+        done, pending = wait(pending, _FIRST_REPORT, FIRST_COMPLETED)
+        for future in done:
+            index, digest = future.result()
+            digests[index] = digest
+        progress.count(len(done) * ebs_direct.BLOCK_SIZE)
+
+    pool = ThreadPoolExecutor(MAX_CONNECTIONS)
+    try:
+        for index, block in blocks:
+            while len(pending) >= _IN_FLIGHT:
+                collect()
+            pending.add(pool.submit(put, index, block))
+        while pending:
+            collect()
+    finally:
+        stop.set()  # else the threads would go on for as long as they are patient
+        pool.shutdown(cancel_futures=True)
+    return digests
+
+
+class _Progress:
+    """Tells how far it is: soon at first, and in a few lines however long it takes.
+
+    Args:
+        total: Bytes.
+    """
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._began = time.monotonic()
+        self._next = self._began + _FIRST_REPORT
+
+    def count(self, size: int) -> None:
+        """Count bytes that were written."""
+        self._done += size
+        now = time.monotonic()
+        is_last = bool(size) and self._done >= self._total
+        if now < self._next and not is_last:
+            return
+        self._next = now + (now - self._began) + _FIRST_REPORT
+        rate = self._done / max(now - self._began, 0.001)
+        left = f"{(self._total - self._done) / rate:.0f} seconds left" if self._done else "waiting for EBS"
+        logger.info(
+            "Uploaded %d of %d MiB, %.1f MiB/s, %s",
+            self._done // _MIB,
+            self._total // _MIB,
+            rate / _MIB,
+            left,
+        )

@@ -1,0 +1,176 @@
+"""Writing an image into a snapshot by way of a volume that this process's own VM has attached.
+
+For accounts that may not use the EBS direct APIs. The device is written by ``stemcell-copy``, which
+sudo lets run as root.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws import attachments, instances, snapshots, volumes
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.stemcells import image_file
+from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.plan import device_names
+from bosh_aws_cpi.plan import tags as tag_plan
+
+PROGRAM: Final = "stemcell-copy"
+_PACKAGED: Final = Path(__file__).parents[3] / "bin" / PROGRAM
+"""Beside the folder of the libraries, as the BOSH package has it."""
+_OUTPUT_SHOWN: Final = 2000
+"""Bytes of what the program said, for an error."""
+
+
+def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
+    """Write an image to a new volume and take a snapshot of that; the volume goes again, whatever happens.
+
+    Args:
+        cloud: The call's cloud.
+        source: The image.
+        vm_cid: The VM that this process runs on.
+        undo: Where the snapshot's removal is armed.
+
+    Returns:
+        The snapshot's id.
+
+    Raises:
+        CloudError: The image could not be written.
+    """
+    command = _command()
+    instance = instances.find_alive(cloud.ec2, vm_cid)
+    mark = (tag_plan.STEMCELL_TAG, source.call_id)
+    arguments = {"Description": source.description, **tag_plan.specifications(source.tags, "snapshot")}
+    scratch = Undo()
+    undo.arm("the upload's volume", lambda: scratch.run("the upload of the image"))
+    try:
+        disk_cid, name = _attached_volume(cloud, instance, source, scratch)
+        _copy(command, source.path, _block_device(disk_cid, name))
+        snapshot_id = undo.make(
+            lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
+            lambda made: snapshots.discard(cloud.ec2, made),
+        )
+        snapshots.wait_until_completed(cloud.ec2, snapshot_id)
+    finally:
+        with interrupts.shielded():
+            scratch.run("the upload of the image")
+    return snapshot_id
+
+
+def remove_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
+    """Remove the volume of an upload that was killed.
+
+    Args:
+        cloud: The call's cloud.
+        mark: The key and value of its tag.
+    """
+    disk_cid = volumes.find_marked(cloud.ec2, mark)
+    if disk_cid is None:
+        return
+    with suppress(DiskNotFound):  # it is just going
+        for vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
+            with suppress(VMNotFound):  # and with it the attachment
+                attachments.detach_by_force(cloud.ec2, disk_cid, vm_cid)
+        volumes.discard(cloud.ec2, disk_cid)
+
+
+def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scratch: Undo) -> tuple[str, str]:
+    """A new volume that our own VM has attached: its id and device name."""
+    ec2 = cloud.ec2
+    arguments = {
+        "Size": source.size_gib,
+        "VolumeType": "gp3",
+        "AvailabilityZone": instance.availability_zone,
+        **source.encryption.arguments(),
+        **tag_plan.specifications(source.tags, "volume"),
+    }
+    names = device_names.free_names(instance.devices)
+    disk_cid = scratch.make(
+        lambda: volumes.create(ec2, arguments, (tag_plan.STEMCELL_TAG, source.call_id)),
+        lambda made: volumes.discard(ec2, made),
+    )
+    volumes.wait_until_available(ec2, disk_cid)
+    scratch.arm(
+        f"attachment of '{disk_cid}'",
+        lambda: attachments.detach_by_force(ec2, disk_cid, instance.vm_cid),
+    )
+    name = attachments.attach(ec2, disk_cid, instance.vm_cid, names)
+    attachments.wait_until_attached(ec2, disk_cid, instance.vm_cid)
+    return disk_cid, name
+
+
+def _command() -> list[str]:
+    """How the program is started.
+
+    Raises:
+        CloudError: It is not there.
+    """
+    program = str(_PACKAGED) if _PACKAGED.is_file() else shutil.which(PROGRAM)
+    if program is None:
+        message = (
+            f"There is no {PROGRAM} here, which the release brings along: set aws.stemcell_upload to "
+            "ebs_direct, or use the light stemcell of the same version"
+        )
+        raise CloudError(message)
+    return [program] if os.geteuid() == 0 else ["sudo", "-n", program]
+
+
+def _block_device(disk_cid: str, name: str) -> str:
+    """Where the kernel shows the volume.
+
+    Raises:
+        CloudError: It does not.
+    """
+    candidates = device_names.guest_paths(name, disk_cid)
+
+    def probe() -> str:
+        for candidate in candidates:
+            path = Path(candidate)
+            if path.exists() and stat.S_ISBLK(path.stat().st_mode):
+                return str(path.resolve())
+        raise timing.NotYet("not there yet")
+
+    return timing.until(timing.DEVICE_SEEN, f"one of {', '.join(candidates)} to be there", probe)
+
+
+def _copy(command: list[str], path: str, device: str) -> None:
+    """Give the image to the program; whatever ends this call closes its input, and so ends it."""
+    logger.info("Writing '%s' to %s", path, device)
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - no shell; sudo allows this one program
+                [*command, device], stdin=subprocess.PIPE, stdout=said, stderr=subprocess.STDOUT
+            )
+        except OSError as error:
+            raise CloudError(f"Unable to copy stemcell root image: {command[0]}: {error.strerror}") from error
+        with process:
+            is_whole = _feed(process, path)
+        if process.returncode != 0 or not is_whole:
+            said.seek(0)
+            text = said.read()[-_OUTPUT_SHOWN:].decode(errors="replace").strip()
+            message = f"Unable to copy stemcell root image: {PROGRAM} ended with {process.returncode}: {text}"
+            raise CloudError(message)
+
+
+def _feed(process: "subprocess.Popen[bytes]", path: str) -> bool:
+    """Give the whole image to a program; False when it takes no more, as its exit status mostly explains."""
+    if process.stdin is None:
+        return False
+    try:
+        with process.stdin as taker:
+            for chunk in image_file.chunks(path):
+                taker.write(chunk)
+    except BrokenPipeError:
+        return False
+    return True

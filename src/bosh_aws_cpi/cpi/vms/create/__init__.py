@@ -1,0 +1,1 @@
+"""create_vm: parse, gather, plan, apply."""

@@ -1,0 +1,127 @@
+"""Private addresses that somebody else still holds: departing holders are waited for, strays removed."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from bosh_aws_cpi.aws import instances, network_interfaces
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import code_of, described
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Nic
+from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+
+Made = TypeVar("Made")
+
+_IN_USE = "InvalidIPAddress.InUse"
+MAX_UNHELD = 22
+"""Attempts, over about 20 seconds, at an address that nobody is seen to hold."""
+MAX_UNATTACHED = 7
+"""Attempts, over about 5 seconds, at one that an unattached interface of unknown origin holds.
+
+It may just have been taken off an instance that is ended, with which it goes.
+"""
+MAX_OF_ANOTHER_AGENT = 22
+"""Attempts, over about 20 seconds, before another VM's unattached interface is taken as left over."""
+
+
+class AddressTaken(CloudError):
+    """The address belongs to somebody who stays."""
+
+
+def claiming(
+    cloud: "Cloud", agent_id: str, subnet_id: str, addresses: Sequence[str], make: Callable[[], Made]
+) -> Made:
+    """Take addresses as soon as they are free.
+
+    Args:
+        cloud: The call's cloud.
+        agent_id: Of the VM that they are for.
+        subnet_id: Where the addresses are.
+        addresses: IPv4 and IPv6 addresses, or delegated prefixes.
+        make: Takes them; nothing is made when EC2 says that one is in use.
+
+    Raises:
+        AddressTaken: An interface that is not about to go holds one, or it takes too long.
+    """
+    holders = _Holders(cloud, agent_id, subnet_id)
+
+    def attempt() -> Made:
+        try:
+            return make()
+        except cloud.ec2.exceptions.ClientError as error:
+            if code_of(error) != _IN_USE:
+                raise
+            holders.look(addresses, error)
+            raise timing.NotYet(described(error)) from error
+
+    what = f"{' and '.join(addresses) or 'an address'} in subnet '{subnet_id}' to be released"
+    return timing.until(timing.ADDRESS_RELEASED, what, attempt, AddressTaken, is_repeatable=False)
+
+
+class _Holders:
+    """Who holds the addresses, attempt by attempt."""
+
+    def __init__(self, cloud: "Cloud", agent_id: str, subnet_id: str) -> None:
+        self._cloud = cloud
+        self._agent_id = agent_id
+        self._subnet_id = subnet_id
+        self._looks: Counter[str] = Counter()
+
+    def look(self, addresses: Sequence[str], error: Exception) -> None:
+        """Look who holds the addresses, and remove what is left over.
+
+        Raises:
+            AddressTaken: Somebody who stays holds one, or nobody is seen to.
+        """
+        found = {
+            each: network_interfaces.holder(self._cloud.ec2, self._subnet_id, each) for each in addresses
+        }
+        holders = {address: nic for address, nic in found.items() if nic is not None}
+        for address, nic in holders.items():
+            self._looks[nic.nic_id] += 1
+            if not (self._is_departing(nic) or self._is_stray_removed(nic)):
+                raise _taken(address, nic, error)
+            level = logging.INFO if self._looks[nic.nic_id] == 1 else logging.DEBUG  # this may take minutes
+            logger.log(level, "Address %s is still held by '%s', which is going away", address, nic.nic_id)
+        if not holders:
+            self._looks[""] += 1
+        if self._looks[""] > MAX_UNHELD:
+            message = (
+                f"{described(error)}: no interface is seen to hold it. "
+                "Look for a reservation of addresses in the subnet, or use another address"
+            )
+            raise AddressTaken(message) from error
+
+    def _is_departing(self, nic: Nic) -> bool:
+        if nic.vm_cid is None:
+            return DIRECTOR_TAG not in nic.tags and self._looks[nic.nic_id] <= MAX_UNATTACHED
+        return not instances.is_alive(self._cloud.ec2, nic.vm_cid)
+
+    def _is_stray_removed(self, nic: Nic) -> bool:
+        """Remove an interface that a call of the same Director made and could not remove.
+
+        A Director gives an address to one VM at a time: an unattached interface of its own that
+        holds it is left over. Another VM's may be about to be launched, and gets some time.
+        """
+        director = self._cloud.config.director_uuid
+        if nic.vm_cid is not None or director is None or nic.tags.get(DIRECTOR_TAG) != director:
+            return False
+        is_own = nic.tags.get(AGENT_TAG, self._agent_id) == self._agent_id
+        if not is_own and self._looks[nic.nic_id] <= MAX_OF_ANOTHER_AGENT:
+            return True
+        logger.warning("Network interface '%s' was left over by an earlier call: removing it", nic.nic_id)
+        network_interfaces.delete_unattached(self._cloud.ec2, nic.nic_id)
+        return True
+
+
+def _taken(address: str, nic: Nic, error: Exception) -> AddressTaken:
+    owner = f"of instance '{nic.vm_cid}'" if nic.vm_cid else "which no instance uses"
+    return AddressTaken(
+        f"{described(error)}: {address} is held by network interface '{nic.nic_id}' ({nic.status}) {owner}"
+    )

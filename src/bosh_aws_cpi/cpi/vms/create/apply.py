@@ -1,0 +1,48 @@
+"""create_vm's effects, in their order, all under undo."""
+
+from bosh_aws_cpi.aws import instances, network_interfaces
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation, mac_addresses
+from bosh_aws_cpi.cpi.vms.create.interfaces import make_interfaces
+from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic
+from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.plan import agent_settings
+
+
+def launch(cloud: Cloud, plan: LaunchPlan) -> str:
+    """Make the VM and wait until it runs; whatever fails, nothing is left.
+
+    Returns:
+        The VM's id.
+
+    Raises:
+        CloudError: An interface could not be made, EC2 refused the launch or what follows it, or
+            the registry did not take the settings.
+        VMCreationFailed: EC2 did not make the instance run.
+    """
+    return undoing(lambda undo: _launch(cloud, plan, undo))
+
+
+def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
+    made = make_interfaces(cloud, plan, undo) if plan.nics_first else []
+    launched = InstanceCreation(cloud, plan, made, undo).run()
+    instance = launched.instance
+    if made:
+        attachments = [(nic.nic_id, nic.attachment_id) for nic in instance.nics]
+        network_interfaces.delete_on_termination(cloud.ec2, attachments)
+    if not plan.launch_spec.properties.source_dest_check:
+        _pass_foreign_traffic(cloud, instance)
+    route_traffic(cloud, plan.traffic, instance, undo)
+    settings = agent_settings.full(plan.facts_for(launched.option), mac_addresses(plan, made))
+    cloud.registry.save(instance.vm_cid, settings)
+    return instance.vm_cid
+
+
+def _pass_foreign_traffic(cloud: Cloud, instance: Instance) -> None:
+    if len(instance.nics) == 1:
+        instances.pass_foreign_traffic(cloud.ec2, instance.vm_cid)
+        return
+    for nic in instance.nics:
+        network_interfaces.pass_foreign_traffic(cloud.ec2, nic.nic_id)

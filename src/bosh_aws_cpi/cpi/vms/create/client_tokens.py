@@ -1,0 +1,72 @@
+"""Which client token a launch carries, and what earlier calls of the same create_vm have launched.
+
+The same create_vm may be made twice: a Director repeats it, or our process was killed in the
+middle of it. Each launch carries a client token made of the agent's id, so EC2 answers the
+repetition with the instance that is there. A token whose instance is gone is spent for at
+least a day; then the next *generation* of it is used.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from bosh_aws_cpi.aws import instances
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.tokens import client_token
+
+MAX_GENERATIONS: Final = 20
+"""Instances of earlier calls that may stand behind the client tokens of one offer."""
+
+
+class ClientTokens:
+    """The client tokens of one create_vm.
+
+    Args:
+        cloud: The call's cloud.
+        identity: What the same create_vm has in common with its repetition: director and agent.
+    """
+
+    def __init__(self, cloud: Cloud, identity: tuple[str, str]) -> None:
+        self._cloud = cloud
+        self._identity = identity
+
+    def token(self, option: LaunchOption, generation: int) -> str:
+        """The client token of a launch: the same for the same launch, in whichever process."""
+        return client_token("instance", *self._identity, option, generation)
+
+    def begin(self, options: Sequence[LaunchOption]) -> tuple[list[LaunchOption], int]:
+        """The offers in the order in which to try them, and the generation to begin with.
+
+        With several, the same create_vm may have got further down the list before it was cut off:
+        what it launched comes first. With a single one its client token says it all.
+        """
+        if len(options) > 1:
+            alive = {entry.client_token for entry in self._instances() if not entry.is_ending}
+            for option in options:
+                for generation in range(MAX_GENERATIONS):
+                    if self.token(option, generation) in alive:
+                        logger.info("This VM was launched before, as %s", option)
+                        return [option, *(other for other in options if other is not option)], generation
+        return list(options), 0
+
+    def launched(self, option: LaunchOption, generation: int) -> Instance | None:
+        """The instance of a launch; None while EC2 shows none."""
+        return self.used(option).get(generation)
+
+    def used(self, option: LaunchOption) -> dict[int, Instance]:
+        """The instances that EC2 still shows of this offer, by generation."""
+        by_token = {entry.client_token: entry for entry in self._instances()}
+        tokens = {generation: self.token(option, generation) for generation in range(MAX_GENERATIONS)}
+        return {generation: by_token[token] for generation, token in tokens.items() if token in by_token}
+
+    def _instances(self) -> list[Instance]:
+        return instances.of_agent(self._cloud.ec2, tag_plan.of_origin(*self._identity))
+
+
+def following(generation: int, used: Mapping[int, Instance]) -> int:
+    """The next generation: one whose instance is alive, else the first that was never used."""
+    alive = [later for later, entry in used.items() if later > generation and not entry.is_ending]
+    return min(alive) if alive else max([generation, *used]) + 1

@@ -1,0 +1,251 @@
+"""Making an instance run: one offer after the other, and again when EC2 itself ends it."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bosh_aws_cpi.aws import instances, launches, network_interfaces
+from bosh_aws_cpi.aws.launches import Ended, NeverSeen, NoCapacity, TokenSpent, Unanswered
+from bosh_aws_cpi.aws.sdk.cleanup import in_turn
+from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
+from bosh_aws_cpi.cpi.vms.create.client_tokens import MAX_GENERATIONS, ClientTokens, following
+from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
+from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance, Nic
+from bosh_aws_cpi.plan import agent_settings, nics, run_instances
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+
+MAX_RELAUNCHES: Final = 2
+"""How often an instance that EC2 ended for a reason of its own is launched again."""
+_CLOCK_TOLERANCE: Final = 2.0
+"""Seconds: AWS tells the time of a launch, and of an answer, in whole ones."""
+_SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
+"""Reasons that another instance type may not meet."""
+
+
+@dataclass(frozen=True)
+class Launched:
+    """An instance that runs, and which offer it came from."""
+
+    instance: Instance
+    option: LaunchOption
+
+
+class InstanceCreation:
+    """The launches of one create_vm.
+
+    Args:
+        cloud: The call's cloud.
+        plan: The VM.
+        made: The interfaces that were made before; none when there is one that is made with it.
+        undo: Where the removal of each instance is armed.
+    """
+
+    def __init__(self, cloud: Cloud, plan: LaunchPlan, made: Sequence[Nic], undo: Undo) -> None:
+        self._cloud = cloud
+        self._plan = plan
+        self._made = made
+        self._undo = undo
+        self._tokens = ClientTokens(cloud, plan.identity)
+        self._relaunches = MAX_RELAUNCHES
+        self._began = time.monotonic()
+        self._answers: list[tuple[LaunchOption, NoCapacity | Ended]] = []
+
+    def run(self) -> Launched:
+        """Launch until an instance runs.
+
+        Raises:
+            CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
+            VMCreationFailed: EC2 has no capacity for any offer, or it ended what it had launched.
+        """
+        options, generation = self._tokens.begin(self._plan.options)
+        for position, option in enumerate(options):
+            has_more = position + 1 < len(options)
+            if launched := self._try(option, generation, has_more=has_more):
+                return launched
+            generation = 0
+        raise self._exhausted()
+
+    def _try(self, option: LaunchOption, generation: int, *, has_more: bool) -> Launched | None:
+        """Launch one offer, generation by generation; None when EC2 can't launch it and another may do."""
+        following_one: int | None = generation
+        while following_one is not None and following_one < MAX_GENERATIONS:
+            generation = following_one
+            try:
+                return Launched(self._run_one(option, generation, has_more=has_more), option)
+            except NoCapacity as error:
+                self._note(option, error)
+                return None
+            except TokenSpent as error:
+                logger.info("The client token belongs to an earlier launch: %s", error)
+                following_one = self._after_spent(option, generation)
+            except Ended as error:
+                following_one = self._after_end(option, generation, error, has_more=has_more)
+        if following_one is None:
+            return None
+        message = f"{MAX_GENERATIONS} instances were launched for this VM before: use another agent id"
+        raise VMCreationFailed(message)
+
+    def _run_one(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
+        """One launch, until its instance runs.
+
+        Raises:
+            Ended: EC2 ended the instance.
+            NoCapacity: EC2 can't launch it, or a spot launch failed in another way: on demand it may go.
+            TokenSpent: The client token stands for an earlier instance, which is gone.
+            CloudError: EC2 refuses it, or it takes too long.
+        """
+        launched = self._launch(option, generation, has_more=has_more)
+        is_new = self._is_new(launched)
+        if launched.is_ending and not is_new:
+            message = f"its instance '{launched.vm_cid}' is {launched.state}"
+            raise TokenSpent(message)
+        nic_count = len(self._plan.nic_plans)
+        try:
+            return launches.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count, is_new=is_new)
+        except NeverSeen as error:
+            instances.discard(self._cloud.ec2, launched.vm_cid)
+            raise TokenSpent(error.message) from error
+
+    def _launch(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
+        """RunInstances, as soon as the address is free."""
+        cloud = self._cloud
+        arguments = self._arguments(option, self._tokens.token(option, generation))
+        logger.info("Launching %s", option)
+
+        def make() -> Instance:
+            return self._undo.make(
+                lambda: launches.run(
+                    cloud.ec2,
+                    arguments,
+                    lambda: self._tokens.launched(option, generation),
+                    self._is_new,
+                ),
+                lambda made: _discard(cloud, made.vm_cid),
+            )
+
+        nic_plan = self._plan.nic_plans[0]
+        try:
+            if self._made:
+                return make()
+            return claiming(cloud, self._plan.facts.agent_id, nic_plan.subnet_id, nic_plan.addresses, make)
+        except AddressTaken as error:
+            raise nic_failed(nic_plan, error) from error
+        except cloud.ec2.exceptions.ClientError as error:
+            if option.is_spot:
+                raise NoCapacity(described(error), explained(error)) from error
+            raise
+        except VMCreationFailed as error:
+            is_at_fault = not isinstance(error, NoCapacity | Unanswered)  # AWS is, or it throttles
+            if option.is_spot and has_more and is_at_fault:
+                raise NoCapacity(error.message, ok_to_retry=True) from error
+            raise
+
+    def _after_end(
+        self, option: LaunchOption, generation: int, error: Ended, *, has_more: bool
+    ) -> int | None:
+        """What to do about an instance that is ended: the next generation, or None for the next offer.
+
+        Raises:
+            Ended: It is no use to launch it again.
+        """
+        if not self._is_new(error.instance):
+            logger.info("Instance '%s' was an earlier call's", error.instance.vm_cid)
+            self._wait_for_interfaces()
+            return following(generation, self._tokens.used(option))
+        goes_on = has_more and (
+            error.code in _SHORTAGES
+            or (option.is_spot and (error.ok_to_retry or error.is_about_a_key))  # on demand needs no grant
+        )
+        if not goes_on and not (error.ok_to_retry and self._relaunches):
+            raise error
+        self._wait_for_interfaces()
+        if goes_on:
+            self._note(option, error)
+            return None
+        self._relaunches -= 1
+        logger.warning("Launching it again: %s", error.message)
+        return generation + 1
+
+    def _is_new(self, instance: Instance) -> bool:
+        """Whether this call launched the instance; EC2 may answer a client token with an earlier call's."""
+        elapsed = time.monotonic() - self._began
+        return instance.age is None or instance.age <= elapsed + _CLOCK_TOLERANCE
+
+    def _after_spent(self, option: LaunchOption, generation: int) -> int:
+        """The generation after one whose token is spent.
+
+        Raises:
+            CloudError: Its instance is alive, with other arguments, and has this VM's interfaces.
+        """
+        used = self._tokens.used(option)
+        if generation in used and not used[generation].is_ending:
+            vm_cid = used[generation].vm_cid
+            if any(nic.vm_cid == vm_cid for nic in self._made):
+                message = (
+                    f"Instance '{vm_cid}' was made for this agent with other arguments, and has its network "
+                    "interfaces: delete it if the Director does not know it"
+                )
+                raise CloudError(message)
+            logger.warning("Instance '%s' was made for this agent with other arguments; it is left", vm_cid)
+        return following(generation, used)
+
+    def _wait_for_interfaces(self) -> None:
+        """Until EC2 has taken the interfaces off an instance that it ended."""
+        for nic in self._made:
+            try:
+                network_interfaces.wait_until_usable(self._cloud.ec2, nic.nic_id, lambda _: False)
+            except network_interfaces.NicGone as error:
+                raise VMCreationFailed(error.message, ok_to_retry=True) from error
+
+    def _arguments(self, option: LaunchOption, token: str) -> Json:
+        plan = self._plan
+        if self._made:
+            interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._made)]
+        else:
+            is_public = plan.launch_spec.properties.auto_assign_public_ip
+            interfaces = [nics.inline_specification(plan.nic_plans[0], plan.group_ids, is_public=is_public)]
+        is_registry_used = self._cloud.registry.is_used
+        macs = mac_addresses(plan, self._made)
+        return run_instances.arguments(
+            plan.launch_spec,
+            option,
+            interfaces=interfaces,
+            user_data=agent_settings.user_data(
+                plan.facts_for(option), macs, is_registry_used=is_registry_used
+            ),
+            client_token=token,
+        )
+
+    def _note(self, option: LaunchOption, answer: NoCapacity | Ended) -> None:
+        logger.warning("EC2 can't launch %s: %s", option, answer.said)
+        self._answers.append((option, answer))
+
+    def _exhausted(self) -> VMCreationFailed:
+        option, answer = self._answers[-1]
+        if len(self._plan.options) > 1:
+            listed = "; ".join(f"{option}: {answer.said}" for option, answer in self._answers)
+            message = f"No capacity for any of the VM's instance types. {listed}"
+            return VMCreationFailed(message, ok_to_retry=any(each.ok_to_retry for _, each in self._answers))
+        if option.is_spot:
+            why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
+            return VMCreationFailed(f"{why}: {answer.message}")
+        return answer
+
+
+def mac_addresses(plan: LaunchPlan, made: Sequence[Nic]) -> Mapping[str, str]:
+    """MAC address by network, for the interfaces that were made before the launch."""
+    return nics.mac_addresses(plan.nic_plans, [nic.mac_address for nic in made])
+
+
+def _discard(cloud: Cloud, vm_cid: str) -> None:
+    """Remove the instance and its settings: the registry may have taken some whose answer was lost."""
+    in_turn(lambda: instances.discard(cloud.ec2, vm_cid), lambda: cloud.registry.delete(vm_cid))

@@ -1,0 +1,148 @@
+"""What leads to a VM from outside: routes, load balancers, an elastic IP.
+
+All of it is looked up before the VM is made, so that what is missing is said then.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import ElasticIp, Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.properties.vm import VmProperties
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a VM is to be reached by; everything in it is there."""
+
+    target_group_arns: Sequence[str] = ()
+    load_balancers: Sequence[str] = ()
+    routes: Sequence[tuple[str, str]] = ()
+    """(table id, destination)."""
+    tables: Mapping[str, RouteTable] = field(default_factory=dict)
+    """The tables of the routes, as they were before the VM."""
+    vip: Vip | None = None
+    elastic_ip: ElasticIp | None = None
+    """The vip's, as it was before the VM."""
+
+
+def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str) -> Traffic:
+    """Look up what a VM is to be reached by; nothing is asked for that it does not use.
+
+    Raises:
+        CloudError: Something of it is not there, or can't lead to this VM.
+    """
+    groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
+    arns = load_balancers.target_group_arns(cloud.clients.elbv2, groups, vpc_id) if groups else []
+    if balancers:
+        load_balancers.check(cloud.clients.elb, balancers, vpc_id)
+    wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
+    return Traffic(
+        target_group_arns=arns,
+        load_balancers=balancers,
+        routes=wanted,
+        tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id) if wanted else {},
+        vip=vip,
+        elastic_ip=elastic_ips.find(cloud.ec2, vip.ip) if vip else None,
+    )
+
+
+def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
+    """Lead routes, load balancers and the elastic IP to a VM that runs."""
+    for table_id, destination in traffic.routes:
+        _lead_route(cloud, traffic.tables[table_id], destination, instance.nic_at(0), undo)
+    for arn in traffic.target_group_arns:
+        _register_target(cloud, arn, instance.vm_cid, undo)
+    for name in traffic.load_balancers:
+        _register(cloud, name, instance.vm_cid, undo)
+    if traffic.vip and traffic.elastic_ip:
+        nic_id = instance.nic_at(traffic.vip.device_index)
+        _associate(cloud, traffic.elastic_ip, nic_id, undo)
+
+
+def _associate(cloud: Cloud, elastic_ip: ElasticIp, nic_id: str, undo: Undo) -> None:
+    """Take the address over; undo gives it back. One that was free comes off with the interface."""
+    former = elastic_ip.nic_id
+    if former is not None and former != nic_id:
+        undo.arm(
+            f"elastic IP {elastic_ip.ip} of '{former}'",
+            lambda: elastic_ips.associate(cloud.ec2, elastic_ip.allocation_id, former, elastic_ip.private_ip),
+        )
+    elastic_ips.associate(cloud.ec2, elastic_ip.allocation_id, nic_id)
+
+
+def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, RouteTable]:
+    found = routes.tables(cloud.ec2, table_ids)
+    for table_id in table_ids:
+        if table_id not in found:
+            message = f"advertised_routes: there is no route table '{table_id}'"
+            raise CloudError(message)
+        if found[table_id].vpc_id != vpc_id:
+            message = (
+                f"advertised_routes: route table '{table_id}' is in VPC '{found[table_id].vpc_id}', "
+                f"the VM in '{vpc_id}'"
+            )
+            raise CloudError(message)
+    return found
+
+
+@dataclass(frozen=True)
+class _LedRoute:
+    """A route that leads to the VM now."""
+
+    table_id: str
+    destination: str
+    before: Route | None
+    """The route as it was; None when there was none."""
+
+    def __str__(self) -> str:
+        return f"route to {self.destination} in {self.table_id}"
+
+
+def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, undo: Undo) -> None:
+    """Have a destination lead to the interface, whether there is a route for it or not.
+
+    CreateRoute has no client token: when it says that there is a route already, that may be
+    its own, whose answer was lost.
+    """
+    ec2, target = cloud.ec2, {"NetworkInterfaceId": nic_id}
+
+    def lead() -> _LedRoute:
+        before = table.route(destination)
+        if before is None:
+            if routes.create(ec2, table.table_id, destination, target):
+                return _LedRoute(table.table_id, destination, None)
+            before = routes.find(ec2, table.table_id, destination)
+        if before is not None and before.target == target:
+            return _LedRoute(table.table_id, destination, None)
+        if not routes.replace(ec2, table.table_id, destination, target):  # it went since it was looked up
+            routes.create(ec2, table.table_id, destination, target)
+            return _LedRoute(table.table_id, destination, None)
+        return _LedRoute(table.table_id, destination, before)
+
+    def restore(led: _LedRoute) -> None:
+        now = routes.find(ec2, led.table_id, destination)
+        if now is None or now.target != target:  # somebody else leads it elsewhere by now
+            return
+        if led.before is None:
+            routes.delete(ec2, led.table_id, destination)
+        elif led.before.target and not led.before.is_blackhole:
+            routes.replace(ec2, led.table_id, destination, dict(led.before.target))
+        # A route that led nowhere does so again when the interface is removed.
+
+    undo.make(lead, restore)
+
+
+def _register_target(cloud: Cloud, arn: str, vm_cid: str, undo: Undo) -> None:
+    elbv2 = cloud.clients.elbv2
+    undo.arm(f"'{vm_cid}' in '{arn}'", lambda: load_balancers.remove_target(elbv2, arn, vm_cid))
+    load_balancers.add_target(elbv2, arn, vm_cid)
+
+
+def _register(cloud: Cloud, name: str, vm_cid: str, undo: Undo) -> None:
+    elb = cloud.clients.elb
+    undo.arm(f"'{vm_cid}' in '{name}'", lambda: load_balancers.remove(elb, name, vm_cid))
+    load_balancers.add(elb, name, vm_cid)

@@ -1,0 +1,73 @@
+"""The verbs for a VM that is there: delete, ask, reboot, tag. Making one is in `vm_creation`."""
+
+from bosh_aws_cpi.aws import instances, tags
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.errors import VMNotFound
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.plan import tags as tag_plan
+
+
+def delete_vm(cloud: Cloud, vm_cid: str) -> None:
+    """Terminate the VM and wait until EC2 has ended it (contract: delete_vm).
+
+    Persistent disks that are attached survive it. With ``fast_path_delete`` it is tagged
+    instead of waited for. With ``deregister_on_delete`` it leaves its load balancers first.
+    The registry document of an old stemcell's VM goes too, also
+    when the VM is gone already.
+
+    Raises:
+        VMNotFound: EC2 does not know the VM.
+        CloudError: The deletion is not certain.
+    """
+    registry = cloud.registry
+    try:
+        if cloud.config.aws.deregister_on_delete:
+            from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - seldom asked for
+
+            deregister(cloud, vm_cid)
+        instances.terminate(cloud.ec2, vm_cid)
+    except VMNotFound:
+        registry.delete(vm_cid)
+        raise
+    if cloud.config.aws.fast_path_delete:
+        tags.mark_deleted(cloud.ec2, vm_cid)
+    else:
+        instances.wait_until_terminated(cloud.ec2, vm_cid)
+    registry.delete(vm_cid)
+
+
+def has_vm(cloud: Cloud, vm_cid: str) -> bool:
+    """Say whether the VM is there; a terminated one is not (contract: has_vm)."""
+    try:
+        return not instances.find(cloud.ec2, vm_cid).is_gone
+    except VMNotFound:
+        return False
+
+
+def reboot_vm(cloud: Cloud, vm_cid: str) -> None:
+    """Reboot the VM, or start it when it is stopped; does not wait (contract: reboot_vm).
+
+    Raises:
+        VMNotFound: EC2 does not know the VM, or it is terminated.
+    """
+    instances.reboot(cloud.ec2, vm_cid)
+
+
+def set_vm_metadata(cloud: Cloud, vm_cid: str, metadata: Json) -> None:
+    """Tag the VM and every EBS volume attached to it (contract: set_vm_metadata).
+
+    Raises:
+        VMNotFound: EC2 does not know the VM, or it is terminated.
+    """
+    instance = instances.find_alive(cloud.ec2, vm_cid)
+    resources = [vm_cid, *instance.devices.values()]
+    tags.create(cloud.ec2, resources, tag_plan.vm_metadata(metadata))
+
+
+def get_disks(cloud: Cloud, vm_cid: str) -> list[str]:
+    """List the ids of all EBS volumes of the VM, its root disk too (contract: get_disks).
+
+    Raises:
+        VMNotFound: EC2 does not know the VM, or it is terminated.
+    """
+    return list(instances.find_alive(cloud.ec2, vm_cid).devices.values())

@@ -1,0 +1,32 @@
+"""The ways in which a VM may be launched, in the order in which they are tried."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
+
+
+@dataclass(frozen=True)
+class LaunchOption:
+    """One instance type on one market, with the block devices that it gets."""
+
+    facts: InstanceTypeFacts
+    devices: BlockDevices
+    is_spot: bool
+
+    def __str__(self) -> str:
+        return f"{self.facts.name} ({'spot' if self.is_spot else 'on demand'})"
+
+
+def launch_options(
+    types: Sequence[tuple[InstanceTypeFacts, BlockDevices]], *, is_spot: bool, falls_back_to_demand: bool
+) -> list[LaunchOption]:
+    """All spot offers before all others: who asks for spot prices, wants another type before paying more.
+
+    Args:
+        types: The instance types in their order, each with its block devices.
+        is_spot: Whether a spot price is set.
+        falls_back_to_demand: Whether a spot launch that failed is tried again on demand.
+    """
+    markets = [True, False] if is_spot and falls_back_to_demand else [is_spot]
+    return [LaunchOption(facts, devices, market) for market in markets for facts, devices in types]

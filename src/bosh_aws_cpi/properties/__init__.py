@@ -1,0 +1,1 @@
+"""Cloud properties and networks as manifests give them."""

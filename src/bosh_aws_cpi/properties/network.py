@@ -1,0 +1,110 @@
+"""create_vm's networks as manifests give them."""
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Final, Literal, Self
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json, type_name
+from bosh_aws_cpi.properties.types import Properties, Text, parsed
+
+DELEGATED_LENGTHS: Final = {4: 28, 6: 80}
+"""The one length of prefix that EC2 delegates to an interface, by version of IP."""
+
+
+class NetworkCloudProperties(Properties):
+    """A network's ``cloud_properties``."""
+
+    subnet: str | None = None
+    security_groups: tuple[str, ...] = ()
+
+
+class Network(Properties):
+    """One of create_vm's networks; for the agent it goes on as it was given."""
+
+    type: str = "manual"
+    ip: str | None = None
+    prefix: Text | None = None
+    nic_group: Text | None = None
+    dns: list[str] | None = None
+    netmask: str | None = None
+    gateway: str | None = None
+    default: tuple[str, ...] = ()
+    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
+
+    @property
+    def kind(self) -> Literal["manual", "dynamic", "vip"]:
+        """``type``, checked."""
+        if self.type in {"manual", "dynamic", "vip"}:
+            return self.type  # type: ignore[return-value]  # the line above says so
+        message = (
+            f"Invalid network type '{self.type}' for AWS, "
+            "can only handle 'dynamic', 'vip', or 'manual' network types"
+        )
+        raise CloudError(message)
+
+    @property
+    def address(self) -> IPv4Address | IPv6Address | None:
+        """``ip``, read, when it is a single address; a delegated prefix is none."""
+        return None if self.delegated_prefix else self._ip
+
+    @property
+    def delegated_prefix(self) -> str | None:
+        """``ip`` and ``prefix`` when they name more than a single address: "10.0.1.16/28"."""
+        if self._ip is None or self.prefix is None or self.prefix == str(self._ip.max_prefixlen):
+            return None
+        return f"{self._ip}/{self.prefix}"
+
+    @property
+    def _ip(self) -> IPv4Address | IPv6Address | None:
+        return ip_address(self.ip) if self.ip else None
+
+    @classmethod
+    def parse(cls, name: str, values: object) -> Self:
+        """Read and check one network.
+
+        Raises:
+            CloudError: It is no hash, of no known type, or its address is none.
+        """
+        path = f"networks.{name}"
+        if not isinstance(values, dict):
+            message = f"{path} must be a Hash, got {type_name(values)}"
+            raise CloudError(message)
+        network = parsed(cls, values, path)
+        _ = network.kind
+        try:
+            _ = network.address
+        except ValueError:
+            message = f"{path}.ip is no IP address: '{network.ip}'"
+            raise CloudError(message) from None
+        if network.kind == "manual":
+            network.check_prefix(path)
+        return network
+
+    def check_prefix(self, path: str) -> None:
+        """Check that EC2 can delegate the prefix, if there is one.
+
+        Raises:
+            CloudError: It is no prefix, or not one of the length that EC2 delegates.
+        """
+        if (prefix := self.delegated_prefix) is None:
+            return
+        try:
+            network = ip_network(prefix)
+        except ValueError as error:
+            message = f"{path}: ip and prefix make no prefix: {error}"
+            raise CloudError(message) from None
+        if network.prefixlen != DELEGATED_LENGTHS[network.version]:
+            message = (
+                f"{path}.prefix: EC2 delegates /28 of IPv4 and /80 of IPv6 addresses, not '{prefix}'. "
+                f"For a single address leave the prefix out, or give /{network.max_prefixlen}"
+            )
+            raise CloudError(message)
+
+
+def parse_networks(networks: Json) -> dict[str, Network]:
+    """Read and check create_vm's networks, in their order.
+
+    Raises:
+        CloudError: One is no network.
+    """
+    return {name: Network.parse(name, values) for name, values in networks.items()}

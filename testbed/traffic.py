@@ -1,0 +1,127 @@
+"""What exposes VMs: an elastic address, load balancers, and a route table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+
+TARGET_GROUPS = ("web-tcp", "web-tls")
+LOAD_BALANCER = "classic"
+
+
+@dataclass
+class Traffic:
+    """Ids and names of what was laid over a world; each test that needs it lays it.
+
+    Attributes:
+        world: The world that it is for.
+        elb: A client for classic load balancers.
+        elbv2: A client for target groups.
+        public_ip: The elastic address.
+        allocation_id: The same address's id.
+        target_groups: ARNs of two target groups by name.
+        load_balancer: The name of a classic load balancer.
+        laid_routes: The routes that a state does not list.
+    """
+
+    world: World
+    elb: Any
+    elbv2: Any
+    public_ip: str
+    allocation_id: str
+    target_groups: dict[str, str]
+    load_balancer: str = LOAD_BALANCER
+    laid_routes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def lay(cls, fake_aws: FakeAws, world: World) -> Self:
+        """Make everything; the calls are forgotten."""
+        elb, elbv2 = fake_aws.client("elb"), fake_aws.client("elbv2")
+        address = world.ec2.allocate_address(Domain="vpc")
+        ports = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstanceProtocol": "TCP", "InstancePort": 80}
+        elb.create_load_balancer(
+            LoadBalancerName=LOAD_BALANCER, Listeners=[ports], Subnets=list(world.subnet_ids)
+        )
+        traffic = cls(
+            world=world,
+            elb=elb,
+            elbv2=elbv2,
+            public_ip=address["PublicIp"],
+            allocation_id=address["AllocationId"],
+            target_groups={name: _target_group(elbv2, world.vpc_id, name) for name in TARGET_GROUPS},
+        )
+        traffic.laid_routes = traffic._routes()
+        fake_aws.forget_calls()
+        return traffic
+
+    @property
+    def target_group(self) -> str:
+        """The name of the target group that most tests use."""
+        return TARGET_GROUPS[0]
+
+    @property
+    def target_group_arn(self) -> str:
+        """The same target group's ARN."""
+        return self.target_groups[self.target_group]
+
+    @property
+    def route_table_id(self) -> str:
+        """The world's route table."""
+        return self.world.route_table_id
+
+    def state(self) -> dict[str, list[str]]:
+        """List what is exposed.
+
+        Returns:
+            Sorted, under `associations` the interfaces that hold the elastic address, under
+            `targets` instance ids (once for each target group), under `registered` those of
+            the classic load balancer, and under `routes` each destination and its target
+            beyond what was laid: `10.9.0.0/16 eni-…`.
+        """
+        return {
+            "associations": sorted(self._associations()),
+            "targets": sorted(self._targets()),
+            "registered": sorted(self._registered()),
+            "routes": sorted(set(self._routes()) - set(self.laid_routes)),
+        }
+
+    @property
+    def empty(self) -> dict[str, list[str]]:
+        """The state when nothing is exposed."""
+        return {"associations": [], "targets": [], "registered": [], "routes": []}
+
+    def _associations(self) -> list[str]:
+        addresses = self.world.ec2.describe_addresses(AllocationIds=[self.allocation_id])["Addresses"]
+        return [a["NetworkInterfaceId"] for a in addresses if "AssociationId" in a]
+
+    def _targets(self) -> list[str]:
+        answers = [self.elbv2.describe_target_health(TargetGroupArn=a) for a in self.target_groups.values()]
+        return [each["Target"]["Id"] for answer in answers for each in answer["TargetHealthDescriptions"]]
+
+    def _registered(self) -> list[str]:
+        answer = self.elb.describe_load_balancers(LoadBalancerNames=[self.load_balancer])
+        return [i["InstanceId"] for i in answer["LoadBalancerDescriptions"][0]["Instances"]]
+
+    def _routes(self) -> list[str]:
+        (table,) = self.world.ec2.describe_route_tables(RouteTableIds=[self.route_table_id])["RouteTables"]
+        return [f"{_destination(route)} {_target(route)}" for route in table["Routes"]]
+
+
+def _target_group(elbv2: Any, vpc_id: str, name: str) -> str:
+    answer = elbv2.create_target_group(
+        Name=name, Protocol="TCP", Port=80, VpcId=vpc_id, TargetType="instance"
+    )
+    arn: str = answer["TargetGroups"][0]["TargetGroupArn"]
+    return arn
+
+
+def _destination(route: dict[str, str]) -> str:
+    return route.get("DestinationCidrBlock") or route["DestinationIpv6CidrBlock"]
+
+
+def _target(route: dict[str, str]) -> str:
+    return route.get("NetworkInterfaceId") or route.get("InstanceId") or route["GatewayId"]

@@ -1,0 +1,222 @@
+"""create_vm: what leads to a VM from outside: elastic IPs, load balancers, routes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.traffic import Traffic
+    from testbed.world import World
+
+UNKNOWN_TABLE = "rtb-0123456789abcdef0"
+
+
+@pytest.fixture
+def nics(world: World) -> Callable[[str], list[str]]:
+    """Return a function that lists the ids of a VM's interfaces, by device index."""
+
+    def read(vm_cid: str) -> list[str]:
+        found = world.instance(vm_cid)["NetworkInterfaces"]
+        ordered = sorted(found, key=lambda nic: nic["Attachment"]["DeviceIndex"])
+        return [nic["NetworkInterfaceId"] for nic in ordered]
+
+    return read
+
+
+def test_everything(
+    create_vm: Callable[..., Answer],
+    exposed: dict[str, Any],
+    traffic: Traffic,
+    nics: Callable[[str], list[str]],
+    settings: Callable[[str], dict[str, Any]],
+    fake_aws: FakeAws,
+) -> None:
+    """All of it leads to the VM, or its first interface; the vip network is the agent's to know, too."""
+    answer = create_vm(**exposed)
+    vm_cid, networks = answer.ok()
+    asked = fake_aws.actions()
+    assert networks == exposed["networks"]
+    first = nics(vm_cid)[0]
+    assert traffic.state() == {
+        "associations": [first],
+        "targets": [vm_cid],
+        "registered": [vm_cid],
+        "routes": [f"0.0.0.0/0 {first}", f"10.9.0.0/16 {first}"],
+    }
+    public = settings(vm_cid)["networks"]["public"]
+    assert public == {**exposed["networks"]["public"], "use_dhcp": True}
+    of_routes = [action for action in asked if "Route" in action]
+    assert of_routes == ["DescribeRouteTables", "CreateRoute", "ReplaceRoute"]
+
+
+def test_one_network(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    inline: Callable[[], dict[str, str]],
+    traffic: Traffic,
+    world: World,
+    nics: Callable[[str], list[str]],
+    settings: Callable[[str], dict[str, Any]],
+) -> None:
+    """A vip network makes no interface, so the launch makes the only one; names count once."""
+    table = {"table_id": traffic.route_table_id}
+    destinations = ("2001:db8:9::/48", "10.8.1.2/16", "10.9.0.0/16")
+    properties = {
+        "lb_target_groups": [*traffic.target_groups, traffic.target_group],
+        "elbs": [traffic.load_balancer] * 2,
+        "advertised_routes": [{**table, "destination": destination} for destination in destinations],
+    }
+    networks = {
+        "public": {"type": "vip", "ip": traffic.public_ip, "cloud_properties": {"security_groups": ["web"]}},
+        "private": network("10.0.1.10"),
+    }
+    vm_cid = create_vm(properties, networks).ok()[0]
+    assert inline()["SecurityGroupId.1"] == world.groups["web"]
+    (nic,) = nics(vm_cid)
+    assert traffic.state() == {
+        "associations": [nic],
+        "targets": [vm_cid] * 2,
+        "registered": [vm_cid],
+        "routes": [f"10.8.0.0/16 {nic}", f"10.9.0.0/16 {nic}", f"2001:db8:9::/48 {nic}"],
+    }
+    assert "mac" not in settings(vm_cid)["networks"]["private"]
+
+
+@pytest.mark.parametrize(
+    ("group", "index"),
+    [("back", 1), ("dynamic", 2), ("none", 0), (None, 0), ("back-network", 0), (7, 1)],
+    ids=["group", "dynamic", "unknown", "not-given", "network-in-a-group", "number"],
+)
+def test_interface_of_the_elastic_ip(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    traffic: Traffic,
+    nics: Callable[[str], list[str]],
+    group: object,
+    index: int,
+) -> None:
+    """The vip network's nic_group says which interface gets the address; else it is the first."""
+    networks = {
+        "dynamic": network(),
+        "front-network": network("10.0.1.10", nic_group="front"),
+        "back-network": network("10.0.2.10", 1, nic_group=7 if group == 7 else "back"),
+        "public": {"type": "vip", "ip": traffic.public_ip, "nic_group": group},
+    }
+    vm_cid = create_vm({"instance_type": "m5.large"}, networks).ok()[0]
+    assert traffic.state()["associations"] == [nics(vm_cid)[index]]
+
+
+def test_elastic_ip_of_another_vm(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    traffic: Traffic,
+    vm: Callable[..., str],
+    nics: Callable[[str], list[str]],
+    world: World,
+    fake_aws: FakeAws,
+) -> None:
+    """An address is taken over from the VM that has it; EC2 is asked again until the new VM can take it."""
+    (holder,) = nics(vm())
+    world.ec2.associate_address(AllocationId=traffic.allocation_id, NetworkInterfaceId=holder)
+    fake_aws.rule(
+        action="AssociateAddress",
+        nth=1,
+        error={"code": "IncorrectInstanceState", "message": "The instance is not running."},
+    )
+    networks = {"private": network("10.0.1.10"), "public": {"type": "vip", "ip": traffic.public_ip}}
+    fake_aws.forget_calls()
+    vm_cid = create_vm(networks=networks).ok()[0]
+    assert fake_aws.actions()[-2:] == ["AssociateAddress"] * 2
+    assert traffic.state()["associations"] == nics(vm_cid)
+
+
+@pytest.mark.parametrize(
+    ("vips", "message"),
+    [
+        ({"public": "PUBLIC", "other": "203.0.113.5"}, "More than one vip network for 'other'"),
+        ({"public": None}, "No IP provided for vip network 'public'"),
+        ({"public": "203.0.113.5"}, "Elastic IP with VPC scope not found with address '203.0.113.5'"),
+        ({"public": "anywhere"}, "networks.public.ip is no IP address: 'anywhere'"),
+    ],
+    ids=["two", "no-ip", "unknown", "none"],
+)
+def test_elastic_ip_that_is_not_to_be_had(
+    create_vm: Callable[..., Answer],
+    network: Callable[..., dict[str, Any]],
+    traffic: Traffic,
+    refused: Callable[[Answer, str], list[str]],
+    vips: dict[str, str | None],
+    message: str,
+) -> None:
+    """A VM has one elastic IP at most, and one that is the account's; EC2 is asked only for that."""
+    ips = {name: traffic.public_ip if ip == "PUBLIC" else ip for name, ip in vips.items()}
+    public = {name: {"type": "vip", "ip": ip} for name, ip in ips.items()}
+    answer = create_vm(networks={"private": network("10.0.1.10"), **public})
+    assert bool(refused(answer, message)) is ("Elastic IP" in message)
+    assert traffic.state() == traffic.empty
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"lb_target_groups": ["web-tcp", "nosuch"]}, "Could not find ALB target group `nosuch'"),
+        ({"elbs": ["classic", "nosuch"]}, "Could not find classic load balancer `nosuch'"),
+        (
+            {"advertised_routes": [{"table_id": UNKNOWN_TABLE, "destination": "10.9.0.0/16"}]},
+            f"advertised_routes: there is no route table '{UNKNOWN_TABLE}'",
+        ),
+    ],
+    ids=["target-group", "load-balancer", "route-table"],
+)
+def test_what_is_not_there(
+    create_vm: Callable[..., Answer],
+    traffic: Traffic,
+    refused: Callable[[Answer, str], list[str]],
+    properties: dict[str, Any],
+    message: str,
+) -> None:
+    """What is to lead to the VM and is not there is named before the VM is made."""
+    refused(create_vm(properties), message)
+    assert traffic.state() == traffic.empty
+
+
+def test_what_is_elsewhere(
+    create_vm: Callable[..., Answer],
+    traffic: Traffic,
+    refused: Callable[[Answer, str], list[str]],
+    world: World,
+    fake_aws: FakeAws,
+) -> None:
+    """What is in another VPC, or does not take instances, can't lead to the VM, and is named as well."""
+    vpc_id = world.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+    subnet = world.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.1.1.0/24")["Subnet"]
+    table_id = world.ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
+    common = {"Protocol": "TCP", "Port": 80}
+    traffic.elbv2.create_target_group(Name="far", VpcId=vpc_id, TargetType="instance", **common)
+    traffic.elbv2.create_target_group(Name="ips", VpcId=world.vpc_id, TargetType="ip", **common)
+    ports = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}
+    traffic.elb.create_load_balancer(LoadBalancerName="far", Listeners=[ports], Subnets=[subnet["SubnetId"]])
+    far = f"in VPC '{vpc_id}', the VM in '{world.vpc_id}'"
+    routes = [
+        {"table_id": traffic.route_table_id, "destination": "10.8.0.0/16"},
+        {"table_id": table_id, "destination": "10.9.0.0/16"},
+    ]
+    asked: list[tuple[dict[str, Any], str]] = [
+        ({"advertised_routes": routes}, f"advertised_routes: route table '{table_id}' is {far}"),
+        ({"elbs": ["far"]}, f"Load balancer 'far' is {far}"),
+        ({"lb_target_groups": ["far"]}, f"Target group 'far' is {far}"),
+        (
+            {"lb_target_groups": ["ips"]},
+            "Target group 'ips' takes targets of type ip: lb_target_groups needs one of target type instance",
+        ),
+    ]
+    for properties, message in asked:
+        fake_aws.forget_calls()
+        refused(create_vm(properties), message)
+    assert traffic.state() == traffic.empty

@@ -1,0 +1,50 @@
+"""The SDK's data, cut to what the CPI reads; tests/release cuts all of the real data."""
+
+from __future__ import annotations
+
+import copy
+
+from bosh_aws_cpi.aws.sdk.data_cut import cut, without_documentation
+
+MODEL = {
+    "metadata": {"endpointPrefix": "ec2"},
+    "operations": {
+        "RunInstances": {"input": {"shape": "Asked"}, "documentation": "long"},
+        "CreateVpc": {"input": {"shape": "Vpc"}},
+    },
+    "shapes": {
+        "Asked": {"members": {"shape": {"shape": "Name"}}},
+        "Name": {"type": "string", "documentation": "long"},
+        "Vpc": {"type": "string"},
+    },
+}
+
+
+def test_service() -> None:
+    """Of a model stay the operations that are called, and the shapes that they lead to."""
+    before = copy.deepcopy(MODEL)
+    assert cut("service-2", MODEL) == {
+        "metadata": {"endpointPrefix": "ec2"},
+        "operations": {"RunInstances": {"input": {"shape": "Asked"}}},
+        "shapes": {"Asked": {"members": {"shape": {"shape": "Name"}}}, "Name": {"type": "string"}},
+    }
+    assert before == MODEL
+
+
+def test_endpoints() -> None:
+    """Of the endpoints stay those of our services, in each partition."""
+    partitions = [{"partition": "aws", "services": {"ec2": {}, "s3": {}}}, {"services": {"sts": {"a": 1}}}]
+    left = [{"partition": "aws", "services": {"ec2": {}}}, {"services": {"sts": {"a": 1}}}]
+    assert cut("endpoints", {"version": 3, "partitions": partitions}) == {"version": 3, "partitions": left}
+
+
+def test_other() -> None:
+    """Any other document stays as it is."""
+    assert cut("paginators-1", MODEL) == MODEL
+
+
+def test_member_named_documentation_stays() -> None:
+    """Only text is documentation: a member or a shape of that name stays."""
+    shapes = {"documentation": {"members": {"documentation": {"shape": "S", "documentation": "text"}}}}
+    stays = {"documentation": {"members": {"documentation": {"shape": "S"}}}}
+    assert without_documentation(shapes) == stays

@@ -1,0 +1,197 @@
+"""Calls that make something and whose answer is lost."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from typing import TYPE_CHECKING
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from botocore.parsers import ResponseParserError
+
+from bosh_aws_cpi.aws.sdk.errors import Call
+from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, is_recent, make_once, parsed_time
+from bosh_aws_cpi.errors import CloudError
+from tests.unit.aws.timing_script import Script, fault, knowing, refusal
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock
+
+LOST = ReadTimeoutError(endpoint_url="http://h/")
+UNCERTAIN = pytest.mark.parametrize(
+    "error", [LOST, fault("InternalError"), fault("Unavailable"), ResponseParserError("x")], ids=repr
+)
+
+
+def uncertain_before(error: Exception) -> Exception:
+    """Make an error of a call of which an earlier attempt may have done the work."""
+    return knowing(error, Call("", (), was_uncertain=True))
+
+
+def test_certain(clock: Clock) -> None:
+    """What is answered is made, and nothing is looked for."""
+    find = Script("found")
+    assert make_once("it", Script("made"), find) == "made"
+    assert (find.calls, clock.pauses) == (0, [])
+
+
+NEVER_SENT = EndpointConnectionError(endpoint_url="http://h/")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [refusal("UnauthorizedOperation"), fault("Throttling"), NEVER_SENT, CloudError("no"), ValueError()],
+    ids=repr,
+)
+def test_certainly_not_made(clock: Clock, error: Exception) -> None:
+    """What is refused, throttled or never sent was not made: the error goes on at once."""
+    make, find = Script(error), Script("found")
+    with pytest.raises(type(error)) as caught:
+        make_once("it", make, find, WITHOUT_TOKEN)
+    assert caught.value is error
+    assert (make.calls, find.calls, clock.pauses) == (1, 0, [])
+
+
+@UNCERTAIN
+@pytest.mark.parametrize("unseen", [0, 3])
+def test_found(clock: Clock, program_log: pytest.LogCaptureFixture, error: Exception, unseen: int) -> None:
+    """What was made although nothing said so is found, as soon as AWS shows it, and is not made again."""
+    make, find = Script(error), Script(*[None] * unseen, "found")
+    assert make_once("it", make, find, WITHOUT_TOKEN) == "found"
+    assert (make.calls, find.calls, len(clock.pauses)) == (1, unseen + 1, unseen)
+    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("Whether it was made is not certain: ")
+
+
+@pytest.mark.parametrize("unseen", [0, 3])
+@pytest.mark.parametrize("how", ["throttled", "refused", "unconnected"])
+def test_found_after_an_uncertain_attempt(clock: Clock, how: str, unseen: int) -> None:
+    """What an earlier attempt of the same call has made is found, too, however the last one ended."""
+    endings = {
+        "throttled": refusal("RequestLimitExceeded"),
+        "refused": refusal("VolumeLimitExceeded"),
+        "unconnected": EndpointConnectionError(endpoint_url="http://h/"),
+    }
+    make, find = Script(uncertain_before(endings[how])), Script(*[None] * unseen, "found")
+    assert make_once("it", make, find) == "found"
+    assert (make.calls, find.calls, len(clock.pauses)) == (1, unseen + 1, unseen)
+
+
+def test_refused_after_an_uncertain_attempt(clock: Clock) -> None:
+    """When it is not to be seen the last attempt's error counts, and it is not made again with a token."""
+    error = uncertain_before(refusal("VolumeLimitExceeded"))
+    with pytest.raises(ClientError, match="VolumeLimitExceeded"):
+        make_once("it", Script(error), Script(None))
+    assert 60 <= clock.now <= 66
+
+
+def test_refused_after_throttling(clock: Clock) -> None:
+    """A call of which all earlier attempts were throttled is not looked for."""
+    error, find = knowing(refusal("VolumeLimitExceeded"), Call("", (), throttled=3)), Script("found")
+    with pytest.raises(ClientError, match="VolumeLimitExceeded"):
+        make_once("it", Script(error), find)
+    assert (find.calls, clock.pauses) == (0, [])
+
+
+@UNCERTAIN
+def test_not_found(clock: Clock, error: Exception) -> None:
+    """What carries a client token was repeated by the SDK: when it is not to be seen, the error goes on."""
+    make = Script(error)
+    with pytest.raises(type(error)) as caught:
+        make_once("it", make, Script(None))
+    assert (caught.value, make.calls) == (error, 1)
+    assert 60 <= clock.now <= 66
+
+
+@UNCERTAIN
+def test_made_again(clock: Clock, error: Exception) -> None:
+    """What carries none is requested again once it was not seen for a minute."""
+    make = Script(error, error, "made")
+    assert make_once("it", make, Script(None), WITHOUT_TOKEN) == "made"
+    assert make.calls == 3
+    assert 120 <= clock.now <= 132
+
+
+def test_found_after_the_last_attempt(clock: Clock) -> None:
+    """Also after the last attempt it is looked for; the last error counts when there is nothing."""
+    make = Script(fault(), fault(), LOST)
+    with pytest.raises(ReadTimeoutError):
+        make_once("it", make, Script(None), WITHOUT_TOKEN)
+    assert make.calls == WITHOUT_TOKEN
+    assert 180 <= clock.now <= 198
+    find = Script(None, "found")
+    assert make_once("it", Script(LOST), find) == "found"
+    assert find.calls == 2
+
+
+def test_refused_after_all(clock: Clock) -> None:
+    """An attempt that is refused ends it."""
+    make = Script(LOST, refusal("InvalidParameterValue"))
+    with pytest.raises(ClientError, match="InvalidParameterValue"):
+        make_once("it", make, Script(None), WITHOUT_TOKEN)
+    assert (make.calls, 60 <= clock.now <= 66) == (2, True)
+
+
+def test_search_that_is_throttled(clock: Clock) -> None:
+    """A look that is not answered says nothing: it is taken again; one that is refused ends it."""
+    find = Script(refusal("RequestLimitExceeded"), LOST, "found")
+    assert make_once("it", Script(LOST), find) == "found"
+    assert len(clock.pauses) == 2
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        make_once("it", Script(LOST), Script(refusal("UnauthorizedOperation")))
+
+
+def test_search_that_is_never_answered(clock: Clock) -> None:
+    """Whoever could not look has not seen that there is nothing: it is not made again."""
+    make = Script(LOST)
+    with pytest.raises(ReadTimeoutError):
+        make_once("it", make, Script(refusal("RequestLimitExceeded")), WITHOUT_TOKEN)
+    assert make.calls == 1
+    assert clock.now >= 10
+
+
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize(
+    ("age", "recent"),
+    [
+        (timedelta(0), True),
+        (RECENT - MINUTE, True),
+        (RECENT + MINUTE, False),
+        (timedelta(days=365), False),
+        (-MINUTE, True),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("hours", [0, -8, 5.5])
+def test_recent(age: timedelta, hours: float, *, recent: bool) -> None:
+    """What is older than half an hour is another call's; AWS's clock may be ahead of ours."""
+    made = datetime.now(timezone(timedelta(hours=hours))) - age
+    assert is_recent(made) is recent
+    assert is_recent(made.astimezone(UTC)) is recent
+
+
+def test_recent_without_a_time() -> None:
+    """What AWS shows without a time can be this call's."""
+    assert is_recent(None) is True
+
+
+THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-05-04T12:00:00Z", THEN),
+        ("2026-05-04T12:00:00.000Z", THEN),
+        ("2026-05-04T12:00:00", THEN),
+        ("2026-05-04T14:00:00+02:00", THEN),
+        ("", None),
+        ("soon", None),
+    ],
+)
+def test_times(text: str, expected: datetime | None) -> None:
+    """A time without a zone is UTC, and what is no time is none."""
+    assert parsed_time(text) == expected

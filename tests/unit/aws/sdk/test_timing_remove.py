@@ -1,0 +1,102 @@
+"""Removals: of what AWS does not know yet, and against throttling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import has_code
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock
+
+GONE = frozenset({"InvalidVolume.NotFound"})
+UNKNOWN = "InvalidVolume.NotFound"
+THROTTLED = "RequestLimitExceeded"
+
+
+class Removal:
+    """Refuses with one code after the other, the last one again and again; empty: it is done."""
+
+    def __init__(self, *codes: str) -> None:
+        """Begin with the first code."""
+        self._codes = list(codes)
+        self.calls = 0
+
+    def __call__(self) -> None:
+        """Refuse, or remove."""
+        self.calls += 1
+        code = self._codes.pop(0) if len(self._codes) > 1 else self._codes[0]
+        if code:
+            raise ClientError({"Error": {"Code": code, "Message": "said"}}, "DeleteVolume")
+
+
+def remove(removal: Removal, **policy: Any) -> None:
+    """Remove it."""
+    timing.remove("volume 'vol-1'", lambda error: has_code(error, GONE), removal, **policy)
+
+
+def infos(program_log: pytest.LogCaptureFixture) -> list[str]:
+    """List what was logged for operators."""
+    return [record.getMessage() for record in program_log.records if record.levelname != "DEBUG"]
+
+
+def test_at_once(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+    """What is there is removed by one call, and nothing is said."""
+    removal = Removal("")
+    remove(removal)
+    assert (removal.calls, clock.pauses, infos(program_log)) == (1, [], [])
+
+
+def test_not_seen_yet(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+    """What AWS does not know yet is tried again until it is removed."""
+    removal = Removal(UNKNOWN, UNKNOWN, "")
+    remove(removal)
+    assert (removal.calls, len(clock.pauses), infos(program_log)) == (3, 2, [])
+
+
+def test_never_seen(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+    """What is unknown for a minute is taken as gone, and that is logged."""
+    removal = Removal(UNKNOWN)
+    remove(removal)
+    assert 60 <= clock.now <= 66
+    assert removal.calls == len(clock.pauses) + 1
+    assert infos(program_log) == ["There is no volume 'vol-1': it is gone, or was never made"]
+
+
+def test_seen_before(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+    """What AWS has shown before is gone as soon as it is unknown."""
+    removal = Removal(UNKNOWN)
+    remove(removal, policy=timing.AT_ONCE)
+    assert (removal.calls, clock.pauses) == (1, [])
+    assert infos(program_log) == ["There is no volume 'vol-1': it is gone, or was never made"]
+
+
+@pytest.mark.parametrize("policy", [{}, {"policy": timing.AT_ONCE}], ids=["new", "seen"])
+def test_throttled(clock: Clock, policy: dict[str, Any]) -> None:
+    """Throttling is waited out for longer than the unknown is, also of what was seen before."""
+    removal = Removal(*[THROTTLED] * 50, "")
+    remove(removal, **policy)
+    assert (removal.calls, len(clock.pauses)) == (51, 50)
+    assert clock.now > timing.VISIBLE.seconds
+
+
+@pytest.mark.parametrize("policy", [{}, {"policy": timing.AT_ONCE}], ids=["new", "seen"])
+def test_throttled_for_good(clock: Clock, policy: dict[str, Any]) -> None:
+    """Throttling that does not end within two minutes is an error: the removal is not certain."""
+    with pytest.raises(ClientError, match=THROTTLED):
+        remove(Removal(THROTTLED), **policy)
+    assert 120 <= clock.now <= 125.25
+
+
+@pytest.mark.parametrize("codes", [["UnauthorizedOperation"], [UNKNOWN, "UnauthorizedOperation"]])
+def test_refused(clock: Clock, program_log: pytest.LogCaptureFixture, codes: list[str]) -> None:
+    """Any other refusal ends it at once: the removal is not certain."""
+    removal = Removal(*codes)
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        remove(removal)
+    assert (removal.calls, len(clock.pauses)) == (len(codes), len(codes) - 1)
+    assert infos(program_log) == []

@@ -1,0 +1,210 @@
+"""The configuration: cpi.json with the request's context merged over its aws section."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.encryption import Encryption
+
+AWS: dict[str, Any] = {
+    "max_retries": 8,
+    "region": "us-east-1",
+    "access_key_id": "AKIA1",
+    "secret_access_key": "secret",
+}
+ENDPOINTS = {"ec2_endpoint": "ec2.eu-west-3.amazonaws.com", "elb_endpoint": "elb.example"}
+ABSENT = object()
+
+
+def parse(
+    aws: dict[str, Any] | None = None,
+    context: dict[str, Any] | None = None,
+    environ: dict[str, str] | None = None,
+    **sections: Any,
+) -> cpi_config.CpiConfig:
+    """Parse a configuration: the least one, but for what is given."""
+    section = {key: value for key, value in {**AWS, **(aws or {})}.items() if value is not ABSENT}
+    document = {"cloud": {"plugin": "aws", "properties": {"aws": section, **sections}}}
+    return cpi_config.parse(document, context or {}, environ or {})
+
+
+def test_defaults() -> None:
+    """What a configuration leaves out has its default."""
+    parsed = parse()
+    assert parsed.aws == cpi_config.AwsConfig(
+        max_retries=8,
+        region="us-east-1",
+        endpoints={},
+        dualstack=False,
+        credentials_source="static",
+        access_key_id="AKIA1",
+        secret_access_key="secret",
+        session_token=None,
+        role_arn=None,
+        default_key_name=None,
+        default_iam_instance_profile=None,
+        default_security_groups=[],
+        encryption=Encryption(),
+        metadata_options={},
+        stemcell={},
+        fast_path_delete=False,
+        deregister_on_delete=False,
+        stemcell_upload="ebs_direct",
+        copies_stemcells_from_other_regions=False,
+        enable_describe_instance_types=True,
+    )
+    assert (parsed.agent, parsed.registry) == ({}, None)
+    assert (parsed.supported_api_version, parsed.log_level, parsed.stemcell) == (3, "info", 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "attribute", "expected"),
+    [
+        ("max_retries", 0, "max_retries", 0),
+        ("dualstack", True, "dualstack", True),
+        ("dualstack", "false", "dualstack", True),
+        ("dualstack", None, "dualstack", False),
+        ("session_token", "t", "session_token", "t"),
+        ("session_token", "", "session_token", None),
+        ("role_arn", "arn:x", "role_arn", "arn:x"),
+        ("default_key_name", "bosh", "default_key_name", "bosh"),
+        ("default_iam_instance_profile", "p", "default_iam_instance_profile", "p"),
+        ("default_security_groups", ["a", "b"], "default_security_groups", ["a", "b"]),
+        ("default_security_groups", None, "default_security_groups", []),
+        ("encrypted", 0, "encryption", Encryption(encrypted=True)),
+        ("encrypted", False, "encryption", Encryption()),
+        ("kms_key_arn", "arn:k", "encryption", Encryption(encrypted=False, kms_key_arn="arn:k")),
+        ("metadata_options", {"http_tokens": "required"}, "metadata_options", {"http_tokens": "required"}),
+        ("metadata_options", None, "metadata_options", {}),
+        ("stemcell", {"kernel_id": "aki-1"}, "stemcell", {"kernel_id": "aki-1"}),
+        ("stemcell", {"disk": 1, "copy_from_region": True}, "stemcell", {"disk": 1}),
+        ("stemcell", None, "stemcell", {}),
+        *(
+            ("stemcell", {"copy_from_region": given}, "copies_stemcells_from_other_regions", given is True)
+            for given in (True, False, None)
+        ),
+        ("stemcell", None, "copies_stemcells_from_other_regions", False),
+        *(("stemcell_upload", given, "stemcell_upload", "ebs_direct") for given in ("ebs_direct", None, "")),
+        ("stemcell_upload", "volume", "stemcell_upload", "volume"),
+        ("fast_path_delete", True, "fast_path_delete", True),
+        ("deregister_on_delete", True, "deregister_on_delete", True),
+        ("enable_describe_instance_types", False, "enable_describe_instance_types", False),
+        ("enable_describe_instance_types", None, "enable_describe_instance_types", False),
+        ("credentials_source", None, "credentials_source", "static"),
+        ("ec2_endpoint", "host:8080", "endpoints", {"ec2": "https://host:8080"}),
+        ("ec2_endpoint", "http://host", "endpoints", {"ec2": "http://host"}),
+        ("elb_endpoint", "host", "endpoints", {"elb": "https://host", "elbv2": "https://host"}),
+        ("sts_endpoint", "host", "endpoints", {"sts": "https://host"}),
+        ("ebs_endpoint", "host", "endpoints", {"ebs": "https://host"}),
+        ("ec2_endpoint", "", "endpoints", {}),
+    ],
+)
+def test_aws_section(key: str, value: object, attribute: str, expected: object) -> None:
+    """Each key of the aws section says one thing, from the file as from the context."""
+    assert getattr(parse({key: value}).aws, attribute) == expected
+    assert getattr(parse(context={key: value}).aws, attribute) == expected
+
+
+def test_context_wins() -> None:
+    """A key of the context replaces the file's whole value; others stay."""
+    parsed = parse(
+        {"metadata_options": {"a": 1}, "default_key_name": "kept"},
+        {"region": "eu-west-1", "metadata_options": {"b": 2}, "director_uuid": "d", "request_id": "r"},
+    ).aws
+    assert (parsed.region, parsed.metadata_options) == ("eu-west-1", {"b": 2})
+    assert parsed.default_key_name == "kept"
+
+
+@pytest.mark.parametrize(
+    ("aws", "environ", "region"),
+    [
+        (ENDPOINTS, {"AWS_REGION": "us-west-1"}, "us-east-1"),
+        ({**ENDPOINTS, "region": None}, {}, "eu-west-3"),
+        ({**ENDPOINTS, "region": ""}, {"AWS_REGION": "us-west-1"}, "us-west-1"),
+        ({**ENDPOINTS, "region": ABSENT, "ec2_endpoint": "http://ec2.x-y-1.api.aws:1/"}, {}, "x-y-1"),
+        ({**ENDPOINTS, "region": ABSENT, "ec2_endpoint": "http://127.0.0.1:1"}, {"AWS_REGION": "a"}, "a"),
+    ],
+)
+def test_region(aws: dict[str, Any], environ: dict[str, str], region: str) -> None:
+    """The region is what is given; with both endpoints it may come from AWS_REGION or the host's name."""
+    assert parse(aws, environ=environ).aws.region == region
+
+
+def test_credentials_of_the_profile() -> None:
+    """Keys that are null are none."""
+    aws = parse({"credentials_source": "env_or_profile", "access_key_id": None, "secret_access_key": ""}).aws
+    assert (aws.credentials_source, aws.access_key_id, aws.secret_access_key) == (
+        "env_or_profile",
+        None,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "base_url"),
+    [
+        ("h", "http://h"),
+        ("https://u:p%40@h:25777/sub", "https://u:p%40@h:25777/sub"),
+        ("u:p@h:1", "http://u:p@h:1"),
+        ("[::1]:1", "http://[::1]:1"),
+    ],
+)
+def test_registry_endpoint(endpoint: str, base_url: str) -> None:
+    """The registry's endpoint is kept as it was configured, for the agent, and beside that has a scheme."""
+    registry = parse(registry={"endpoint": endpoint}).registry
+    assert registry == cpi_config.RegistryConfig(endpoint, base_url, None, None)
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"), [(None, 3), (1, 1), (2, 2), (3, 3), (4, 3), (99, 3)], ids=str
+)
+def test_supported_version(version: int | None, expected: int) -> None:
+    """The announced contract version is the lower of 3 and the configured one."""
+    assert parse(debug={"cpi": {"api_version": version}}).supported_api_version == expected
+
+
+def test_other_sections() -> None:
+    """Agent, registry and log level are taken as they are; an empty endpoint is no registry."""
+    parsed = parse(
+        agent={"mbus": "nats://m", "ntp": []},
+        registry={"endpoint": "h:1", "user": "u", "password": ""},
+        debug={"cpi": {"log_level": "debug"}},
+    )
+    assert parsed.agent == {"mbus": "nats://m", "ntp": []}
+    assert parsed.registry == cpi_config.RegistryConfig("h:1", "http://h:1", "u", None)
+    assert parsed.log_level == "debug"
+    assert parse(registry={"endpoint": "", "user": "u"}).registry is None
+    assert parse(agent=None, registry=None, debug=None).agent == {}
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        ({}, 1),
+        ({"vm": None}, 1),
+        ({"vm": []}, 1),
+        ({"vm": {"stemcell": "x"}}, 1),
+        ({"vm": {"stemcell": {}}}, 1),
+        ({"vm": {"stemcell": {"api_version": 3}}}, 3),
+        ({"vm": {"stemcell": {"api_version": None}}}, None),
+    ],
+)
+def test_stemcell_version(context: dict[str, Any], expected: object) -> None:
+    """The stemcell's version comes through the context; 1 when it is absent, null stays null."""
+    assert parse(context=context).stemcell == expected
+
+
+def test_secrets_in_sight() -> None:
+    """A configuration that is printed shows no secret."""
+    whole = parse(
+        {"access_key_id": "AKIASHOWN", "secret_access_key": "hidden1", "session_token": "hidden2"},
+        agent={"mbus": "nats://u:hidden3@h"},
+        registry={"endpoint": "http://u:hidden4@h", "password": "hidden5"},
+    )
+    shown = f"{whole!r} {whole.aws!r} {whole.registry!r}"
+    assert "hidden" not in shown
+    assert "AKIASHOWN" not in shown
+    assert "us-east-1" in shown

@@ -1,0 +1,227 @@
+"""create_stemcell with an image, made again after it was killed."""
+
+from __future__ import annotations
+
+import signal
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.stub import ANY
+
+from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.stemcells import heavy, snapshot_upload
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.interrupts import Interrupted
+from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
+from tests.unit.aws.timing_script import fault
+from tests.unit.cpi.volume_uploads import DISK, image_source, lay_deleted, lay_removed, lay_volume
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
+    from bosh_aws_cpi.cpi.undo import Undo
+    from tests.unit.conftest import Ec2
+
+pytestmark = pytest.mark.usefixtures("undone")
+
+OLD_AMI, NEW_AMI = "ami-0", "ami-1"
+OLD_SNAPSHOT, NEW_SNAPSHOT = "snap-0", "snap-1"
+TAGS = {"a": "1"}
+PROPERTIES = HeavyStemcellProperties()
+NOW = datetime.now(UTC)
+UNAVAILABLE = fault("Unavailable")
+
+
+class Uploads:
+    """The uploads of the image, none of which takes any time.
+
+    Attributes:
+        sources: What was uploaded.
+    """
+
+    def __init__(self) -> None:
+        """Have uploaded nothing."""
+        self.sources: list[ImageSource] = []
+
+    def upload(self, cloud: Cloud, source: ImageSource, undo: Undo) -> str:
+        """Make the snapshot."""
+        self.sources.append(source)
+        return undo.make(lambda: NEW_SNAPSHOT, lambda made: cloud.ec2.delete_snapshot(SnapshotId=made))
+
+
+@pytest.fixture
+def uploads(monkeypatch: pytest.MonkeyPatch) -> Uploads:
+    """Return the uploads."""
+    fake = Uploads()
+    monkeypatch.setattr(snapshot_upload, "upload", fake.upload)
+    return fake
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Return an image."""
+    return image_source(tmp_path, b"1").path
+
+
+@pytest.fixture
+def call(cloud: Cloud) -> str:
+    """Give the request a number; returns what all that it makes is tagged with."""
+    cloud.config = cloud.config._replace(request_id="cpi-1")
+    return call_id(cloud, "create_stemcell", PROPERTIES.model_dump(mode="json"), TAGS)
+
+
+def create(cloud: Cloud, path: str) -> str:
+    """Make an AMI of the image."""
+    return heavy.create(cloud, path, PROPERTIES, TAGS)
+
+
+def marked(call: str) -> dict[str, Any]:
+    """Return the filter that finds what the request has made."""
+    return {"Name": "tag:bosh_stemcell", "Values": [call]}
+
+
+def lay_snapshot(ec2: Ec2, call: str, *found: str) -> None:
+    """Lay out the question for the request's snapshot."""
+    entries = [{"SnapshotId": each, "StartTime": NOW} for each in found]
+    ec2.answers("describe_snapshots", {"Snapshots": entries}, OwnerIds=["self"], Filters=[marked(call)])
+
+
+def lay_volumes(ec2: Ec2, call: str, *found: str) -> None:
+    """Lay out the question for the request's volume."""
+    entries = [{"VolumeId": each, "CreateTime": NOW} for each in found]
+    ec2.answers("describe_volumes", {"Volumes": entries}, Filters=[marked(call)])
+
+
+def lay_ami(ec2: Ec2, call: str, *found: str) -> None:
+    """Lay out the question for the request's AMI."""
+    states = {"Name": "state", "Values": ["available", "pending"]}
+    entries = [{"ImageId": each, "State": "pending"} for each in found]
+    ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=[marked(call), states])
+
+
+def lay_state(ec2: Ec2, ami_id: str, *states: str, snapshot_id: str = OLD_SNAPSHOT) -> None:
+    """Lay out one look at the AMI after the other."""
+    device = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot_id}}
+    for state in states:
+        found = {"Images": [{"ImageId": ami_id, "State": state, "BlockDeviceMappings": [device]}]}
+        ec2.answers("describe_images", found, ImageIds=[ami_id], IncludeDeprecated=True, IncludeDisabled=True)
+
+
+def lay_finished(ec2: Ec2, ami_id: str, snapshot_id: str) -> None:
+    """Lay out the wait for an AMI, and the tag of its snapshot."""
+    lay_state(ec2, ami_id, "pending", "available", snapshot_id=snapshot_id)
+    tags: dict[str, Any] = {"Resources": [snapshot_id], "Tags": [{"Key": "bosh_ami", "Value": ami_id}]}
+    ec2.answers("create_tags", **tags)
+
+
+def lay_registered(ec2: Ec2) -> None:
+    """Lay out all that follows the upload."""
+    more = ("VirtualizationType", "RootDeviceName", "SriovNetSupport", "EnaSupport", "BootMode")
+    arguments = ("Name", "Architecture", "BlockDeviceMappings", "TagSpecifications", *more)
+    ec2.answers("register_image", {"ImageId": NEW_AMI}, **dict.fromkeys(arguments, ANY))
+    lay_finished(ec2, NEW_AMI, NEW_SNAPSHOT)
+
+
+def test_made_before(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads) -> None:
+    """An AMI that the request has registered is waited for, and nothing is uploaded."""
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    lay_ami(ec2, call, OLD_AMI)
+    lay_finished(ec2, OLD_AMI, OLD_SNAPSHOT)
+    assert create(cloud, path) == OLD_AMI
+    assert uploads.sources == []
+
+
+@pytest.mark.usefixtures("signals")
+def test_made_before_and_interrupted(
+    cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal removes no AMI that an earlier request may have been answered with, nor its snapshot."""
+
+    def wait(*_: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.images.wait_until_available", wait)
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    lay_ami(ec2, call, OLD_AMI)
+    with pytest.raises(Interrupted):
+        create(cloud, path)
+
+
+def test_made_before_and_not_shown(
+    cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does an EC2 that does not answer: the AMI may be whole."""
+
+    def fail(**_: object) -> None:
+        raise UNAVAILABLE
+
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    monkeypatch.setattr("bosh_aws_cpi.aws.images.find_marked", lambda *_: OLD_AMI)
+    monkeypatch.setattr(ec2.client, "describe_images", fail)
+    with pytest.raises(CloudError, match="Timed out after 3600 seconds"):
+        create(cloud, path)
+
+
+def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads) -> None:
+    """One that EC2 could not make is removed with its snapshot, as in the call that registered it."""
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    lay_ami(ec2, call, OLD_AMI)
+    lay_state(ec2, OLD_AMI, "failed")
+    ec2.answers("deregister_image", ImageId=OLD_AMI)
+    ec2.answers(
+        "describe_images", {"Images": []}, ImageIds=[OLD_AMI], IncludeDeprecated=True, IncludeDisabled=True
+    )
+    ec2.answers("delete_snapshot", SnapshotId=OLD_SNAPSHOT)
+    with pytest.raises(CloudError, match=f"EC2 could not make AMI '{OLD_AMI}'"):
+        create(cloud, path)
+    assert uploads.sources == []
+
+
+def test_nothing_before(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads) -> None:
+    """The first time nothing is found, and all that is made carries the request's mark."""
+    lay_snapshot(ec2, call)
+    lay_volumes(ec2, call)
+    lay_registered(ec2)
+    assert create(cloud, path) == NEW_AMI
+    (source,) = uploads.sources
+    assert (source.call_id, source.tags["bosh_stemcell"]) == (call, call)
+
+
+@pytest.mark.parametrize("attached", [[], ["attached"]], ids=["unattached", "attached"])
+def test_volume_before(
+    cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads, attached: list[str]
+) -> None:
+    """A volume that was being written is removed before the image is uploaded anew."""
+    lay_snapshot(ec2, call)
+    lay_volumes(ec2, call, DISK)
+    lay_volume(ec2, "in-use" if attached else "available", *attached)
+    if attached:
+        lay_removed(ec2)
+    else:
+        lay_deleted(ec2)
+    lay_registered(ec2)
+    assert create(cloud, path) == NEW_AMI
+    assert len(uploads.sources) == 1
+
+
+def test_snapshot_before(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads) -> None:
+    """A snapshot that is no AMI's yet is removed: how much of the image it holds nobody knows."""
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    lay_ami(ec2, call)
+    lay_volumes(ec2, call)
+    ec2.answers("delete_snapshot", SnapshotId=OLD_SNAPSHOT)
+    lay_registered(ec2)
+    assert create(cloud, path) == NEW_AMI
+    assert len(uploads.sources) == 1
+
+
+def test_other_requests(cloud: Cloud, ec2: Ec2, path: str, uploads: Uploads) -> None:
+    """Without a number nothing is looked for, and each request has a mark of its own."""
+    for _ in range(2):
+        lay_registered(ec2)
+        assert create(cloud, path) == NEW_AMI
+    first, second = uploads.sources
+    assert first.call_id != second.call_id

@@ -1,0 +1,188 @@
+"""The same create_vm again: client tokens of earlier calls, and what stands behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bosh_aws_cpi.cpi.vms.create.client_tokens import MAX_GENERATIONS
+from bosh_aws_cpi.errors import VMCreationFailed
+from tests.unit.cpi.launches import (
+    ON_DEMAND,
+    OTHER,
+    SPOT,
+    launch,
+    lay_agents,
+    lay_ended,
+    lay_run,
+    lay_running,
+    token,
+)
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from bosh_aws_cpi.plan.launch_options import LaunchOption
+    from tests.unit.conftest import Ec2
+
+BY_US = "Client.UserInitiatedShutdown"
+FAULT = "Server.InternalError"
+SPENT = pytest.mark.parametrize("code", ["IdempotentInstanceTerminated", "IdempotentParameterMismatch"])
+
+
+def messages(program_log: pytest.LogCaptureFixture, level: str) -> list[str]:
+    """List what was logged at a level."""
+    return [record.getMessage() for record in program_log.records if record.levelname == level]
+
+
+@SPENT
+def test_spent_token(cloud: Cloud, ec2: Ec2, code: str, program_log: pytest.LogCaptureFixture) -> None:
+    """A token whose instance is gone, or that stands for other arguments, is followed by the next one."""
+    lay_run(ec2, ON_DEMAND, 0, code)
+    lay_agents(ec2)
+    lay_run(ec2, ON_DEMAND, 1, "i-1")
+    lay_running(ec2, "i-1")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
+    assert f"RunInstances failed with {code}" in "".join(messages(program_log, "INFO"))
+    assert messages(program_log, "WARNING") == []
+
+
+@SPENT
+def test_many_spent_tokens(cloud: Cloud, ec2: Ec2, code: str) -> None:
+    """Generations whose ended instances EC2 still shows are passed over without trying them."""
+    lay_run(ec2, ON_DEMAND, 0, code)
+    lay_agents(ec2, *((f"i-{n}", "terminated", token(ON_DEMAND, n)) for n in (0, 1, 3)))
+    lay_run(ec2, ON_DEMAND, 4, "i-4")
+    lay_running(ec2, "i-4")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-4"
+
+
+def test_later_generation_alive(cloud: Cloud, ec2: Ec2) -> None:
+    """An earlier call's instance that is alive behind a later token is found by that, not made anew."""
+    lay_run(ec2, ON_DEMAND, 0, "IdempotentInstanceTerminated")
+    states = ("terminated", "terminated", "running", "shutting-down", "pending")
+    known = [(f"i-{n}", state) for n, state in enumerate(states)]
+    lay_agents(ec2, *((vm_cid, state, token(ON_DEMAND, n)) for n, (vm_cid, state) in enumerate(known)))
+    lay_run(ec2, ON_DEMAND, 2, "i-2")
+    lay_running(ec2, "i-2")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-2"
+
+
+def test_made_with_other_arguments(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """An instance of the agent that is alive and was asked for otherwise is left alone, with a warning."""
+    lay_run(ec2, ON_DEMAND, 0, "IdempotentParameterMismatch")
+    lay_agents(ec2, ("i-0", "running", token(ON_DEMAND, 0)))
+    lay_run(ec2, ON_DEMAND, 1, "i-1")
+    lay_running(ec2, "i-1")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
+    assert messages(program_log, "WARNING") == [
+        "Instance 'i-0' was made for this agent with other arguments; it is left"
+    ]
+
+
+def test_ended_by_an_earlier_call(cloud: Cloud, ec2: Ec2) -> None:
+    """A token may answer the instance that an earlier call removed: that counts as no failure."""
+    lay_run(ec2, ON_DEMAND, 0, "i-0", is_earlier=True)
+    lay_ended(ec2, "i-0", BY_US, is_earlier=True)
+    lay_agents(ec2, ("i-0", "terminated", token(ON_DEMAND, 0)))
+    for generation in (1, 2):  # as often as it is launched again for EC2's own reasons
+        lay_run(ec2, ON_DEMAND, generation, f"i-{generation}")
+        lay_ended(ec2, f"i-{generation}", FAULT)
+    lay_run(ec2, ON_DEMAND, 3, "i-3")
+    lay_running(ec2, "i-3")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-3"
+
+
+@pytest.mark.parametrize("options", [[ON_DEMAND], [ON_DEMAND, OTHER]], ids=len)
+def test_ended_by_somebody_else(cloud: Cloud, ec2: Ec2, options: list[LaunchOption]) -> None:
+    """Somebody who terminates the instance that this call launched is not fought."""
+    if len(options) > 1:
+        lay_agents(ec2)
+    lay_run(ec2, ON_DEMAND, 0, "i-0")
+    lay_ended(ec2, "i-0", BY_US)
+    with pytest.raises(VMCreationFailed) as caught:
+        launch(cloud, *options)
+    assert caught.value.message == f"EC2 ended instance 'i-0' before it ran: {BY_US}: so"
+    assert caught.value.ok_to_retry is False
+
+
+@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
+def test_answered_with_an_ended_one(cloud: Cloud, ec2: Ec2, state: str) -> None:
+    """A token that answers an earlier call's instance that is ended is spent, however often."""
+    for generation in range(4):
+        lay_run(ec2, ON_DEMAND, generation, f"i-{generation}", state, is_earlier=True)
+        lay_agents(ec2, (f"i-{generation}", state, token(ON_DEMAND, generation)))
+    lay_run(ec2, ON_DEMAND, 4, "i-4")
+    lay_running(ec2, "i-4")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-4"
+
+
+@pytest.mark.parametrize("code", [FAULT, "Client.VolumeLimitExceeded", BY_US])
+def test_ended_in_an_earlier_call(cloud: Cloud, ec2: Ec2, code: str) -> None:
+    """An earlier call's instance may have ended for whatever reason: it is passed over."""
+    lay_run(ec2, ON_DEMAND, 0, "i-0", is_earlier=True)
+    lay_ended(ec2, "i-0", code, is_earlier=True)
+    lay_agents(ec2, *((f"i-{n}", "terminated", token(ON_DEMAND, n)) for n in (0, 1)))
+    lay_run(ec2, ON_DEMAND, 2, "i-2")
+    lay_running(ec2, "i-2")
+    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-2"
+
+
+@pytest.mark.parametrize("state", ["pending", "shutting-down", "terminated"])
+def test_launches_of_earlier_calls_are_not_counted(cloud: Cloud, ec2: Ec2, state: str) -> None:
+    """However many earlier calls launched, this one may launch again twice, and not more often."""
+    lay_run(ec2, ON_DEMAND, 0, "i-0", is_earlier=True)
+    lay_ended(ec2, "i-0", FAULT, is_earlier=True)
+    lay_agents(ec2, *((f"i-{n}", "terminated", token(ON_DEMAND, n)) for n in range(4)))
+    for generation in (4, 5, 6):
+        lay_run(ec2, ON_DEMAND, generation, f"i-{generation}", state)
+        lay_ended(ec2, f"i-{generation}", FAULT)
+    with pytest.raises(VMCreationFailed, match="EC2 ended instance 'i-6'") as caught:
+        launch(cloud, ON_DEMAND)
+    assert caught.value.ok_to_retry is True
+
+
+def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
+    """Tokens are not tried for ever."""
+    for generation in range(MAX_GENERATIONS):
+        lay_run(ec2, ON_DEMAND, generation, "IdempotentParameterMismatch")
+        lay_agents(ec2)
+    with pytest.raises(VMCreationFailed) as caught:
+        launch(cloud, ON_DEMAND)
+    assert caught.value.message == (
+        f"{MAX_GENERATIONS} instances were launched for this VM before: use another agent id"
+    )
+    assert caught.value.ok_to_retry is False
+
+
+@pytest.mark.parametrize("state", ["pending", "running"])
+@pytest.mark.parametrize("generation", [0, 2])
+def test_further_down_the_list(cloud: Cloud, ec2: Ec2, state: str, generation: int) -> None:
+    """With several types, what an earlier call launched comes first: there is no second VM."""
+    lay_agents(
+        ec2,
+        ("i-0", "terminated", token(ON_DEMAND, 0)),
+        ("i-1", state, token(OTHER, generation)),
+    )
+    lay_run(ec2, OTHER, generation, "i-1")
+    lay_running(ec2, "i-1")
+    assert launch(cloud, SPOT, ON_DEMAND, OTHER).option is OTHER
+
+
+def test_further_down_the_list_and_short(cloud: Cloud, ec2: Ec2) -> None:
+    """Should that one be gone after all, the others are tried from their beginning, in their order."""
+    lay_agents(ec2, ("i-1", "running", token(ON_DEMAND, 1)))
+    lay_run(ec2, ON_DEMAND, 1, "InsufficientInstanceCapacity")
+    lay_run(ec2, SPOT, 0, "InsufficientInstanceCapacity")
+    lay_run(ec2, OTHER, 0, "i-2")
+    lay_running(ec2, "i-2")
+    assert launch(cloud, SPOT, ON_DEMAND, OTHER).instance.vm_cid == "i-2"
+
+
+@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
+def test_nothing_alive(cloud: Cloud, ec2: Ec2, state: str) -> None:
+    """Ended instances of earlier calls don't change the order; those of other requests don't either."""
+    lay_agents(ec2, ("i-0", state, token(OTHER, 0)), ("i-1", "running", "another token"))
+    lay_run(ec2, SPOT, 0, "i-2")
+    lay_running(ec2, "i-2")
+    assert launch(cloud, SPOT, OTHER).option is SPOT

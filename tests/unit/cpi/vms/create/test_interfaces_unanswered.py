@@ -1,0 +1,156 @@
+"""Interfaces whose making was not answered, what earlier calls left, and the removal of those made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.interfaces import make_interfaces
+from bosh_aws_cpi.errors import CloudError
+from tests.unit.cpi.interface_calls import (
+    FIRST,
+    NOT_FOUND,
+    SECOND,
+    entry,
+    lay_agents,
+    lay_create,
+    lay_instance,
+    lay_look,
+    made,
+    wanted,
+)
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from tests.unit.conftest import Clock, Ec2
+
+pytestmark = pytest.mark.usefixtures("undone")
+
+UNCERTAIN = pytest.mark.parametrize("how", ["lost", "fault"])
+BOOM = "an error"
+
+
+def having(nic_id: str, *addresses: str, **more: Any) -> dict[str, Any]:
+    """Describe an interface with addresses."""
+    ipv4 = [{"PrivateIpAddress": address} for address in addresses if ":" not in address]
+    ipv6 = [{"Ipv6Address": address} for address in addresses if ":" in address]
+    return {**entry(nic_id, **more), "PrivateIpAddresses": ipv4, "Ipv6Addresses": ipv6}
+
+
+@UNCERTAIN
+@pytest.mark.parametrize("unseen", [0, 2])
+def test_found(cloud: Cloud, ec2: Ec2, clock: Clock, how: str, unseen: int) -> None:
+    """An interface whose making was not answered is found by its agent, its address and its being free."""
+    others = [having("eni-8", "10.0.0.9"), having("eni-9", "10.0.0.5", vm_cid="i-9")]
+    lay_create(ec2, FIRST, how)
+    for _ in range(unseen):
+        lay_agents(ec2, FIRST, *others)
+    lay_agents(ec2, FIRST, *others, having("eni-1", "10.0.0.5"))
+    lay_look(ec2, "eni-1", entry("eni-1"))
+    assert made(cloud, FIRST) == ["eni-1"]
+    assert len(clock.pauses) == unseen
+
+
+def test_found_without_a_certain_address(cloud: Cloud, ec2: Ec2) -> None:
+    """Of two interfaces in one subnet the one that this call has made already is not the other."""
+    first, second = (replace(plan, subnet_id="subnet-1") for plan in (FIRST, SECOND))
+    lay_create(ec2, first, "eni-1")
+    lay_look(ec2, "eni-1", entry("eni-1"))
+    lay_create(ec2, second, "lost")
+    addresses = ("10.0.0.5", "10.0.1.5")
+    lay_agents(ec2, first, having("eni-1", *addresses), having("eni-2", *addresses))
+    lay_look(ec2, "eni-2", entry("eni-2"))
+    assert made(cloud, first, second) == ["eni-1", "eni-2"]
+
+
+@UNCERTAIN
+def test_not_found(cloud: Cloud, ec2: Ec2, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """One that is not seen is left to a repeated call: it has the same token; the group is named."""
+    monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.of_agent", lambda *_: [])
+    lay_create(ec2, FIRST, how)
+    with pytest.raises(CloudError, match="Failed to create network interface for nic_group 'a': "):
+        made(cloud, FIRST)
+
+
+def test_left_by_an_earlier_call(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """What an earlier call made with other arguments is removed, unless an instance has it."""
+    lay_create(ec2, FIRST, "IdempotentParameterMismatch")
+    lay_agents(ec2, FIRST, entry("eni-8"), entry("eni-9", "in-use", "i-9"))
+    ec2.answers("delete_network_interface", NetworkInterfaceId="eni-8")
+    lay_create(ec2, FIRST, "eni-1", 1)
+    lay_look(ec2, "eni-1", entry("eni-1"))
+    assert made(cloud, FIRST) == ["eni-1"]
+    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    assert warnings == ["Network interface 'eni-8' was made by an earlier call: removing it"]
+
+
+def armed(cloud: Cloud, ec2: Ec2) -> Undo:
+    """Make an interface; returns what would undo it."""
+    undo = Undo()
+    lay_create(ec2, FIRST, "eni-1")
+    lay_look(ec2, "eni-1", entry("eni-1"))
+    make_interfaces(cloud, wanted(FIRST), undo)
+    return undo
+
+
+def test_undo(cloud: Cloud, ec2: Ec2) -> None:
+    """An interface that was made is removed when the call fails; one that is gone is fine."""
+    for code in (None, NOT_FOUND):
+        undo = armed(cloud, ec2)
+        lay_look(ec2, "eni-1", entry("eni-1"))
+        if code:
+            ec2.refuses("delete_network_interface", code, NetworkInterfaceId="eni-1")
+        else:
+            ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+        undo.run(BOOM)
+
+
+@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
+def test_undo_of_an_ended_instance(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
+    """One that an instance still has that was ended is removed as soon as EC2 lets it go."""
+    undo = armed(cloud, ec2)
+    lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
+    lay_instance(ec2, "i-1", state)
+    ec2.refuses("delete_network_interface", "InvalidNetworkInterface.InUse", NetworkInterfaceId="eni-1")
+    ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+    undo.run(BOOM)
+    assert len(clock.pauses) == 1
+
+
+def test_undo_of_a_living_instance(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """One that a living instance has stays: this call removes its own first, so it is an earlier call's."""
+    undo = armed(cloud, ec2)
+    lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
+    lay_instance(ec2, "i-1", "running")
+    undo.run(BOOM)
+    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    assert errors == ["Network interface 'eni-1' stays: instance 'i-1' has it"]
+
+
+def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """One that can't be looked at is removed if EC2 does it: an attached one it would refuse."""
+    undo = armed(cloud, ec2)
+    ec2.refuses("describe_network_interfaces", "RequestLimitExceeded", "slow", NetworkInterfaceIds=["eni-1"])
+    ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+    undo.run(BOOM)
+    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    said = "RequestLimitExceeded: slow (request id none)"
+    assert warnings[1:] == [
+        f"Network interface 'eni-1' can't be looked at: DescribeNetworkInterfaces failed with {said}"
+    ]
+
+
+@pytest.mark.parametrize("lost", ["describe_network_interfaces", "describe_instances"])
+def test_undo_without_an_answer(cloud: Cloud, ec2: Ec2, lost: str) -> None:
+    """One about which AWS answers nothing at all is removed if EC2 does it."""
+    undo = armed(cloud, ec2)
+    if lost == "describe_instances":
+        lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
+        ec2.loses(lost, InstanceIds=["i-1"])
+    else:
+        ec2.loses(lost, NetworkInterfaceIds=["eni-1"])
+    ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+    undo.run(BOOM)

@@ -1,0 +1,249 @@
+"""Leading routes to a VM, with what EC2 may answer in between, and leading them back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, look_up, route_traffic
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import AttachedNic, ElasticIp, Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.properties.vm import VmProperties
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from tests.unit.conftest import Clock, Ec2, Stub
+
+pytestmark = pytest.mark.usefixtures("undone")
+
+VM = Instance(
+    "i-1", "running", "t", "z", {}, nics=[AttachedNic(f"eni-{n}", n, f"eni-attach-{n}") for n in (0, 1)]
+)
+TABLE, DESTINATION, ARN = "rtb-1", "10.9.0.0/16", "arn:web"
+ROUTE = {"RouteTableId": TABLE, "DestinationCidrBlock": DESTINATION}
+OURS = {"NetworkInterfaceId": "eni-0"}
+THEIRS = {"NatGatewayId": "nat-1"}
+FILTERS = [{"Name": "route-table-id", "Values": [TABLE]}]
+BOOM = "an error"
+
+
+def lead(cloud: Cloud, *before: Route) -> Undo:
+    """Lead the route to the VM; returns what would undo it."""
+    undo = Undo()
+    tables = {TABLE: RouteTable(TABLE, "vpc-1", before)}
+    route_traffic(cloud, Traffic(routes=[(TABLE, DESTINATION)], tables=tables), VM, undo)
+    return undo
+
+
+def was(target: dict[str, str], *, is_blackhole: bool = False) -> Route:
+    """Describe the route as it was."""
+    return Route(DESTINATION, target, is_blackhole)
+
+
+def lay_table(ec2: Ec2, *routes: dict[str, str]) -> None:
+    """Lay out a look at the table."""
+    entries = [{"DestinationCidrBlock": DESTINATION, "State": "active", **route} for route in routes]
+    table = {"RouteTableId": TABLE, "VpcId": "vpc-1", "Routes": entries}
+    ec2.answers("describe_route_tables", {"RouteTables": [table]}, Filters=FILTERS)
+
+
+def test_new_route(cloud: Cloud, ec2: Ec2) -> None:
+    """A route that was not there is made, and removed again."""
+    ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
+    undo = lead(cloud)
+    lay_table(ec2, OURS)
+    ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
+def test_known_route(cloud: Cloud, ec2: Ec2) -> None:
+    """A route that was there is led to the VM, and led back."""
+    ec2.answers("replace_route", **ROUTE, **OURS)
+    undo = lead(cloud, was(THEIRS))
+    lay_table(ec2, OURS)
+    ec2.answers("replace_route", **ROUTE, **THEIRS)
+    undo.run(BOOM)
+
+
+@pytest.mark.parametrize("before", [was(THEIRS, is_blackhole=True), was({})], ids=["nowhere", "unknown"])
+def test_route_that_led_nowhere(cloud: Cloud, ec2: Ec2, before: Route) -> None:
+    """A route that led nowhere can't be led back there: it leads nowhere again when the VM is gone."""
+    ec2.answers("replace_route", **ROUTE, **OURS)
+    undo = lead(cloud, before)
+    lay_table(ec2, OURS)
+    undo.run(BOOM)
+
+
+def test_route_that_leads_here(cloud: Cloud, ec2: Ec2) -> None:
+    """A route that an earlier call has led here stays, and is removed when this call fails."""
+    undo = lead(cloud, was(OURS))
+    lay_table(ec2, OURS)
+    ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
+def test_route_whose_answer_was_lost(cloud: Cloud, ec2: Ec2) -> None:
+    """CreateRoute has no client token: a route that is there already may be its own."""
+    ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
+    lay_table(ec2, OURS)
+    undo = lead(cloud)
+    lay_table(ec2, OURS)
+    ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
+def test_route_made_by_another_meanwhile(cloud: Cloud, ec2: Ec2) -> None:
+    """Or somebody else's: then it is replaced, and led back to where it led."""
+    ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
+    lay_table(ec2, THEIRS)
+    ec2.answers("replace_route", **ROUTE, **OURS)
+    undo = lead(cloud)
+    lay_table(ec2, OURS)
+    ec2.answers("replace_route", **ROUTE, **THEIRS)
+    undo.run(BOOM)
+
+
+def test_route_that_is_not_shown_yet(cloud: Cloud, ec2: Ec2) -> None:
+    """A route that is there and not to be seen is replaced, and removed again: where it led is not known."""
+    ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
+    lay_table(ec2)
+    ec2.answers("replace_route", **ROUTE, **OURS)
+    undo = lead(cloud)
+    lay_table(ec2, OURS)
+    ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
+GONE_WAYS = pytest.mark.parametrize("code", ["InvalidRoute.NotFound", "InvalidParameterValue"])
+
+
+@GONE_WAYS
+def test_route_that_went_meanwhile(cloud: Cloud, ec2: Ec2, code: str) -> None:
+    """A route that was there when it was looked up and is gone now is made, and removed again."""
+    ec2.refuses("replace_route", code, "There is no route defined", **ROUTE, **OURS)
+    ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
+    undo = lead(cloud, was(THEIRS))
+    lay_table(ec2, OURS)
+    ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
+@pytest.mark.parametrize("now", [[THEIRS], []], ids=["led elsewhere", "removed"])
+@pytest.mark.parametrize("before", [[was(THEIRS)], []], ids=["was there", "was made"])
+def test_route_changed_meanwhile(
+    cloud: Cloud, ec2: Ec2, before: list[Route], now: list[dict[str, str]]
+) -> None:
+    """A route that somebody else has led elsewhere, or removed, since then is theirs: it stays as it is."""
+    if before:
+        ec2.answers("replace_route", **ROUTE, **OURS)
+    else:
+        ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
+    undo = lead(cloud, *before)
+    lay_table(ec2, *now)
+    undo.run(BOOM)
+
+
+def test_local_route(cloud: Cloud, ec2: Ec2) -> None:
+    """A part of the VPC's own local route is led back to it under the name by which EC2 takes it."""
+    local: dict[str, str | bool] = {"LocalTarget": True}
+    ec2.answers("replace_route", **ROUTE, **OURS)
+    undo = lead(cloud, Route(DESTINATION, local, is_blackhole=False))
+    lay_table(ec2, OURS)
+    ec2.answers("replace_route", **ROUTE, **local)
+    undo.run(BOOM)
+
+
+def test_registrations(cloud: Cloud, elb: Stub, elbv2: Stub) -> None:
+    """A registration is undone also when its own answer was lost."""
+    target = {"TargetGroupArn": ARN, "Targets": [{"Id": "i-1"}]}
+    named = {"LoadBalancerName": "web", "Instances": [{"InstanceId": "i-1"}]}
+    elbv2.answers("register_targets", **target)
+    elb.refuses("register_instances_with_load_balancer", "InternalFailure", **named)
+    undo = Undo()
+    with pytest.raises(ClientError, match="InternalFailure"):
+        route_traffic(cloud, Traffic(target_group_arns=[ARN], load_balancers=["web"]), VM, undo)
+    elb.answers("deregister_instances_from_load_balancer", **named)
+    elbv2.answers("deregister_targets", **target)
+    undo.run(BOOM)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_elastic_ip(cloud: Cloud, ec2: Ec2, clock: Clock, index: int) -> None:
+    """The elastic IP goes to the planned interface, once the instance is ready for it."""
+    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": f"eni-{index}"}
+    ec2.refuses("associate_address", "IncorrectInstanceState", **arguments)
+    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
+    undo = Undo()
+    free = ElasticIp("52.1.2.3", "eipalloc-1")
+    route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", index), elastic_ip=free), VM, undo)
+    undo.run(BOOM)
+    assert len(clock.pauses) == 1
+
+
+@pytest.mark.parametrize("private", [{"PrivateIpAddress": "10.0.0.9"}, {}], ids=["an address", "unknown"])
+def test_elastic_ip_given_back(cloud: Cloud, ec2: Ec2, private: dict[str, str]) -> None:
+    """An elastic IP that was another's goes back to the address that had it when the call fails."""
+    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
+    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
+    undo = Undo()
+    held = ElasticIp("52.1.2.3", "eipalloc-1", "eni-9", private.get("PrivateIpAddress"))
+    route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", 0), elastic_ip=held), VM, undo)
+    back = {**arguments, "NetworkInterfaceId": "eni-9", **private}
+    ec2.answers("associate_address", {"AssociationId": "eipassoc-2"}, **back)
+    undo.run(BOOM)
+
+
+def test_elastic_ip_that_is_refused(cloud: Cloud, ec2: Ec2) -> None:
+    """Also when the call that took it over was refused, or its answer was lost."""
+    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
+    ec2.refuses("associate_address", "InternalError", **arguments)
+    undo = Undo()
+    held = ElasticIp("52.1.2.3", "eipalloc-1", "eni-9", "10.0.0.9")
+    with pytest.raises(ClientError, match="InternalError"):
+        route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", 0), elastic_ip=held), VM, undo)
+    back = {"NetworkInterfaceId": "eni-9", "PrivateIpAddress": "10.0.0.9"}
+    associated = {"AssociationId": "eipassoc-2"}
+    ec2.answers("associate_address", associated, AllocationId="eipalloc-1", **back)
+    undo.run(BOOM)
+
+
+def test_elastic_ip_that_it_has(cloud: Cloud, ec2: Ec2) -> None:
+    """One that an earlier call has given to this VM comes off with its interface."""
+    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
+    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
+    undo = Undo()
+    own = ElasticIp("52.1.2.3", "eipalloc-1", "eni-0", "10.0.0.5")
+    route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", 0), elastic_ip=own), VM, undo)
+    undo.run(BOOM)
+
+
+def properties(**given: Any) -> VmProperties:
+    """Read a VM's properties."""
+    return VmProperties.parse({"instance_type": "t", "availability_zone": "z", **given})
+
+
+def test_nothing_to_look_up(cloud: Cloud) -> None:
+    """What a VM does not use is not asked for."""
+    assert look_up(cloud, properties(), None, "vpc-1") == Traffic([], [], [], {})
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        ([], "advertised_routes: there is no route table 'rtb-1'"),
+        (
+            [{"RouteTableId": TABLE, "VpcId": "vpc-2", "Routes": []}],
+            "advertised_routes: route table 'rtb-1' is in VPC 'vpc-2', the VM in 'vpc-1'",
+        ),
+    ],
+)
+def test_route_table(cloud: Cloud, ec2: Ec2, found: list[dict[str, Any]], message: str) -> None:
+    """A table that is not there, or is another VPC's, is refused before there is a VM."""
+    ec2.answers("describe_route_tables", {"RouteTables": found}, Filters=FILTERS)
+    wanted = properties(advertised_routes=[{"table_id": TABLE, "destination": DESTINATION}])
+    with pytest.raises(CloudError) as caught:
+        look_up(cloud, wanted, None, "vpc-1")
+    assert caught.value.message == message

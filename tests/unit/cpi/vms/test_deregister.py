@@ -1,0 +1,179 @@
+"""Taking a VM out of its load balancers before it is deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.vms.deregister import deregister
+from bosh_aws_cpi.errors import VMNotFound
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Ec2, Stub
+
+VM = "i-1"
+ARNS = ["arn:a", "arn:b"]
+HEALTHY = [{"TargetHealth": {"State": "healthy"}}]
+DRAINING = [{"TargetHealth": {"State": "draining", "Reason": "Target.DeregistrationInProgress"}}]
+
+
+def target(arn: str) -> dict[str, Any]:
+    """Name the VM as a target."""
+    return {"TargetGroupArn": arn, "Targets": [{"Id": VM}]}
+
+
+def lay_instance(ec2: Ec2, vpc_id: str | None = "vpc-1") -> None:
+    """Lay out a look at the VM; one that is ended has no VPC."""
+    more = {"VpcId": vpc_id} if vpc_id else {}
+    entry = {"InstanceId": VM, "State": {"Name": "running"}, "InstanceType": "t", **more}
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": [entry]}]}, InstanceIds=[VM])
+
+
+def lay_load_balancers(elb: Stub, *names: str) -> None:
+    """Lay out that the VM is in these classic load balancers, and comes out of them."""
+    found = [{"LoadBalancerName": name, "Instances": [{"InstanceId": VM}]} for name in names]
+    elb.answers("describe_load_balancers", {"LoadBalancerDescriptions": found})
+    for name in names:
+        instances = [{"InstanceId": VM}]
+        elb.answers("deregister_instances_from_load_balancer", LoadBalancerName=name, Instances=instances)
+
+
+def lay_target_groups(elbv2: Stub, *arns: str) -> None:
+    """Lay out that the VM is in these target groups."""
+    found = [{"TargetGroupArn": arn, "VpcId": "vpc-1", "TargetType": "instance"} for arn in arns]
+    elbv2.answers("describe_target_groups", {"TargetGroups": found})
+    for arn in arns:
+        elbv2.answers("describe_target_health", {"TargetHealthDescriptions": HEALTHY}, **target(arn))
+
+
+def errors(program_log: pytest.LogCaptureFixture) -> list[str]:
+    """List the errors in the log."""
+    return [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+
+
+def test_all(cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock) -> None:
+    """The VM leaves all at once, and then all groups are waited for until they have drained."""
+    lay_instance(ec2)
+    lay_load_balancers(elb, "c", "d")
+    lay_target_groups(elbv2, *ARNS)
+    for arn in ARNS:
+        elbv2.answers("deregister_targets", **target(arn))
+    for arn in ARNS:
+        for states in (DRAINING, DRAINING, []):
+            elbv2.answers("describe_target_health", {"TargetHealthDescriptions": states}, **target(arn))
+    deregister(cloud, VM)
+    assert len(clock.pauses) == 4
+
+
+def test_fast_path(cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock) -> None:
+    """Who wants VMs deleted fast does not wait for their connections."""
+    aws = cloud.config.aws._replace(fast_path_delete=True)
+    fast = Cloud(cloud.config._replace(aws=aws), 2)
+    vars(fast)["clients"] = cloud.clients
+    lay_instance(ec2)
+    lay_load_balancers(elb)
+    lay_target_groups(elbv2, ARNS[0])
+    elbv2.answers("deregister_targets", **target(ARNS[0]))
+    deregister(fast, VM)
+    assert clock.pauses == []
+
+
+def test_ended(cloud: Cloud, ec2: Ec2) -> None:
+    """A VM that is ended is in no load balancer: ELB is not asked."""
+    lay_instance(ec2, None)
+    deregister(cloud, VM)
+
+
+def test_unknown(cloud: Cloud, ec2: Ec2) -> None:
+    """A VM that EC2 does not know is not found."""
+    ec2.refuses("describe_instances", "InvalidInstanceID.NotFound", InstanceIds=[VM])
+    with pytest.raises(VMNotFound, match=VM):
+        deregister(cloud, VM)
+
+
+def test_refused(
+    cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, program_log: pytest.LogCaptureFixture
+) -> None:
+    """What may not be asked or done is logged, and keeps nothing else from being done."""
+    lay_instance(ec2)
+    elb.refuses("describe_load_balancers", "AccessDenied", "no")
+    lay_target_groups(elbv2, ARNS[0])
+    elbv2.refuses("deregister_targets", "AccessDenied", "no", **target(ARNS[0]))
+    deregister(cloud, VM)
+    assert errors(program_log) == [
+        f"Deregistering from {what} failed, the VM is deleted all the same: "
+        f"{call} failed with AccessDenied: no (request id none)"
+        for what, call in (
+            ("classic load balancers", "DescribeLoadBalancers"),
+            (ARNS[0], "DeregisterTargets"),
+        )
+    ]
+
+
+def test_one_of_several_refused(
+    cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock, program_log: pytest.LogCaptureFixture
+) -> None:
+    """The VM leaves the others all the same; only those that it left are waited for."""
+    lay_instance(ec2)
+    found = [{"LoadBalancerName": name, "Instances": [{"InstanceId": VM}]} for name in ("c", "d")]
+    elb.answers("describe_load_balancers", {"LoadBalancerDescriptions": found})
+    for name, call in (("c", elb.refuses), ("d", elb.answers)):
+        said: tuple[Any, ...] = ("AccessDenied", "no") if name == "c" else ()
+        sent = {"LoadBalancerName": name, "Instances": [{"InstanceId": VM}]}
+        call("deregister_instances_from_load_balancer", *said, **sent)
+    lay_target_groups(elbv2, *ARNS)
+    elbv2.refuses("deregister_targets", "AccessDenied", "no", **target(ARNS[0]))
+    elbv2.answers("deregister_targets", **target(ARNS[1]))
+    for states in (DRAINING, []):
+        elbv2.answers("describe_target_health", {"TargetHealthDescriptions": states}, **target(ARNS[1]))
+    deregister(cloud, VM)
+    assert [said.split(" failed")[0] for said in errors(program_log)] == [
+        "Deregistering from c",
+        f"Deregistering from {ARNS[0]}",
+    ]
+    assert len(clock.pauses) == 1
+
+
+def test_no_answer(
+    cloud: Cloud,
+    ec2: Ec2,
+    elbv2: Stub,
+    program_log: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An endpoint that can't be reached is logged as well: the VM must go."""
+
+    def fail(*_: object) -> list[str]:
+        raise EndpointConnectionError(endpoint_url="http://h/")
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.load_balancers.load_balancers_of", fail)
+    lay_instance(ec2)
+    lay_target_groups(elbv2)
+    deregister(cloud, VM)
+    (said,) = errors(program_log)
+    assert said.startswith("Deregistering from classic load balancers failed")
+    assert "EndpointConnectionError" in said
+
+
+def test_never_drained(
+    cloud: Cloud,
+    ec2: Ec2,
+    elb: Stub,
+    elbv2: Stub,
+    program_log: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A group that never drains does not keep the VM for ever."""
+    answer = {"TargetHealthDescriptions": DRAINING}
+    monkeypatch.setattr(elbv2.client, "describe_target_health", lambda **_: answer)
+    lay_instance(ec2)
+    lay_load_balancers(elb)
+    found = [{"TargetGroupArn": ARNS[0], "VpcId": "vpc-1", "TargetType": "instance"}]
+    elbv2.answers("describe_target_groups", {"TargetGroups": found})
+    elbv2.answers("deregister_targets", **target(ARNS[0]))
+    deregister(cloud, VM)
+    (said,) = errors(program_log)
+    assert "Timed out after 330 seconds" in said
