@@ -218,7 +218,7 @@ def test_bad_request(request_: bytes) -> None:
     assert heavy(modules) == set()
     assert own(modules, "cpi") == set()
     assert f"{PACKAGE}config.cpi_config" not in modules
-    assert own(modules, "rpc") == {"dispatch", "methods", "request", "versions"}
+    assert own(modules, "rpc") == {"arguments", "dispatch", "methods", "request", "versions"}
 
 
 @pytest.fixture

@@ -179,10 +179,12 @@ def test_methods() -> None:
     (sentence,) = re.findall(r"^((?:`\w+`[,\s]+)+and `\w+`)\nwait for nothing", RETRIES, re.MULTILINE)
     without = set(re.findall(r"`(\w+)`", sentence))
     assert not with_rows & without
-    assert with_rows | without == {name for name, target in METHODS.items() if target}
+    assert with_rows | without == {name for name, row in METHODS.items() if row.target}
 
 
-@pytest.mark.parametrize(("method", "target"), [entry for entry in METHODS.items() if entry[1]])
+@pytest.mark.parametrize(
+    ("method", "target"), [(name, row.target) for name, row in METHODS.items() if row.target]
+)
 def test_waits(method: str, target: str) -> None:
     """The rows of a method, and of what it removes, have just the waits that its code can get to."""
     found = reachable("bosh_aws_cpi.cpi." + target.replace(":", "."))

@@ -1,6 +1,6 @@
 """The configuration: ``cpi.json`` with the request's context merged over its ``aws`` section.
 
-Pure: the file is read in `config_file`, and nothing here talks to AWS.
+Pure: the file is read in `config.file`, and nothing here talks to AWS.
 """
 
 import re

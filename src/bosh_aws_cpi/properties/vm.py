@@ -1,4 +1,4 @@
-"""create_vm's cloud properties as manifests give them; networks are in `network_properties`."""
+"""create_vm's cloud properties as manifests give them; networks are in `properties.network`."""
 
 from typing import Any, Self
 

@@ -86,7 +86,7 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
     set_request_id(context.get("request_id") if isinstance(context, dict) else None)
     call = request.check(document)
     session = host.open(call)
-    target = METHODS[call.method]
+    target = METHODS[call.method].target
     if target is None:
         cloud = f"Bosh::AwsCloud::CloudV{call.api_version}"
         message = f"'{call.method}' is not implemented by {cloud}"

@@ -1,4 +1,4 @@
-"""The verbs for a persistent disk by itself: delete, ask, tag. Making one is in `disk_creation`."""
+"""The verbs for an existing disk: delete, look up, tag."""
 
 from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk.errors import naming_disk

@@ -1,4 +1,4 @@
-"""delete_stemcell. Making one is in `stemcell_creation`."""
+"""delete_stemcell, and what a stemcell's id says."""
 
 from bosh_aws_cpi.aws import image_removal
 from bosh_aws_cpi.cpi.cloud import Cloud

@@ -1,4 +1,4 @@
-"""The verbs for a VM that is there: delete, ask, reboot, tag. Making one is in `vm_creation`."""
+"""The verbs for an existing VM: delete, look up, reboot, tag."""
 
 from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
