@@ -168,6 +168,8 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     registry = {"endpoint": NOWHERE, "user": "u", "password": "p"}
     answer = telling(fake_aws.endpoint, registry=registry).call(
         "create_vm",
+        "gather",
+        "parse",
         "agent-1",
         world.image_id,
         {"instance_type": "m5.large", "availability_zone": world.zone},
@@ -182,6 +184,8 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
         "apply",
         "client_tokens",
         "create_vm",
+        "gather",
+        "parse",
         "instance",
         "interfaces",
         "launch_plan",

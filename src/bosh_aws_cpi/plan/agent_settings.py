@@ -20,7 +20,7 @@ MAC_PLACEHOLDER = "00:00:00:00:00:00"
 
 @dataclass(frozen=True)
 class AgentSettingsInput:
-    """What the settings of one VM are made of."""
+    """The parts of one VM's settings that no launch option changes."""
 
     agent_id: str
     networks: Json
@@ -30,21 +30,21 @@ class AgentSettingsInput:
     """The configuration's ``agent`` section."""
     registry_endpoint: str | None
     root_device_name: str
-    devices: BlockDevices
 
 
-def full(facts: AgentSettingsInput, macs: Mapping[str, str]) -> Json:
+def full(facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str]) -> Json:
     """The whole settings: what a registry document holds.
 
     Args:
         facts: The VM.
-        macs: MAC address by network, for the interfaces that were made before the launch.
+        devices: The block devices that it is launched with.
+        macs: MAC address by network, for the interfaces that were created before the launch.
     """
     disks: Json = {"system": facts.root_device_name, "persistent": {}}
-    if facts.devices.ephemeral:
-        disks["ephemeral"] = facts.devices.ephemeral
-    if facts.devices.raw_ephemeral:
-        disks["raw_ephemeral"] = [{"path": name} for name in facts.devices.raw_ephemeral]
+    if devices.ephemeral:
+        disks["ephemeral"] = devices.ephemeral
+    if devices.raw_ephemeral:
+        disks["raw_ephemeral"] = [{"path": name} for name in devices.raw_ephemeral]
     environment = {} if facts.environment is None else {"env": facts.environment}
     return {
         "vm": {"name": f"vm-{uuid.uuid5(_VM_NAMES, facts.agent_id)}"},
@@ -66,7 +66,9 @@ def minimal(facts: AgentSettingsInput, macs: Mapping[str, str]) -> Json:
     }
 
 
-def user_data(facts: AgentSettingsInput, macs: Mapping[str, str], *, is_registry_used: bool) -> str:
+def user_data(
+    facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str], *, is_registry_used: bool
+) -> str:
     """The JSON for EC2's user_data.
 
     Raises:
@@ -74,7 +76,7 @@ def user_data(facts: AgentSettingsInput, macs: Mapping[str, str], *, is_registry
     """
     settings = minimal(facts, macs)
     if not is_registry_used:
-        settings = {**full(facts, macs), **settings}
+        settings = {**full(facts, devices, macs), **settings}
     text = encode(settings)
     size = len(text.encode())
     if size > MAX_USER_DATA:

@@ -27,7 +27,7 @@ def wanted(*plans: NicPlan, **properties: Any) -> LaunchPlan:
     whole = plan(ON_DEMAND)
     given = {"instance_type": "m5.large", "availability_zone": "z", **properties}
     launch_spec = replace(whole.launch_spec, properties=VmProperties.parse(given))
-    return replace(whole, launch_spec=launch_spec, nic_plans=plans, nics_first=True)
+    return replace(whole, launch_spec=launch_spec, nic_plans=plans, creates_nics_first=True)
 
 
 def token(group: str, generation: int = 0) -> str:

@@ -50,10 +50,10 @@ def plan(*options: LaunchOption, nic_count: int = 1) -> LaunchPlan:
     given = {"instance_type": "m5.large", "availability_zone": "z", "spot_bid_price": 0.1}
     return LaunchPlan(
         launch_spec=LaunchSpec("ami-1", VmProperties.parse(given), None, None, {}, {}, "z"),
-        facts=AgentSettingsInput(AGENT, {"a": {}, "b": {}}, None, {}, None, "/dev/xvda", NO_DEVICES),
+        settings_input=AgentSettingsInput(AGENT, {"a": {}, "b": {}}, None, {}, None, "/dev/xvda"),
         options=options,
         nic_plans=NICS[:nic_count],
-        nics_first=nic_count > 1,
+        creates_nics_first=nic_count > 1,
         group_ids=["sg-1"],
         traffic=Traffic(),
         director_uuid=DIRECTOR,

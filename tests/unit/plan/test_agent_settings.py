@@ -34,6 +34,7 @@ SETTLED: dict[str, Any] = {
 ENVIRONMENT = {"bosh": {"password": "p", "tags": {"a": 1}}}
 AGENT = {"mbus": "nats://m", "ntp": ["n"]}
 ENDPOINT = "http://user:password@10.0.0.6:25777"
+DEVICES = BlockDevices([], "/dev/sdb")
 MINIMAL: dict[str, Any] = {"dns": {"nameserver": ["10.0.0.2"]}, "networks": SETTLED}
 
 
@@ -46,7 +47,6 @@ def facts(**given: Any) -> AgentSettingsInput:
         "agent": AGENT,
         "registry_endpoint": None,
         "root_device_name": "/dev/sda1",
-        "devices": BlockDevices([], "/dev/sdb"),
         **given,
     }
     return AgentSettingsInput(**whole)
@@ -76,15 +76,13 @@ def unnamed(settings: dict[str, Any]) -> dict[str, Any]:
 
 def test_full_settings() -> None:
     """A registry document holds the whole settings, without dns and registry."""
-    assert unnamed(agent_settings.full(facts(registry_endpoint=ENDPOINT), MACS)) == full()
+    assert unnamed(agent_settings.full(facts(registry_endpoint=ENDPOINT), DEVICES, MACS)) == full()
 
 
 def test_full_settings_of_little() -> None:
     """No environment is no key, no ephemeral device is no key; without MACs the networks have none."""
-    given = facts(
-        environment=None, agent={}, networks={"a": {"ip": "10.0.0.5"}}, devices=BlockDevices([], None)
-    )
-    assert unnamed(agent_settings.full(given, {})) == {
+    given = facts(environment=None, agent={}, networks={"a": {"ip": "10.0.0.5"}})
+    assert unnamed(agent_settings.full(given, BlockDevices([], None), {})) == {
         "agent_id": "agent-1",
         "networks": {"a": {"ip": "10.0.0.5", "use_dhcp": True}},
         "disks": {"system": "/dev/sda1", "persistent": {}},
@@ -93,13 +91,13 @@ def test_full_settings_of_little() -> None:
 
 def test_empty_environment() -> None:
     """An empty environment is there all the same."""
-    assert agent_settings.full(facts(environment={}), {})["env"] == {}
+    assert agent_settings.full(facts(environment={}), DEVICES, {})["env"] == {}
 
 
 def test_agent_section_wins() -> None:
     """Every key of the agent section is taken over, also over the settings' own."""
     section = {"agent_id": "other", "env": {}, "disks": 1, "blobstore": {"provider": "dav"}}
-    assert unnamed(agent_settings.full(facts(agent=section), MACS)) == {
+    assert unnamed(agent_settings.full(facts(agent=section), DEVICES, MACS)) == {
         "agent_id": "other",
         "networks": SETTLED,
         "disks": 1,
@@ -111,7 +109,7 @@ def test_agent_section_wins() -> None:
 def test_name_of_the_vm() -> None:
     """The same agent gets the same name, another one another: a repeated call builds the same request."""
     first, again, other = (
-        agent_settings.full(facts(agent_id=agent_id), {})["vm"]["name"]
+        agent_settings.full(facts(agent_id=agent_id), DEVICES, {})["vm"]["name"]
         for agent_id in ("agent-1", "agent-1", "agent-2")
     )
     assert first == again
@@ -125,7 +123,7 @@ def test_minimal_settings(endpoint: str | None, registry: dict[str, Any]) -> Non
     """The minimal settings are dns, networks and, when one is configured, the registry's endpoint."""
     given = facts(registry_endpoint=endpoint)
     assert agent_settings.minimal(given, MACS) == {**MINIMAL, **registry}
-    text = agent_settings.user_data(given, MACS, is_registry_used=True)
+    text = agent_settings.user_data(given, DEVICES, MACS, is_registry_used=True)
     assert json.loads(text) == {**MINIMAL, **registry}
 
 
@@ -149,7 +147,7 @@ def test_user_data(endpoint: str | None) -> None:
     """Without a registry user_data holds everything, and dns, networks and registry are the real ones."""
     section = {"mbus": "nats://m", "dns": "x", "networks": "y", "registry": {"endpoint": "z"}}
     text = agent_settings.user_data(
-        facts(agent=section, registry_endpoint=endpoint), MACS, is_registry_used=False
+        facts(agent=section, registry_endpoint=endpoint), DEVICES, MACS, is_registry_used=False
     )
     registry = {"registry": {"endpoint": endpoint}} if endpoint else {}
     expected = {**full(), **MINIMAL, **registry}
@@ -163,7 +161,7 @@ def test_size_limit(filler: str) -> None:
 
     def text(length: int, last: str) -> str:
         environment = {"filler": filler * length + last}
-        return agent_settings.user_data(facts(environment=environment), MACS, is_registry_used=False)
+        return agent_settings.user_data(facts(environment=environment), DEVICES, MACS, is_registry_used=False)
 
     count, odd = divmod(16384 - len(text(0, "").encode()), len(filler.encode()))
     assert len(text(count, "x" * odd).encode()) == 16384
@@ -178,7 +176,7 @@ def test_size_limit(filler: str) -> None:
 def test_given_networks_stay() -> None:
     """The caller's networks are answered as they came: settings never write into them."""
     networks = {"a": dict(MANUAL)}
-    agent_settings.full(facts(networks=networks), MACS)
+    agent_settings.full(facts(networks=networks), DEVICES, MACS)
     assert networks == {"a": MANUAL}
 
 

@@ -26,7 +26,7 @@ def launch(cloud: Cloud, plan: LaunchPlan) -> str:
 
 
 def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
-    made = make_interfaces(cloud, plan, undo) if plan.nics_first else []
+    made = make_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
     launched = InstanceCreation(cloud, plan, made, undo).run()
     instance = launched.instance
     if made:
@@ -35,7 +35,7 @@ def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
     if not plan.launch_spec.properties.source_dest_check:
         _pass_foreign_traffic(cloud, instance)
     route_traffic(cloud, plan.traffic, instance, undo)
-    settings = agent_settings.full(plan.facts_for(launched.option), mac_addresses(plan, made))
+    settings = agent_settings.full(plan.settings_input, launched.option.devices, mac_addresses(plan, made))
     cloud.registry.save(instance.vm_cid, settings)
     return instance.vm_cid
 

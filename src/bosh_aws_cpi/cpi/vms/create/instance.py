@@ -136,7 +136,9 @@ class InstanceCreation:
         try:
             if self._made:
                 return make()
-            return claiming(cloud, self._plan.facts.agent_id, nic_plan.subnet_id, nic_plan.addresses, make)
+            return claiming(
+                cloud, self._plan.settings_input.agent_id, nic_plan.subnet_id, nic_plan.addresses, make
+            )
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:
@@ -220,7 +222,7 @@ class InstanceCreation:
             option,
             interfaces=interfaces,
             user_data=agent_settings.user_data(
-                plan.facts_for(option), macs, is_registry_used=is_registry_used
+                plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
             ),
             client_token=token,
         )

@@ -44,7 +44,7 @@ class _Maker:
         self._cloud = cloud
         self._plan = plan
         self._undo = undo
-        self._agent_id = plan.facts.agent_id
+        self._agent_id = plan.settings_input.agent_id
         self._made: set[str] = set()
         self._seen: set[str] = set()
 

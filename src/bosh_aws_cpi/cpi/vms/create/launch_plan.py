@@ -1,7 +1,7 @@
-"""A VM that was checked and planned and is to be made."""
+"""A VM that was checked and planned, and is not created yet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 from bosh_aws_cpi.model import NicPlan
@@ -12,24 +12,20 @@ from bosh_aws_cpi.plan.run_instances import LaunchSpec
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """All that create_vm knows before it makes the first thing."""
+    """All that create_vm knows before it creates the first resource."""
 
     launch_spec: LaunchSpec
-    facts: AgentSettingsInput
+    settings_input: AgentSettingsInput
     options: Sequence[LaunchOption]
     """The ways in which it may be launched, in the order in which they are tried."""
     nic_plans: Sequence[NicPlan]
-    nics_first: bool
-    """Whether the interfaces are made before the instance; else there is one, made with it."""
+    creates_nics_first: bool
+    """Whether the interfaces are created before the instance; else RunInstances creates the only one."""
     group_ids: Sequence[str]
     traffic: Traffic
     director_uuid: str | None
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What the same create_vm has in common with its repetition, and with no other."""
-        return self.director_uuid or "", self.facts.agent_id
-
-    def facts_for(self, option: LaunchOption) -> AgentSettingsInput:
-        """What the agent's settings are made of, when this offer is launched."""
-        return replace(self.facts, devices=option.devices)
+        """What a create_vm and its retry have in common, and no other call has."""
+        return self.director_uuid or "", self.settings_input.agent_id

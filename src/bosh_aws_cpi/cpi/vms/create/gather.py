@@ -1,0 +1,84 @@
+"""The facts that create_vm asks AWS for before it creates anything; a contradiction is refused."""
+
+from bosh_aws_cpi.aws import images, networks, volumes
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.stemcells.delete import ami_id
+from bosh_aws_cpi.cpi.type_facts import type_facts
+from bosh_aws_cpi.cpi.vms.create.parse import VmRequest
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
+from bosh_aws_cpi.plan import instance_types, nics, placement
+from bosh_aws_cpi.plan.block_devices import block_devices
+from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
+from bosh_aws_cpi.properties.vm import VmProperties
+
+
+def image(cloud: Cloud, stemcell_cid: str) -> Image:
+    """The stemcell's AMI.
+
+    Raises:
+        CloudError: It does not exist, or is disabled.
+    """
+    found = images.find(cloud.ec2, ami_id(stemcell_cid))
+    if found is None:
+        message = f"could not find AMI '{ami_id(stemcell_cid)}'"
+        raise CloudError(message)
+    if found.state == "disabled":
+        message = (
+            f"AMI '{found.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
+            "enable-image), or upload the stemcell again: bosh upload-stemcell --fix"
+        )
+        raise CloudError(message)
+    return found
+
+
+def options(cloud: Cloud, properties: VmProperties, ami: Image) -> list[LaunchOption]:
+    """The ways to launch the VM; each instance type is checked against the AMI and the requested disks.
+
+    Raises:
+        CloudError: A type does not exist, or does not fit.
+    """
+    known = type_facts(cloud, properties.instance_types)
+    types = [_with_devices(cloud, properties, ami, known[name]) for name in properties.instance_types]
+    left_out = dict.fromkeys(text for _, devices in types for text in devices.left_out)
+    for text in left_out:
+        logger.warning("Left out: %s", text)
+    return launch_options(
+        types,
+        is_spot=properties.spot_bid_price is not None,
+        falls_back_to_demand=properties.spot_ondemand_fallback,
+    )
+
+
+def _with_devices(
+    cloud: Cloud, properties: VmProperties, ami: Image, facts: InstanceTypeFacts
+) -> tuple[InstanceTypeFacts, BlockDevices]:
+    instance_types.check_architecture(ami, facts)
+    instance_types.check_ebs_optimized(facts, is_asked=bool(properties.ebs_optimized))
+    if properties.credit_specification and not facts.is_burstable:
+        logger.warning("Left out: credit_specification, which type %s does not take", facts.name)
+    return facts, block_devices(properties, ami, facts, cloud.config.aws.encryption)
+
+
+def zone_and_vpc(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> tuple[str, str]:
+    """The availability zone and the VPC of the VM's subnets.
+
+    Raises:
+        CloudError: The subnets, the disks and the requested zone are not in one zone, or the subnets
+            not in one VPC.
+    """
+    found = networks.subnets(cloud.ec2, [plan.subnet_id for plan in request.nic_plans])
+    ordered = [found[plan.subnet_id] for plan in request.nic_plans]
+    zone = placement.one_subnet_zone(subnet.availability_zone for subnet in ordered)
+    disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
+    vm_zone = str(request.properties.availability_zone)
+    placement.check_zone(zone, vm_zone, [disk.availability_zone for disk in disks])
+    return zone, placement.one_vpc(subnet.vpc_id for subnet in ordered)
+
+
+def group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
+    """The ids of security groups; EC2 is asked only when there are names among them."""
+    names = [entry for entry in groups if not nics.is_group_id(entry)]
+    by_name = networks.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
+    return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))

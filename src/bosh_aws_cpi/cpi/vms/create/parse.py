@@ -1,0 +1,68 @@
+"""create_vm's arguments, read and checked as far as that goes without AWS."""
+
+from dataclasses import dataclass
+
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import NicPlan, Vip
+from bosh_aws_cpi.plan import nics
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties.network import parse_networks
+from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+
+
+@dataclass(frozen=True)
+class VmRequest:
+    """The VM that is asked for.
+
+    Attributes:
+        properties: The cloud properties.
+        nic_plans: One per network interface, in the order of their device indexes.
+        creates_nics_first: Whether the interfaces are created before the instance; else RunInstances
+            creates the only one.
+        vip: The elastic IP, if any.
+        groups: Ids and names of the security groups.
+        metadata_options: EC2's instance metadata options, in snake case.
+        tags: For the instance, its volumes and its interfaces.
+    """
+
+    properties: VmProperties
+    nic_plans: list[NicPlan]
+    creates_nics_first: bool
+    vip: Vip | None
+    groups: list[str]
+    metadata_options: Json
+    tags: dict[str, str]
+
+
+def parse(
+    cloud: Cloud, agent_id: str, cloud_properties: Json, networks: Json, environment: Json | None
+) -> VmRequest:
+    """Read and check what create_vm was given; nothing is asked of AWS.
+
+    Args:
+        cloud: The call's cloud.
+        agent_id: The Director's id for the agent.
+        cloud_properties: See `VmProperties`.
+        networks: See `Network`, by name.
+        environment: ``bosh.tags`` become tags.
+
+    Raises:
+        CloudError: Something is wrong with them; the message names the key.
+    """
+    properties = VmProperties.parse(cloud_properties)
+    parsed = parse_networks(networks)
+    plans = nics.nic_plans(parsed)
+    aws = cloud.config.aws
+    tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
+    all_tags = {**tag_plan.formatted(tags), **tag_plan.of_origin(cloud.config.director_uuid, agent_id)}
+    tag_plan.check_for_ec2(all_tags)
+    return VmRequest(
+        properties=properties,
+        nic_plans=plans,
+        creates_nics_first=nics.are_made_first(parsed),
+        vip=nics.vip_plan(parsed, plans),
+        groups=nics.security_groups(properties.security_groups, parsed, aws.default_security_groups),
+        metadata_options=MetadataOptions.parse(aws.metadata_options, properties.metadata_options),
+        tags=all_tags,
+    )
