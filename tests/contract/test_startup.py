@@ -168,8 +168,6 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     registry = {"endpoint": NOWHERE, "user": "u", "password": "p"}
     answer = telling(fake_aws.endpoint, registry=registry).call(
         "create_vm",
-        "gather",
-        "parse",
         "agent-1",
         world.image_id,
         {"instance_type": "m5.large", "availability_zone": world.zone},
