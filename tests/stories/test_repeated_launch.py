@@ -155,6 +155,23 @@ def test_other_arguments_that_ec2_does_not_mind(
     assert f"Instance '{first}' was made for this agent with other arguments; it is left" in warnings(answer)
 
 
+def test_other_type_that_ec2_does_not_mind(
+    create_vm: Callable[..., Answer],
+    dynamic: dict[str, Any],
+    fake_aws: FakeAws,
+    world: World,
+    sent: Callable[[str], list[dict[str, str]]],
+) -> None:
+    """An answer with an earlier instance of another type is not this VM either: it is launched anew."""
+    first = create_vm(networks=dynamic).ok()[0]
+    other = ["<instanceType>[^<]*</instanceType>", "<instanceType>m5.large</instanceType>"]
+    fake_aws.rule(action="RunInstances", nth=1, states=["replayed"], replace=[LAUNCHED_LONG_AGO, other])
+    second = create_vm(networks=dynamic).ok()[0]
+    assert second != first
+    assert len({launch["ClientToken"] for launch in sent("RunInstances")}) == 2
+    assert world.state()["instances"] == sorted([first, second])
+
+
 @pytest.mark.usefixtures("ipv6")
 def test_answer_that_shows_less(
     create_vm: Callable[..., Answer], network: Callable[..., dict[str, Any]], fake_aws: FakeAws, world: World

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from testbed.executable import DIRECTOR_UUID
+from tests.conftest import SPEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,3 +131,17 @@ def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
     assert "DeleteSnapshot failed with InvalidSnapshot.InUse" in error["message"]
     assert world.image_id in error["message"]
     assert len(world.ec2.describe_snapshots(SnapshotIds=[snapshot_cid])["Snapshots"]) == 1
+
+
+@pytest.mark.usefixtures("hasty")
+def test_lost_answer_that_shows_late(
+    cpi: Cpi, disk: Callable[..., str], fake_aws: FakeAws, world: World
+) -> None:
+    """A snapshot whose answer was lost is looked for during a minute, before another one is created."""
+    disk_cid = disk()
+    fake_aws.rule(action="CreateSnapshot", nth=1, drop="after")
+    unseen = [["<snapshotSet>.*</snapshotSet>", "<snapshotSet/>"]]
+    fake_aws.rule(action="DescribeSnapshots", seconds=40 / SPEED, replace=unseen)
+    snapshot_cid = cpi.call("snapshot_disk", disk_cid, METADATA).ok()
+    assert fake_aws.actions().count("CreateSnapshot") == 1
+    assert snapshot_cid in world.state()["snapshots"]

@@ -9,6 +9,7 @@ import pytest
 from testbed.executable import Cpi, config
 from testbed.loopback import Reply, Request
 from testbed.registry import PASSWORD, USER, Registry
+from tests.conftest import SPEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,3 +120,17 @@ def test_interface_that_is_unknown(
     assert message[:-1] in create_vm(networks=two_networks).error["message"]
     assert fake_aws.actions().count("DeleteNetworkInterface") == deletions
     assert len(left().get("interfaces", [])) == 3 - deletions
+
+
+@pytest.mark.usefixtures("hasty")
+def test_instance_that_ec2_does_not_know_yet(
+    create_vm: Callable[..., Answer], fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]]
+) -> None:
+    """A new instance that EC2 does not know for two minutes is not given up: it is terminated then."""
+    denied = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
+    unknown = {"code": "InvalidInstanceID.NotFound", "message": "not known", "status": 400}
+    fake_aws.rule(action="ModifyInstanceAttribute", error=denied)
+    fake_aws.rule(action="TerminateInstances", seconds=125 / SPEED, error=unknown)
+    error = create_vm({"source_dest_check": False}).error
+    assert "ModifyInstanceAttribute failed with UnauthorizedOperation" in error["message"]
+    assert left() == {}

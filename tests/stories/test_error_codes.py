@@ -1,0 +1,65 @@
+"""What an operator reads of AWS's error codes, and whether the Director may retry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Cpi
+
+REFUSED = [
+    ("InvalidLaunchTargets", "Correct capacity_reservation"),
+    ("InvalidCpuCredits.Malformed", "Correct credit_specification"),
+    ("ClientInvalidParameterValue", "Correct what AWS names, in the cloud config"),
+    ("VPCIdNotSpecified", "Give the network a subnet"),
+    ("DefaultVpcDoesNotExist", "Give the network a subnet"),
+    ("InvalidVpcID.Malformed", "It is no id of a VPC"),
+    ("InvalidIdentityToken", "check its identity provider in IAM"),
+    ("IDPRejectedClaim", "it may have expired"),
+    ("ZonesMismatched", "The dedicated host is in another zone"),
+    ("InvalidInstanceID", "The instance is still pending"),
+    ("HostLimitExceeded", "quota"),
+    ("InvalidBrandNewID.NotFound", "Correct what AWS names, in the cloud config"),
+]
+BUSY = [
+    ("CreditSpecificationUpdateInProgress", "takes about five minutes"),
+    ("BandwidthLimitExceeded", "The instance has used up its network bandwidth"),
+    ("IDPCommunicationError", "AWS could not reach the identity provider"),
+    ("InsufficientBrandNewThings", "AWS lacks capacity"),
+]
+
+
+def answered(code: str) -> dict[str, Any]:
+    """Write AWS's error."""
+    return {"code": code, "message": "No.", "status": 400}
+
+
+@pytest.mark.parametrize(("code", "remedy"), REFUSED)
+def test_refused(create_vm: Callable[..., Answer], fake_aws: FakeAws, code: str, remedy: str) -> None:
+    """The Director does not retry a launch that AWS refuses so; the error says what to correct."""
+    fake_aws.rule(action="RunInstances", error=answered(code))
+    error = create_vm().error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert remedy in error["message"]
+
+
+@pytest.mark.parametrize(("code", "remedy"), BUSY)
+def test_busy(create_vm: Callable[..., Answer], fake_aws: FakeAws, code: str, remedy: str) -> None:
+    """The Director may retry what AWS refuses for a transient reason; the error says why."""
+    fake_aws.rule(action="DescribeImages", error=answered(code))
+    error = create_vm().error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert remedy in error["message"]
+
+
+def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:
+    """A code that neither EC2 nor EBS sends has no meaning of its own."""
+    fake_aws.rule(action="DescribeVolumes", error=answered("KMSKeyNotAccessibleFault"))
+    error = cpi.call("has_disk", "vol-0123456789abcdef0").error
+    assert error["message"].startswith("DescribeVolumes failed with KMSKeyNotAccessibleFault: No.")
+    assert "key" not in error["message"].removeprefix("DescribeVolumes failed with KMSKeyNotAccessibleFault")
