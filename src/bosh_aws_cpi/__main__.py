@@ -11,7 +11,7 @@ import time
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from bosh_aws_cpi import interrupts, log
+from bosh_aws_cpi import frame_memory, interrupts, log
 from bosh_aws_cpi.errors import BoshError, Unknown
 from bosh_aws_cpi.rpc import dispatch
 
@@ -26,13 +26,6 @@ _COMMANDS = ("preflight", "sweep")
 _GARBAGE = 100_000
 """How many more objects there may be before Python looks for cycles among all of them: most of what a call
 makes stays to its end, and the looking takes a tenth of a short one."""
-_ROOM = 1 << 14
-"""Words in the frame of `main`, so that CPython takes a large piece of memory for it and all calls within.
-
-It keeps frames in pieces of 16 KiB, and gives each back to the system with the first frame in it. Where that
-border falls into a loop, as when deep imports compile regular expressions, it takes and gives thousands of
-times: up to a fifth of a call, depending on how deep some library's import happens to be.
-"""
 _USAGE = """\
 Usage: cpi CONFIG_PATH                 one request on stdin, one response on stdout: how BOSH calls it
        cpi preflight CONFIG_PATH ...   what the configuration's keys may do at AWS
@@ -83,7 +76,7 @@ def run() -> NoReturn:
     call a tenth of its time. What was logged is flushed by then, and no thread is left.
     """
     gc.set_threshold(_GARBAGE)
-    main.__code__ = main.__code__.replace(co_stacksize=_ROOM)
+    main.__code__ = frame_memory.roomy(main.__code__)
     os._exit(main())
 
 

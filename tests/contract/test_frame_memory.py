@@ -1,0 +1,55 @@
+"""The memory for frames: in one piece, for as long as the interpreter needs that."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+FAULTS = """
+import resource, sys
+from bosh_aws_cpi.frame_memory import roomy
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+def call():
+    return None
+
+def loop():
+    before = faults()
+    for _ in range(2000):
+        call()
+    return faults() - before
+
+def deep(depth):
+    return deep(depth - 1) if depth else loop()
+
+def main():
+    return max(deep(depth) for depth in range(300))
+
+if sys.argv[1:] == ["roomy"]:
+    main.__code__ = roomy(main.__code__)
+print(main())
+"""
+
+
+def page_faults(*arguments: str) -> int:
+    """Call a function 2,000 times at each of 300 depths; return the most page faults of one depth."""
+    command = [sys.executable, "-c", FAULTS, *arguments]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def test_room_for_all_frames() -> None:
+    """With room for all frames no call costs a page fault, however deep it is."""
+    assert page_faults("roomy") < 100
+
+
+def test_the_interpreter_needs_it() -> None:
+    """Without it each call at some depth costs one; where that has changed, the module is to be deleted."""
+    assert page_faults() >= 2000, f"Python {sys.version} keeps frames otherwise: delete frame_memory.py"
+
+
+def test_interpreters() -> None:
+    """It was measured with these interpreters; another one is measured first, and listed here."""
+    assert sys.implementation.name == "cpython"
+    assert sys.version_info[:2] in {(3, 11), (3, 12), (3, 13)}, "run `make bench` with and without roomy()"
