@@ -1,9 +1,13 @@
-"""Sees every AWS call on its way: counts it, has its errors name it, logs it without its secrets."""
+"""Sees every AWS call on its way: counts it, has its errors name it, logs it without its secrets.
+
+A call that the table of permissions lacks is an error that names the table.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from botocore.client import BaseClient
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
@@ -56,6 +60,27 @@ def install(session: Session, statistics: CallStatistics) -> None:
     session.register("before-parameter-build", before)
     session.register("after-call", after)
     session.register("after-call-error", failed)
+    session.register("creating-client-class", _add_check)
+
+
+class _Listed(BaseClient):
+    """A client that names the table where its model is cut to the listed operations."""
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - nothing: it raises
+        if name.startswith("_"):  # Python itself asks, as for pickle
+            raise AttributeError(name)
+        action = f"{self.meta.service_model.signing_name}:{name.title().replace('_', '')}"
+        message = f"There is no operation '{name}': add {action} to FEATURES in aws/sdk/permissions.py"
+        raise AttributeError(message)
+
+    def get_paginator(self, operation_name: str) -> Any:  # noqa: ANN401 - the SDK's
+        """Page through an operation, which must be listed."""
+        getattr(self, operation_name)
+        return super().get_paginator(operation_name)
+
+
+def _add_check(**event: Any) -> None:  # noqa: ANN401
+    event["base_classes"].insert(0, _Listed)
 
 
 _ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")

@@ -196,3 +196,25 @@ def test_success(fake_aws: FakeAws, clients: Clients) -> None:
     answer = clients.ec2.describe_instances()
     assert sorted(answer) == ["Reservations", "ResponseMetadata"]
     assert fake_aws.actions() == ["DescribeInstances"]
+
+
+@pytest.mark.parametrize(
+    ("call", "action"),
+    [
+        (
+            lambda clients: clients.ec2.create_subnet(VpcId="vpc-1", CidrBlock="10.0.0.0/24"),
+            "ec2:CreateSubnet",
+        ),
+        (lambda clients: clients.ec2.get_paginator("describe_vpcs"), "ec2:DescribeVpcs"),
+    ],
+)
+def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object], action: str) -> None:
+    """A call that the table of permissions lacks fails, and the error says what to add to which table."""
+    with pytest.raises(AttributeError) as caught:
+        call(clients)
+    assert f"add {action} to FEATURES in aws/sdk/permissions.py" in str(caught.value)
+
+
+def test_names_of_python(clients: Clients) -> None:
+    """A name that Python itself looks for is simply not there."""
+    assert not hasattr(clients.ec2, "__deepcopy__")

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import botocore.session
 import pytest
-from botocore import xform_name
 from botocore.retries.standard import ThrottledRetryableChecker
 
 from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, row_of
+from tests.unit.called_operations import calls, operation_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SOURCE = "\n".join(
-    path.read_text() for path in (Path(__file__).parents[4] / "src/bosh_aws_cpi").rglob("*.py")
-)
 OTHERWISE = {
     "InvalidID": Kind.MISSING,
     "InvalidParameterValue": Kind.INVALID,
@@ -155,10 +151,7 @@ def test_remedy(code: str) -> None:
 def operations() -> Iterator[tuple[str, str]]:
     """Each operation that the source calls, of the services whose errors are documented."""
     for service in DOCUMENTED:
-        for name in botocore.session.Session().get_service_model(service).operation_names:
-            method = xform_name(name)
-            if re.search(rf'\.{method}\(|_paginator\("{method}"\)', SOURCE):
-                yield service, name
+        yield from ((service, name) for called, name in operation_names(service).items() if called in calls())
 
 
 @pytest.mark.parametrize(("service", "operation"), [*operations(), ("sts", "AssumeRole")])

@@ -1,8 +1,15 @@
 """The table of permissions."""
 
+from __future__ import annotations
+
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES, NEEDS_NO_PERMISSION
+from tests.unit.called_operations import actions, calls
+
+LISTED = {action for feature in FEATURES.values() for action in feature.called.split()}
+BY_THE_SDK = {"sts:AssumeRole", "sts:AssumeRoleWithWebIdentity"}
+"""Called by botocore's credential providers, in no line of the program."""
 
 
 def test_baseline_is_first() -> None:
@@ -15,3 +22,22 @@ def test_needs_no_permission(action: str) -> None:
     """An action that needs no permission has a reason, and is in no feature."""
     assert NEEDS_NO_PERMISSION[action]
     assert all(action not in feature.actions for feature in FEATURES.values())
+
+
+def test_calls_are_listed() -> None:
+    """Each operation that the source calls is in the table; one that is missing is named with its place."""
+    known = LISTED | NEEDS_NO_PERMISSION.keys()
+    missing = {
+        f"{place} calls {' or '.join(sorted(found))}: add it to FEATURES in aws/sdk/permissions.py"
+        for name, place in calls().items()
+        if not (found := actions(name)) & known
+    }
+    assert missing == set()
+
+
+def test_listed_are_called() -> None:
+    """Each action in the table is called by a line of the source, or by the SDK."""
+    called = {action for name in calls() for action in actions(name)}
+    uncalled = (LISTED | NEEDS_NO_PERMISSION.keys()) - called - BY_THE_SDK
+    assert {f"nobody calls {action}: remove it from aws/sdk/permissions.py" for action in uncalled} == set()
+    assert called.isdisjoint(BY_THE_SDK)
