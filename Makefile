@@ -10,7 +10,7 @@ PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor \
-	instance-types iam-policy iam-policy-check clean venv
+	instance-types docs docs-check iam-policy iam-policy-check clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -48,8 +48,8 @@ lifecycle: venv ## Create, use and delete VMs, disks and stemcells in an account
 	@$(BIN)/python -m acceptance.lifecycle $(LIFECYCLE_ARGS)
 
 lint: venv ## Check style, format, types and the direction of imports
-	$(BIN)/python -m ruff check . scripts/instance_types scripts/iam_policy
-	$(BIN)/python -m ruff format --check . scripts/instance_types scripts/iam_policy
+	$(BIN)/python -m ruff check . scripts/instance_types scripts/iam_policy scripts/docs
+	$(BIN)/python -m ruff format --check . scripts/instance_types scripts/iam_policy scripts/docs
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-logo
 
@@ -58,6 +58,12 @@ lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versi
 
 instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's own answers
 	@$(BIN)/python scripts/instance_types $(FILES)
+
+docs: venv ## Write the tables of the pages, and of the job's spec, from the code
+	@$(BIN)/python scripts/docs
+
+docs-check: venv ## Check these tables; the tests do it too
+	@$(BIN)/python scripts/docs --check
 
 iam-policy: venv ## Write docs/iam-policy.json anew from the calls to AWS that the tests make
 	@calls=$$(mktemp -d) && CPI_RECORD_CALLS=$$calls $(MAKE) test faults PYTEST_ARGS= && \

@@ -8,12 +8,14 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from bosh_aws_cpi.config import cpi_config, file
+from bosh_aws_cpi.config import cpi_config, file, keys
 from testbed.executable import ABSENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+    from bosh_aws_cpi.config.values import Key
 
     Render = Callable[[str, Mapping[str, object]], str]
 
@@ -46,40 +48,13 @@ DEFAULTS = {
     "agent": {"ntp": ["0.pool.ntp.org", "1.pool.ntp.org"]},
     "debug": {"cpi": {"api_version": 3}},
 }
+AS_THEY_ARE = {"agent.mbus": "agent.mbus", "ntp": "agent.ntp"}
+"""Properties that arrive unchanged in a key that has another name, or other properties too."""
 PLACES = {
-    "aws.credentials_source": "aws credentials_source",
-    "aws.access_key_id": "aws access_key_id",
-    "aws.secret_access_key": "aws secret_access_key",
-    "aws.session_token": "aws session_token",
-    "aws.role_arn": "aws role_arn",
-    "aws.default_iam_instance_profile": "aws default_iam_instance_profile",
-    "aws.default_key_name": "aws default_key_name",
-    "aws.default_security_groups": "aws default_security_groups",
-    "aws.region": "aws region",
-    "aws.ec2_endpoint": "aws ec2_endpoint",
-    "aws.elb_endpoint": "aws elb_endpoint",
-    "aws.ebs_endpoint": "aws ebs_endpoint",
-    "aws.sts_endpoint": "aws sts_endpoint",
-    "aws.max_retries": "aws max_retries",
-    "aws.dualstack": "aws dualstack",
-    "aws.encrypted": "aws encrypted",
-    "aws.kms_key_arn": "aws kms_key_arn",
-    "aws.metadata_options": "aws metadata_options",
-    "aws.enable_describe_instance_types": "aws enable_describe_instance_types",
-    "aws.fast_path_delete": "aws fast_path_delete",
-    "aws.stemcell_upload": "aws stemcell_upload",
-    "aws.deregister_on_delete": "aws deregister_on_delete",
-    "aws.stemcell.kernel_id": "aws stemcell kernel_id",
-    "aws.stemcell.copy_from_region": "aws stemcell copy_from_region",
-    "agent.mbus": "agent mbus",
-    "ntp": "agent ntp",
-    "debug.cpi.api_version": "debug cpi api_version",
-    "debug.cpi.log_level": "debug cpi log_level",
+    name: path.replace(".", " ")
+    for name, path in {**{key.path: key.path for key in keys.KEYS if key.job is None}, **AS_THEY_ARE}.items()
 }
-COMPOSED = {
-    *("registry.username", "registry.password", "registry.host", "registry.port"),
-    *("nats.user", "nats.password", "nats.address", "nats.port", "agent.nats.address"),
-}
+COMPOSED = {name for key in keys.KEYS for name in key.job or ()} - PLACES.keys()
 IN_OTHER_FILES = {
     *("aws.connection_options.ca_cert", "env.http_proxy", "env.https_proxy", "env.no_proxy"),
 }
@@ -115,9 +90,53 @@ def test_defaults(render: Render) -> None:
     assert sections(render, {}) == DEFAULTS
 
 
-def test_every_property_is_tested(job_spec: dict[str, Any]) -> None:
-    """The tests know every property that the job declares, and no other."""
-    assert job_spec["properties"].keys() == PLACES.keys() | COMPOSED | IN_OTHER_FILES
+def test_every_property_is_known(job_spec: dict[str, Any]) -> None:
+    """Each property of the job leads to a key or into another file, and each that a key has is declared."""
+    declared = job_spec["properties"].keys()
+    leading = PLACES.keys() | COMPOSED
+    problems = [f"jobs/aws_cpi/spec lacks {name}" for name in leading - declared]
+    unknown = declared - leading - IN_OTHER_FILES
+    problems += [f"{name} of jobs/aws_cpi/spec leads to no key of config/keys.py" for name in unknown]
+    assert problems == []
+    assert declared >= IN_OTHER_FILES
+
+
+ALL = {
+    **dict.fromkeys(PLACES.keys() - {"agent.mbus"}, "given"),
+    **dict.fromkeys(COMPOSED, "given"),
+}
+"""Everything at once; `agent.mbus` would hide the properties of NATS."""
+FROM_JOB = [key for key in keys.KEYS if key.job != ()]
+
+
+@pytest.mark.parametrize("key", FROM_JOB, ids=lambda key: key.path)
+def test_every_key_is_rendered(render: Render, key: Key[Any]) -> None:
+    """Each key of cpi.json changes with every property that it comes from."""
+    place = key.path.replace(".", " ")
+    try:
+        before = at(sections(render, ALL), place)
+    except KeyError:
+        pytest.fail(f"templates/cpi.json.erb does not render {key.path}")
+    for name in key.job or (key.path,):
+        others = {"agent.nats.address": None} if name == "nats.address" else {}
+        assert at(sections(render, {**ALL, **others, name: "another"}), place) != before, (
+            f"templates/cpi.json.erb does not render {name} into {key.path}"
+        )
+
+
+def test_only_keys_are_rendered(render: Render) -> None:
+    """All that is rendered is a key of the table."""
+    rendered = set(leaves(sections(render, ALL)))
+    assert {
+        f"{path} has no row in config/keys.py" for path in rendered - {key.path for key in keys.KEYS}
+    } == set()
+
+
+def leaves(section: dict[str, Any], parents: str = "") -> Iterator[str]:
+    """Name all values of a document by their dotted paths."""
+    for name, value in section.items():
+        path = f"{parents}{name}"
+        yield from leaves(value, f"{path}.") if isinstance(value, dict) else [path]
 
 
 @pytest.mark.parametrize("name", STRINGS)

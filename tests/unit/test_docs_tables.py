@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import errors
-from bosh_aws_cpi.aws.sdk import error_table, timing
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS
-from bosh_aws_cpi.aws.sdk.error_table import ROWS
 from bosh_aws_cpi.aws.sdk.timing import Policy
-from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.rpc.methods import METHODS
 from tests.unit.code_paths import reachable
@@ -28,7 +24,6 @@ ERRORS = (ROOT / "docs/errors.md").read_text()
 RETRIES = (ROOT / "docs/retries.md").read_text()
 SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
 POLICIES = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
-IDS = "i-0123456789abcdef0 vol-0123456789abcdef0"
 SIGHTS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
 """How long something may stay unseen within the wait for it."""
 UNCOUNTED = {*SIGHTS, "THROTTLED_CALL", "AT_ONCE"}
@@ -44,48 +39,6 @@ def table(page: str, heading: str) -> Iterator[list[str]]:
     ):
         for line in block.splitlines():
             yield [cell.strip() for cell in line.strip("|").split(" |")]
-
-
-def groups(page: str, pattern: str, entry: str) -> dict[str, list[str]]:
-    """Each entry of a text below the heading that it stands under, in the text's order."""
-    found: dict[str, list[str]] = {}
-    for line in page.splitlines():
-        if heading := re.fullmatch(pattern, line):
-            found[heading[1]] = []
-        elif named := re.match(entry, line):
-            found[list(found)[-1]].append(named[1])
-    return {heading: names for heading, names in found.items() if names}
-
-
-CODES = list(table(ERRORS, "code | type | `ok_to_retry` | at create_vm | what to do"))
-
-
-def answered(code: str, method: str) -> str:
-    """What the program makes of a code, as the page writes it."""
-    answer: Any = {"Error": {"Code": code, "Message": IDS}, "ResponseMetadata": {"HTTPStatusCode": 400}}
-    typed = translate(ClientError(answer, "DoThis"), method)
-    assert typed is not None
-    return f"`{type(typed).__name__}`, {'yes' if typed.ok_to_retry else 'no'}"
-
-
-def test_codes() -> None:
-    """The page lists every code once, and no other, in the groups and the order of the program's table."""
-    source = inspect.getsource(error_table)
-    in_code = groups(source, r"    # (.+)", r'    "([\w.]+)": Row\(')
-    assert [code for codes in in_code.values() for code in codes] == list(ROWS)
-    assert groups(ERRORS, r"### (.+)", r"\| `([\w.]+)` \| `\w+` \| (?:yes|no)") == in_code
-    assert [row[0] for row in CODES] == [f"`{code}`" for code in ROWS]
-
-
-@pytest.mark.parametrize("row", CODES, ids=lambda row: row[0].strip("`"))
-def test_code(row: list[str]) -> None:
-    """What the page says of a code is what the program makes of it, and tells in its message."""
-    code, kind, ok_to_retry, at_create_vm, remedy = row
-    name = code.strip("`")
-    assert f"{kind}, {ok_to_retry}" == answered(name, "attach_disk")
-    expected = answered(name, "create_vm")
-    assert at_create_vm == ("the same" if expected == f"{kind}, {ok_to_retry}" else expected)
-    assert remedy == ROWS[name].remedy.replace("{action}", "ACTION")
 
 
 def test_types() -> None:
@@ -124,18 +77,9 @@ def test_numbers_of_messages() -> None:
     assert f"{words[MAX_IDS - 1]} at most" in ERRORS
 
 
-def test_policies() -> None:
-    """The page lists every wait of the program, with its time and its longest pause, and no other."""
-    listed = list(table(RETRIES, "what is waited for | constant | seconds | longest pause"))
-    found = {name.strip("`"): (float(seconds), float(pause)) for _, name, seconds, pause in listed}
-    assert len(found) == len(listed)
-    assert found == {name: (policy.seconds, policy.longest_pause) for name, policy in POLICIES.items()}
-
-
 def test_sights() -> None:
     """The page says which of them are part of another wait, in the table and in the text."""
-    rows = table(RETRIES, "what is waited for | constant | seconds | longest pause")
-    assert {row[1].strip("`") for row in rows if "within another wait" in row[0]} == SIGHTS
+    assert {name for name, policy in POLICIES.items() if "within another wait" in policy.awaited} == SIGHTS
     assert "NEW_SEEN" in SIGHTS
     text = " ".join(RETRIES.split())
     (sentence,) = re.findall(r'"not found" counts as "not yet" for as long as (.+?) say\.', text)

@@ -5,22 +5,27 @@ Pure: the file is read in `config.file`, and nothing here talks to AWS.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Final, NamedTuple
 
-from bosh_aws_cpi.config.values import string, strings, sub_object, url, wrong_type
+from bosh_aws_cpi.config import keys
+from bosh_aws_cpi.config.keys import CredentialsSource, StemcellUpload
+from bosh_aws_cpi.config.values import Key, string, sub_object
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
-from bosh_aws_cpi.jsontext import Json, encode, is_integer, is_true
-from bosh_aws_cpi.log import LEVELS
+from bosh_aws_cpi.jsontext import Json, encode, is_integer
 
-MAX_API_VERSION = 3
-"""The newest contract version that `info` announces."""
-
-CredentialsSource = Literal["static", "env_or_profile"]
-
-StemcellUpload = Literal["ebs_direct", "volume"]
-_COPY_FROM_REGION = "copy_from_region"
-_EC2_HOST = re.compile(r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\.")
+_DIRECTOR_UUID = Key("context.director_uuid", string, "The Director's id.")
+_NOT_OF_STEMCELLS: Final = {"copy_from_region"}
+"""Keys of `aws.stemcell` that are no cloud properties."""
+_ENDPOINTS: Final = {
+    "ec2": keys.EC2_ENDPOINT,
+    "elb": keys.ELB_ENDPOINT,
+    "elbv2": keys.ELB_ENDPOINT,
+    "sts": keys.STS_ENDPOINT,
+    "ebs": keys.EBS_ENDPOINT,
+}
+"""By botocore's name of the service."""
+_EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
 
 
 class AwsConfig(NamedTuple):
@@ -103,14 +108,14 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
     """
     properties = cloud_properties(document)
     merged = {**sub_object(properties, "aws"), **context}
-    debug = sub_object(sub_object(properties, "debug"), "cpi", "debug:cpi")
+    debug = sub_object(sub_object(properties, "debug"), "cpi", "debug.cpi")
     return CpiConfig(
         aws=_aws(merged, environ),
-        agent=sub_object(properties, "agent"),
+        agent=keys.AGENT.read(properties),
         registry=_registry(sub_object(properties, "registry")),
-        supported_api_version=_supported_api_version(debug),
-        log_level=_log_level(debug),
-        director_uuid=string(context, "director_uuid", "context"),
+        supported_api_version=keys.DEBUG_API_VERSION.read(debug),
+        log_level=keys.DEBUG_LOG_LEVEL.read(debug),
+        director_uuid=_DIRECTOR_UUID.read(context),
         request_id=_request_id(context),
         stemcell=_stemcell_version(merged),
     )
@@ -151,33 +156,28 @@ def stemcell_api_version(value: object) -> int:
 
 def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     _check_required(merged, environ)
-    source = _credentials_source(merged)
-    max_retries = merged["max_retries"]
-    if not is_integer(max_retries) or max_retries < 0:
-        raise wrong_type("aws:max_retries", "a whole number, 0 or more", max_retries)
+    stemcell = keys.STEMCELL.read(merged)
     return AwsConfig(
-        max_retries=max_retries,
+        credentials_source=_credentials_source(merged),
+        max_retries=keys.MAX_RETRIES.read(merged),
         region=_region(merged, environ) or "",
         endpoints=_endpoints(merged),
-        dualstack=is_true(merged.get("dualstack")),
-        credentials_source=source,
-        access_key_id=string(merged, "access_key_id"),
-        secret_access_key=string(merged, "secret_access_key"),
-        session_token=string(merged, "session_token"),
-        role_arn=string(merged, "role_arn"),
-        default_key_name=string(merged, "default_key_name"),
-        default_iam_instance_profile=string(merged, "default_iam_instance_profile"),
-        default_security_groups=strings(merged, "default_security_groups"),
-        encryption=Encryption(is_true(merged.get("encrypted")), string(merged, "kms_key_arn")),
-        metadata_options=sub_object(merged, "metadata_options", "aws:metadata_options"),
-        stemcell=_stemcell(merged),
-        stemcell_upload=_stemcell_upload(merged),
-        copies_stemcells_from_other_regions=is_true(
-            sub_object(merged, "stemcell", "aws:stemcell").get(_COPY_FROM_REGION)
-        ),
-        fast_path_delete=is_true(merged.get("fast_path_delete")),
-        deregister_on_delete=is_true(merged.get("deregister_on_delete")),
-        enable_describe_instance_types=is_true(merged.get("enable_describe_instance_types", True)),
+        dualstack=keys.DUALSTACK.read(merged),
+        access_key_id=keys.ACCESS_KEY_ID.read(merged),
+        secret_access_key=keys.SECRET_ACCESS_KEY.read(merged),
+        session_token=keys.SESSION_TOKEN.read(merged),
+        role_arn=keys.ROLE_ARN.read(merged),
+        default_key_name=keys.DEFAULT_KEY_NAME.read(merged),
+        default_iam_instance_profile=keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
+        default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),
+        encryption=Encryption(keys.ENCRYPTED.read(merged), keys.KMS_KEY_ARN.read(merged)),
+        metadata_options=keys.METADATA_OPTIONS.read(merged),
+        stemcell={key: value for key, value in stemcell.items() if key not in _NOT_OF_STEMCELLS},
+        stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),
+        copies_stemcells_from_other_regions=keys.STEMCELL_COPY_FROM_REGION.read(stemcell),
+        fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
+        deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
+        enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
     )
 
 
@@ -193,88 +193,48 @@ def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
 
 
 def _credentials_source(merged: Json) -> CredentialsSource:
-    source = merged.get("credentials_source") or "static"
-    keys = [string(merged, key) for key in ("access_key_id", "secret_access_key")]
-    if source == "static":
-        if not all(keys):
-            message = "Must use access_key_id and secret_access_key with static credentials_source"
-            raise not_correct(message)
-        return "static"
-    if source == "env_or_profile":
-        if any(keys):
-            message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
-            raise not_correct(message)
-        return "env_or_profile"
-    if not isinstance(source, str):
-        raise wrong_type("aws:credentials_source", "static or env_or_profile", source)
-    message = f"Unknown credentials_source {source}"
-    raise not_correct(message)
-
-
-def _stemcell(merged: Json) -> Json:
-    """What is merged over every stemcell's properties; one key there is not theirs, but ours."""
-    section = sub_object(merged, "stemcell", "aws:stemcell")
-    return {key: value for key, value in section.items() if key != _COPY_FROM_REGION}
-
-
-def _stemcell_upload(merged: Json) -> StemcellUpload:
-    way = merged.get("stemcell_upload") or "ebs_direct"
-    if way == "ebs_direct":
-        return "ebs_direct"
-    if way == "volume":
-        return "volume"
-    raise wrong_type("aws:stemcell_upload", "ebs_direct or volume", way)
+    given = merged.get("credentials_source")
+    if isinstance(given, str) and given and given not in keys.CREDENTIALS_SOURCE.choices:
+        message = f"Unknown credentials_source {given}"
+        raise not_correct(message)
+    source = keys.CREDENTIALS_SOURCE.read(merged)
+    own_keys = (keys.ACCESS_KEY_ID.read(merged), keys.SECRET_ACCESS_KEY.read(merged))
+    if source == "static" and not all(own_keys):
+        message = "Must use access_key_id and secret_access_key with static credentials_source"
+        raise not_correct(message)
+    if source == "env_or_profile" and any(own_keys):
+        message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
+        raise not_correct(message)
+    return source
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
     """The region, for signing too: with both endpoints and no region, from what else says it."""
-    region = string(merged, "region")
-    ec2_endpoint = string(merged, "ec2_endpoint")
-    if region or not (ec2_endpoint and string(merged, "elb_endpoint")):
+    region = keys.REGION.read(merged)
+    ec2_endpoint = string(merged.get("ec2_endpoint"), keys.EC2_ENDPOINT)
+    elb_endpoint = string(merged.get("elb_endpoint"), keys.ELB_ENDPOINT)
+    if region or not (ec2_endpoint and elb_endpoint):
         return region
-    host = _EC2_HOST.match(ec2_endpoint)
+    host = re.match(_EC2_HOST, ec2_endpoint)
     return environ.get("AWS_REGION") or (host.group(1) if host else None)
 
 
 def _endpoints(merged: Json) -> dict[str, str]:
-    keys = {
-        "ec2": "ec2_endpoint",
-        "elb": "elb_endpoint",
-        "elbv2": "elb_endpoint",
-        "sts": "sts_endpoint",
-        "ebs": "ebs_endpoint",
-    }
-    given = {service: url(merged, key, "aws", "https") for service, key in keys.items()}
+    given = {service: key.read(merged) for service, key in _ENDPOINTS.items()}
     return {service: endpoint for service, endpoint in given.items() if endpoint}
 
 
 def _registry(section: Json) -> RegistryConfig | None:
-    endpoint = string(section, "endpoint", "registry")
-    base_url = url(section, "endpoint", "registry", "http")
+    endpoint = string(section.get("endpoint"), keys.REGISTRY_ENDPOINT)
+    base_url = keys.REGISTRY_ENDPOINT.read(section)
     if not (endpoint and base_url):
         return None
     return RegistryConfig(
         endpoint=endpoint,
         base_url=base_url,
-        user=string(section, "user", "registry"),
-        password=string(section, "password", "registry"),
+        user=keys.REGISTRY_USER.read(section),
+        password=keys.REGISTRY_PASSWORD.read(section),
     )
-
-
-def _supported_api_version(debug: Json) -> int:
-    version = debug.get("api_version")
-    if version is None:
-        return MAX_API_VERSION
-    if not is_integer(version) or version < 1:
-        raise wrong_type("debug:cpi:api_version", "1, 2 or 3", version)
-    return min(version, MAX_API_VERSION)
-
-
-def _log_level(debug: Json) -> str:
-    level = debug.get("log_level") or "info"
-    if not isinstance(level, str) or level not in LEVELS:
-        raise wrong_type("debug:cpi:log_level", f"one of {', '.join(LEVELS)}", level)
-    return level
 
 
 def _stemcell_version(merged: Json) -> object:

@@ -1,67 +1,175 @@
-"""Typed values out of the configuration; one that has the wrong type is named."""
+"""What a row of the configuration's table is, and the kinds of values; one of another kind is named."""
+
+from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
-from bosh_aws_cpi.jsontext import Json, type_name
+from bosh_aws_cpi.jsontext import Json, is_integer, is_true, type_name
 
-_HOST = re.compile(r"[A-Za-z0-9._:%-]+")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HOST: Final = r"[A-Za-z0-9._:%-]+"
+"""Compiled when it is needed: `info` seldom has a URL."""
+
+
+T = TypeVar("T")
+
+
+class Key(Generic[T]):
+    """A key of cpi.json. No NamedTuple: `info` would wait a millisecond for that class.
+
+    Args:
+        path: Its dotted place below ``cloud.properties``.
+        kind: Checks and converts its value: a function of this module.
+        description: One sentence, for the pages and the job's spec.
+        default: The value of an absent one.
+        choices: The values that it can have.
+        is_required: Whether there is an error without it.
+        is_secret: Whether no log may show it.
+        is_new: Whether the Ruby release does not have it.
+        job: The properties of the job that it comes from; None for the one of the same name alone.
+        is_required_by_job: Whether the job does not render without it.
+        job_default: The default in the job's spec; without one the job leaves the key out, or null.
+        example: For the job's spec.
+    """
+
+    def __init__(  # noqa: PLR0913 - a table's columns
+        self,
+        path: str,
+        kind: Callable[[object, Key[T]], T],
+        description: str,
+        *,
+        default: object = None,
+        choices: tuple[T, ...] = (),
+        is_required: bool = False,
+        is_secret: bool = False,
+        is_new: bool = False,
+        job: tuple[str, ...] | None = None,
+        is_required_by_job: bool = False,
+        job_default: object = None,
+        example: object = None,
+    ) -> None:
+        self.path = path
+        self.kind = kind
+        self.description = description
+        self.default: Any = default
+        self.choices = choices
+        self.is_required = is_required
+        self.is_secret = is_secret
+        self.is_new = is_new
+        self.job = job
+        self.is_required_by_job = is_required_by_job
+        self.job_default = job_default
+        self.example = example
+
+    def read(self, section: Json) -> T:
+        """Return the value that a section of cpi.json has for the key.
+
+        Raises:
+            InvalidCall: It is of another kind; the message names the key.
+        """
+        return self.kind(section.get(self.path.rpartition(".")[2], self.default), self)
 
 
 def sub_object(parent: Json, key: str, path: str | None = None) -> Json:
-    """The object below a key; an absent or null one is empty.
+    """The section below a key; an absent or null one is empty.
 
     Raises:
         InvalidCall: It is no object.
     """
-    value = parent.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise wrong_type(path or key, "an object", value)
+    return _object(parent.get(key), path or key)
+
+
+def anything(value: object, _: Key[object]) -> object:
+    """Return a value as it is: it is checked elsewhere, or by the agent."""
     return value
 
 
-def string(parent: Json, key: str, path: str = "aws") -> str | None:
-    """A string, or None for one that is absent, null or empty.
-
-    Raises:
-        InvalidCall: It is no string.
-    """
-    value = parent.get(key)
+def string(value: object, key: Key[str | None]) -> str | None:
+    """A string; None for null and an empty one."""
     if value is not None and not isinstance(value, str):
-        raise wrong_type(f"{path}:{key}", "a string", value)
+        raise wrong_type(key.path, "a string", value)
     return value or None
 
 
-def strings(parent: Json, key: str, path: str = "aws") -> list[str]:
-    """A list of strings; an absent or null one is empty.
-
-    Raises:
-        InvalidCall: It is something else.
-    """
-    value = parent.get(key)
+def strings(value: object, key: Key[list[str]]) -> list[str]:
+    """A list of strings; null is an empty one."""
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise wrong_type(f"{path}:{key}", "a list of strings", value)
+        raise wrong_type(key.path, "a list of strings", value)
     return value
 
 
-def url(parent: Json, key: str, path: str, scheme: str) -> str | None:
-    """An endpoint as a URL: the scheme is put before one that has none; None when there is none.
+def flag(value: object, _: Key[bool]) -> bool:
+    """Ruby's truth: null and false are false."""
+    return is_true(value)
 
-    Raises:
-        InvalidCall: It is no string, or has no host, or a port that is none.
-    """
-    endpoint = string(parent, key, path)
+
+def whole_number(value: object, key: Key[int]) -> int:
+    """A whole number, 0 or more."""
+    if not is_integer(value) or value < 0:
+        raise wrong_type(key.path, "a whole number, 0 or more", value)
+    return value
+
+
+def contract_version(value: object, key: Key[int]) -> int:
+    """A version of the contract; null is the newest, and so is a later one."""
+    newest = max(key.choices)
+    if value is None:
+        return newest
+    if not is_integer(value) or value < 1:
+        raise wrong_type(key.path, "1, 2 or 3", value)
+    return min(value, newest)
+
+
+def one_of(value: object, key: Key[T]) -> T:
+    """One of the choices; null and an empty string are the default."""
+    given = value or key.default
+    for choice in key.choices:
+        if given == choice:
+            return choice
+    first, *others = map(str, key.choices)
+    expected = f"{first} or {others[0]}" if len(others) == 1 else f"one of {', '.join([first, *others])}"
+    raise wrong_type(key.path, expected, given)
+
+
+def json_object(value: object, key: Key[Json]) -> Json:
+    """An object; null is an empty one."""
+    return _object(value, key.path)
+
+
+def https_url(value: object, key: Key[str | None]) -> str | None:
+    """An endpoint as a URL, with https when it has no scheme; None for null and an empty string."""
+    return _url(value, key, "https")
+
+
+def http_url(value: object, key: Key[str | None]) -> str | None:
+    """The same, with http."""
+    return _url(value, key, "http")
+
+
+def _url(value: object, key: Key[str | None], scheme: str) -> str | None:
+    endpoint = string(value, key)
     if endpoint is None:
         return None
     full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
     if not (full.isprintable() and _is_url(full)):
-        raise not_correct(f"configuration parameter {path}:{key} must be a host, host:port or http(s) URL")
+        message = f"configuration parameter {_shown(key.path)} must be a host, host:port or http(s) URL"
+        raise not_correct(message)
     return full
+
+
+def _object(value: object, path: str) -> Json:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise wrong_type(path, "an object", value)
+    return value
 
 
 def _is_url(text: str) -> bool:
@@ -70,9 +178,13 @@ def _is_url(text: str) -> bool:
         has_port = parts.port != 0
     except ValueError:
         return False
-    return has_port and parts.scheme in {"http", "https"} and bool(_HOST.fullmatch(parts.hostname or ""))
+    return has_port and parts.scheme in {"http", "https"} and bool(re.fullmatch(_HOST, parts.hostname or ""))
 
 
 def wrong_type(path: str, expected: str, value: object) -> InvalidCall:
     """The error for a value that is not what it should be; the value itself may be a secret."""
-    return not_correct(f"configuration parameter {path} must be {expected}, got {type_name(value)}")
+    return not_correct(f"configuration parameter {_shown(path)} must be {expected}, got {type_name(value)}")
+
+
+def _shown(path: str) -> str:
+    return path.replace(".", ":")

@@ -30,6 +30,8 @@ JITTER: Final = 0.25
 class Policy:
     """How long something may take, in seconds, and how far apart the last questions are."""
 
+    awaited: str
+    """What is waited for, as docs/retries.md says it."""
     seconds: float
     longest_pause: float = 5.0
 
@@ -39,57 +41,57 @@ _AS_RUBY: Final = 1600
 
 No wait here is shorter than its counterpart there, so that no deployment fails that succeeded before.
 """
-INSTANCE_RUNNING: Final = Policy(800)
-INSTANCE_STOPPED: Final = Policy(600)
-INSTANCE_TERMINATED: Final = Policy(900)
-INSTANCE_SEEN: Final = Policy(200)
+INSTANCE_RUNNING: Final = Policy("an instance runs", 800)
+INSTANCE_STOPPED: Final = Policy("a stopping instance has stopped", 600)
+INSTANCE_TERMINATED: Final = Policy("an instance is terminated", 900)
+INSTANCE_SEEN: Final = Policy("EC2 shows the instance that it answered with, within another wait", 200)
 """How long an instance may stay unseen after EC2 has answered with it.
 
 As long as in the Ruby release; AWS says "up to five minutes" (EC2 developer guide, "Eventual consistency").
 """
-NIC_SEEN: Final = Policy(30)
+NIC_SEEN: Final = Policy("EC2 shows the interface that it answered with, within another wait", 30)
 """How long EC2 may not show an interface that it has answered with; then an earlier call made it."""
-NIC_AVAILABLE: Final = Policy(300)
-TARGET_KNOWN: Final = Policy(60)
+NIC_AVAILABLE: Final = Policy("an interface is available", 300)
+TARGET_KNOWN: Final = Policy("ELB takes a new instance", 60)
 """ELB learns from EC2 with a delay that an instance is there, and that it runs."""
-ADDRESS_ASSOCIATED: Final = Policy(60)
-TARGETS_DRAINED: Final = Policy(330)
+ADDRESS_ASSOCIATED: Final = Policy("an interface takes an elastic IP", 60)
+TARGETS_DRAINED: Final = Policy("target groups have drained", 330)
 """A target group's deregistration delay is 300 seconds, unless it was changed."""
-NIC_RELEASED: Final = Policy(500)
-ADDRESS_RELEASED: Final = Policy(600)
-VOLUME_AVAILABLE: Final = Policy(_AS_RUBY)
-VOLUME_ATTACHED: Final = Policy(_AS_RUBY)
-VOLUME_DETACHED: Final = Policy(_AS_RUBY)
-VOLUME_DELETED: Final = Policy(_AS_RUBY)
-VOLUME_RELEASED: Final = Policy(600, longest_pause=15)
+NIC_RELEASED: Final = Policy("an ended instance lets go of an interface", 500)
+ADDRESS_RELEASED: Final = Policy("who holds an address lets go of it", 600)
+VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
+VOLUME_ATTACHED: Final = Policy("a volume is attached", _AS_RUBY)
+VOLUME_DETACHED: Final = Policy("a volume is detached", _AS_RUBY)
+VOLUME_DELETED: Final = Policy("a volume is deleted", _AS_RUBY)
+VOLUME_RELEASED: Final = Policy("EBS lets go of a volume that a deleted VM had", 600, longest_pause=15)
 """VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
-DEVICE_NAME_FREE: Final = Policy(30)
+DEVICE_NAME_FREE: Final = Policy("an instance's device name is free, when all seem to be in use", 30)
 """After a detachment EC2 may take a device name for used for some seconds."""
-INSTANCE_READY_TO_ATTACH: Final = Policy(60)
+INSTANCE_READY_TO_ATTACH: Final = Policy("a starting instance takes a volume", 60)
 """IncorrectState of AttachVolume: a VM that is just starting, mostly."""
-IMAGE_AVAILABLE: Final = Policy(3600, longest_pause=15)
-IMAGE_GONE: Final = Policy(_AS_RUBY)
-SNAPSHOT_RELEASED: Final = Policy(300)
-SNAPSHOT_COMPLETED: Final = Policy(14_400, longest_pause=15)
+IMAGE_AVAILABLE: Final = Policy("an AMI is available", 3600, longest_pause=15)
+IMAGE_GONE: Final = Policy("an AMI is gone", _AS_RUBY)
+SNAPSHOT_RELEASED: Final = Policy("a deregistered AMI lets go of its snapshot", 300)
+SNAPSHOT_COMPLETED: Final = Policy("a snapshot holds all data", 14_400, longest_pause=15)
 """The first snapshot of a large, full volume takes hours."""
-VOLUME_MODIFIED: Final = Policy(_AS_RUBY)
-BLOCK_WRITTEN: Final = Policy(300, longest_pause=2)
-DEVICE_SEEN: Final = Policy(60, longest_pause=1)
-NEW_SEEN: Final = Policy(60)
+VOLUME_MODIFIED: Final = Policy("a changed volume can be used", _AS_RUBY)
+BLOCK_WRITTEN: Final = Policy("EBS takes a block of a snapshot", 300, longest_pause=2)
+DEVICE_SEEN: Final = Policy("the kernel shows an attached volume", 60, longest_pause=1)
+NEW_SEEN: Final = Policy("AWS shows what it answered with, within another wait", 60)
 """How long something that AWS has answered with may stay unseen."""
-LOST_SEEN: Final = Policy(60)
+LOST_SEEN: Final = Policy("AWS shows what it made without an answer", 60)
 """How long something may stay unseen whose making was not answered; then it was not made."""
-TAGGABLE: Final = Policy(270)
-VISIBLE: Final = Policy(60)
+TAGGABLE: Final = Policy("something new takes tags", 270)
+VISIBLE: Final = Policy("something new is known to the next call", 60)
 """How long something new may stay unknown to AWS (eventual consistency)."""
-THROTTLED_CALL: Final = Policy(300)
+THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)
 """How long any call that AWS throttles is sent again, from its first attempt on.
 
 EC2 refills two launches a second: of some hundreds that begin at once the last waits for minutes.
 """
-UNTHROTTLED: Final = Policy(120)
+UNTHROTTLED: Final = Policy("a removal is no longer throttled", 120)
 """How long a removal goes on against throttling, with ``max_retries`` 0 too: what stays is lost."""
-AT_ONCE: Final = Policy(0)
+AT_ONCE: Final = Policy("nothing: one attempt", 0)
 """One attempt."""
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from tests.unit.conftest import Clock
 
-POLICY = Policy(60)
 WHAT = "vol-1 to be available"
+POLICY = Policy(WHAT, 60)
 
 
 WAYS: list[Callable[[Policy, Callable[[], Any]], Any]] = [
@@ -55,7 +55,9 @@ def test_after_a_while(clock: Clock, way: Callable[..., Any]) -> None:
 
 
 @BOTH_WAYS
-@pytest.mark.parametrize(("policy", "bound"), [(Policy(200), 5.0), (Policy(500, longest_pause=15), 15.0)])
+@pytest.mark.parametrize(
+    ("policy", "bound"), [(Policy(WHAT, 200), 5.0), (Policy(WHAT, 500, longest_pause=15), 15.0)]
+)
 @pytest.mark.parametrize("part", [0.0, 0.5, 1.0])
 def test_pauses(
     clock: Clock,
@@ -82,7 +84,7 @@ def test_end(clock: Clock, way: Callable[..., Any], seconds: int) -> None:
     """It gives up when the time is over, and not before: the last question is asked then."""
     script = Script(refusal("Throttling"))
     with pytest.raises((CloudError, ClientError)):
-        way(Policy(seconds), script)
+        way(Policy(WHAT, seconds), script)
     assert seconds <= clock.now <= seconds + 5.25
     assert script.calls == len(clock.pauses) + 1
 
@@ -123,7 +125,10 @@ def test_own_time_out(clock: Clock) -> None:
     """Who waits may choose the error of a time-out."""
     with pytest.raises(VMCreationFailed, match="last seen: pending") as caught:
         timing.until(
-            Policy(10), WHAT, Script(NotYet("pending")), lambda said: VMCreationFailed(said, ok_to_retry=True)
+            Policy(WHAT, 10),
+            WHAT,
+            Script(NotYet("pending")),
+            lambda said: VMCreationFailed(said, ok_to_retry=True),
         )
     assert caught.value.ok_to_retry is True
     assert clock.now >= 10
@@ -184,7 +189,9 @@ def test_patience_that_ends(clock: Clock) -> None:
     """When the time is over the last error goes on; a code that was not named ends it at once."""
     last = refusal("VolumeInUse")
     with pytest.raises(ClientError) as caught:
-        timing.patiently(Policy(3), WHAT, frozenset({"VolumeInUse"}), Script(refusal("VolumeInUse"), last))
+        timing.patiently(
+            Policy(WHAT, 3), WHAT, frozenset({"VolumeInUse"}), Script(refusal("VolumeInUse"), last)
+        )
     assert caught.value is last
     assert clock.now >= 3
     script = Script(NotYet("pending"))

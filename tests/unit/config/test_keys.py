@@ -1,0 +1,91 @@
+"""The table of cpi.json's keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.config import cpi_config, values
+from bosh_aws_cpi.config.keys import KEYS
+from bosh_aws_cpi.errors import InvalidCall
+from bosh_aws_cpi.redact import Redactor
+
+LEAST: dict[str, Any] = {
+    "aws": {"max_retries": 8, "region": "r", "access_key_id": "AKIA1", "secret_access_key": "secret"},
+    "registry": {"endpoint": "http://h"},
+}
+SECRET = "hunter2-hunter2"
+OF_A_KIND: dict[Any, Any] = {values.anything: "something", values.flag: True}
+"""For the kinds that take any value: one that changes what the parser returns."""
+
+
+def configuration(path: str, value: object) -> dict[str, Any]:
+    """Return the least configuration with a key in it."""
+    document: dict[str, Any] = {name: dict(section) for name, section in LEAST.items()}
+    *parents, last = path.split(".")
+    place = document
+    for parent in parents:
+        place = place.setdefault(parent, {})
+    place[last] = value
+    return document
+
+
+def parsed(properties: dict[str, Any]) -> tuple[Any, ...]:
+    """Parse a configuration; the tuple shows all of it."""
+    return tuple(cpi_config.parse({"cloud": {"properties": properties}}, {}, {}))
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
+def test_read(key: values.Key[Any]) -> None:
+    """The parser reads each key: it refuses one of another kind by its name, or returns what it says."""
+    if key.kind in OF_A_KIND:
+        value = OF_A_KIND[key.kind]
+        without = parsed(configuration(key.path, None))
+        assert parsed(configuration(key.path, value)) != without, f"no parser reads {key.path}"
+        return
+    with pytest.raises(InvalidCall) as caught:
+        parsed(configuration(key.path, 1.5))
+    assert f"configuration parameter {key.path.replace('.', ':')} must be" in caught.value.message
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
+def test_required(key: values.Key[Any]) -> None:
+    """Without a key that is required nothing works; of the others, the static keys alone are needed."""
+    properties = configuration(key.path, None)
+    if key.is_required:
+        with pytest.raises(InvalidCall, match=key.path.replace(".", ":")):
+            parsed(properties)
+    elif key.path not in {"aws.access_key_id", "aws.secret_access_key"}:
+        assert parsed(properties)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
+def test_default(key: values.Key[Any]) -> None:
+    """An absent key counts as its default."""
+    if key.default is not None:
+        assert key.read({}) == key.default
+        *_, name = key.path.split(".")
+        assert key.read({name: key.default}) == key.default
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
+def test_secret(key: values.Key[Any]) -> None:
+    """A secret is masked in the log once the configuration was read, and what is no secret is not."""
+    redact = Redactor()
+    redact.learn(configuration(key.path, f"nats://u:{SECRET}@h" if key.path in URLS else SECRET))
+    assert (SECRET not in redact(f"about {SECRET} here")) == key.is_secret
+
+
+URLS = {"agent.mbus", "registry.endpoint"}
+"""Whose password is what is secret in them."""
+
+
+def test_rows() -> None:
+    """Each key has one row, with a sentence about it."""
+    paths = [key.path for key in KEYS]
+    assert len(paths) > 30
+    assert len(set(paths)) == len(paths)
+    for key in KEYS:
+        assert key.description.endswith("."), key.path
+        assert "\n" not in key.description
