@@ -39,6 +39,7 @@ def test_committed_tables() -> None:
         ("docs/configuration.md", "| `aws.region` | "),
         ("docs/job.md", "| `nats.port` | "),
         ("docs/errors.md", "| `VolumeInUse` | "),
+        ("docs/cloud-properties.md", "| `use_root_disk` | "),
         ("docs/retries.md", "| an AMI is gone | "),
         ("jobs/aws_cpi/spec", '    description: "The region'),
     ],

@@ -10,7 +10,8 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
-from bosh_aws_cpi.properties.vm import EphemeralDisk, RootDisk, VmProperties
+from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
 EPHEMERAL_NAME: Final = "/dev/sdb"
 _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}

@@ -10,9 +10,13 @@ class DiskProperties(Encryptable):
     """create_disk's ``cloud_properties``."""
 
     type: str = "gp3"
+    """EBS volume type."""
     iops: Count | None = None
+    """For `gp3`, `io1` and `io2`. Default: EBS's."""
     throughput: Count | None = None
+    """MiB/s, for `gp3`. Default: EBS's."""
     tags: Any = None
+    """A hash, from the disk's creation on."""
 
     @classmethod
     def parse(cls, values: Json) -> Self:

@@ -15,21 +15,35 @@ class NetworkCloudProperties(Properties):
     """A network's ``cloud_properties``."""
 
     subnet: str | None = None
+    """The subnet's id; not for vip networks. Required."""
     security_groups: tuple[str, ...] = ()
+    """Names or ids: see [below](#security-groups)."""
 
 
 class Network(Properties):
     """One of create_vm's networks; for the agent it goes on as it was given."""
 
     type: str = "manual"
+    """`manual`, `dynamic`, or `vip` for an elastic IP."""
     ip: str | None = None
+    """IP address. Of a vip network: the elastic IP, which must be allocated already, and is taken from
+    whoever has it."""
     prefix: Text | None = None
+    """With `ip`, a range of addresses that is delegated to the interface: `28` for IPv4, `80` for IPv6. `32`
+    and `128` are a single address."""
     nic_group: Text | None = None
+    """Manual networks with one value share one interface. On a vip network: the group, or the dynamic
+    network, whose interface gets the elastic IP; else the first. Default: the network's name."""
     dns: list[str] | None = None
+    """For the agent."""
     netmask: str | None = None
+    """For the agent."""
     gateway: str | None = None
+    """For the agent."""
     default: tuple[str, ...] = ()
+    """For the agent."""
     cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
+    """See [below](#a-networks-cloud_properties)."""
 
     @property
     def kind(self) -> Literal["manual", "dynamic", "vip"]:

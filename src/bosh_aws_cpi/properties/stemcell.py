@@ -5,31 +5,49 @@ from typing import Any, Literal
 from pydantic import Field
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Encryptable, Mib, Text, parsed
+from bosh_aws_cpi.properties.types import Encryptable, Mib, Text, Truth, parsed
 
 
 class StemcellProperties(Encryptable):
     """create_stemcell's ``cloud_properties``, with ``aws.stemcell`` merged over them."""
 
     ami: dict[str, str] = Field(default_factory=dict)
-    name: Text | None = None
-    version: Text | None = None
+    """AMI by region, of a light stemcell; one of them must be in the configured region, unless
+    `aws.stemcell.copy_from_region` is set."""
+    encrypted: Truth = False
+    """Light: the AMI is copied within the region, and the copy is encrypted: see
+    [below](#copies-of-light-stemcells). Heavy: its snapshot is encrypted. Default: `aws.encrypted`."""
+    kms_key_arn: str | None = None
+    """KMS key; without any, the account's default key for EBS. Default: `aws.kms_key_arn`."""
     tags: Any = None
+    """A hash, for the AMI and snapshot of a heavy stemcell, unless the Director gives tags with the call. No
+    effect on a light one."""
+    name: Text | None = None
+    """Part of the description and of the tag `Name` of a heavy stemcell's AMI."""
+    version: Text | None = None
+    """Part of the description and of the tag `Name` of a heavy stemcell's AMI."""
 
     # Every stemcell carries these; they matter to heavy ones, see there, and to other clouds.
     architecture: Any = None
-    auto_disk_config: Any = None
     boot_mode: Any = None
-    container_format: Any = None
     disk: Any = None
-    disk_format: Any = None
-    hypervisor: Any = None
-    infrastructure: Any = None
-    kernel_id: Any = None
-    os_distro: Any = None
-    os_type: Any = None
-    root_device_name: Any = None
     virtualization_type: Any = None
+    kernel_id: Any = None
+    root_device_name: Any = None
+    auto_disk_config: Any = None
+    """For other clouds; no effect."""
+    container_format: Any = None
+    """For other clouds; no effect."""
+    disk_format: Any = None
+    """For other clouds; no effect."""
+    hypervisor: Any = None
+    """For other clouds; no effect."""
+    infrastructure: Any = None
+    """For other clouds; no effect."""
+    os_distro: Any = None
+    """For other clouds; no effect."""
+    os_type: Any = None
+    """For other clouds; no effect."""
 
     @staticmethod
     def parse(values: Json) -> "StemcellProperties":
@@ -49,11 +67,17 @@ class HeavyStemcellProperties(StemcellProperties):
     """create_stemcell's ``cloud_properties`` for a stemcell that brings its image along."""
 
     architecture: str = "x86_64"
+    """Architecture of a heavy stemcell; the following properties are for heavy stemcells, too."""
     boot_mode: Literal["legacy-bios", "uefi", "uefi-preferred"] | None = None
+    """`legacy-bios`, `uefi` or `uefi-preferred`. Default: `legacy-bios`, or `uefi` for `arm64`."""
     disk: Mib = 2048
+    """MiB of the disk that the image is for; it must not be smaller than the image."""
     kernel_id: str | None = None
+    """Kernel image of a paravirtual stemcell. Default: Amazon's newest."""
     root_device_name: str | None = None
+    """Root device of a paravirtual stemcell."""
     virtualization_type: Literal["hvm", "paravirtual"] = "hvm"
+    """`hvm`, or `paravirtual` for the old kind."""
 
     @property
     def boots_by(self) -> str:

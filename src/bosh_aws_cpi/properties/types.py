@@ -89,7 +89,9 @@ class Encryptable(Properties):
     """Properties of something that EBS can encrypt."""
 
     encrypted: Truth = False
+    """Encrypt it. Default: `aws.encrypted`."""
     kms_key_arn: str | None = None
+    """KMS key; without any, the account's default key for EBS. Default: `aws.kms_key_arn`."""
 
     def encryption(self, default: Encryption) -> Encryption:
         """What the properties say, else the defaults; a property that is there counts, also when false."""
