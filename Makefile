@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 # Where AWS throttles for half a minute nearly all the time is waiting.
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
+# Those in Python; ruff does not find them by itself, as their names have no ending.
+SCRIPTS := scripts/docs scripts/iam_policy scripts/instance_types
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor \
@@ -48,8 +50,8 @@ lifecycle: venv ## Create, use and delete VMs, disks and stemcells in an account
 	@$(BIN)/python -m acceptance.lifecycle $(LIFECYCLE_ARGS)
 
 lint: venv ## Check style, format, types and the direction of imports
-	$(BIN)/python -m ruff check . scripts/instance_types scripts/iam_policy scripts/docs
-	$(BIN)/python -m ruff format --check . scripts/instance_types scripts/iam_policy scripts/docs
+	$(BIN)/python -m ruff check . $(SCRIPTS)
+	$(BIN)/python -m ruff format --check . $(SCRIPTS)
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-logo
 

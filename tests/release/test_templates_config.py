@@ -58,6 +58,7 @@ COMPOSED = {name for key in keys.KEYS for name in key.job or ()} - PLACES.keys()
 IN_OTHER_FILES = {
     *("aws.connection_options.ca_cert", "env.http_proxy", "env.https_proxy", "env.no_proxy"),
 }
+REQUIRED = {key.path for key in keys.KEYS if key.is_required_by_job}
 STRINGS = sorted(PLACES.keys() - {"aws.default_security_groups", "aws.metadata_options", "ntp"})
 
 
@@ -172,13 +173,13 @@ def test_any_type_arrives(render: Render, name: str, value: object) -> None:
     assert at(sections(render, {name: value}), PLACES[name]) == value
 
 
-@pytest.mark.parametrize("name", sorted(PLACES.keys() - {"aws.region", "aws.default_security_groups"}))
+@pytest.mark.parametrize("name", sorted(PLACES.keys() - REQUIRED))
 def test_null_is_not_given(render: Render, name: str) -> None:
     """A property that the manifest sets to null has its default."""
     assert sections(render, {name: None}) == DEFAULTS
 
 
-@pytest.mark.parametrize("name", ["aws.region", "aws.default_security_groups"])
+@pytest.mark.parametrize("name", sorted(REQUIRED))
 @pytest.mark.parametrize("value", [ABSENT, None])
 def test_required_properties(refusal: Render, name: str, value: object) -> None:
     """Without a region, or without security groups, rendering fails, and says which property is missing."""

@@ -1,4 +1,4 @@
-"""The rest of the job: its spec, `monit`, `bin/cpi_ctl`, and the table of its properties."""
+"""The rest of the job: its spec, `monit` and `bin/cpi_ctl`."""
 
 from __future__ import annotations
 
@@ -86,19 +86,6 @@ def test_properties_are_described(job_spec: dict[str, Any]) -> None:
     """Every property says what it is for."""
     for name, definition in job_spec["properties"].items():
         assert definition["description"].strip(), name
-
-
-def test_table_of_properties(job_spec: dict[str, Any], root: Path) -> None:
-    """docs/job.md lists every property once, with its default."""
-    table = (root / "docs" / "job.md").read_text()
-    rows = re.findall(r"^\| `([a-z0-9_.]+)` \| (.*?) ?\| .+ \|$", table, flags=re.MULTILINE)
-    properties = job_spec["properties"]
-    assert sorted(name for name, _ in rows) == sorted(properties)
-    for name, default in rows:
-        value = properties[name].get("default")
-        assert yaml.safe_load(default.strip("`") or "null") == value or default == "required", name
-    required = {name for name, default in rows if default == "required"}
-    assert required == {"aws.region", "aws.default_security_groups"}
 
 
 def test_monit(render: Render) -> None:

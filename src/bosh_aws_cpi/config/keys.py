@@ -137,7 +137,7 @@ ENABLE_DESCRIBE_INSTANCE_TYPES = Key(
 FAST_PATH_DELETE = Key(
     "aws.fast_path_delete",
     flag,
-    "delete_vm and delete_disk tag the resource `Name` = `to be deleted` and don't wait until it is gone.",
+    "delete_vm and delete_disk tag the resource `Name` = `to be deleted` and return before it is gone.",
     default=False,
     is_new=True,
 )
@@ -211,7 +211,7 @@ DEBUG_API_VERSION = Key(
 DEBUG_LOG_LEVEL = Key(
     "debug.cpi.log_level",
     one_of,
-    "What is logged: `debug` includes every call to AWS, without secrets.",
+    "`debug`, `info`, `warn` or `error`; `debug` logs every call to AWS, without secrets.",
     default="info",
     choices=tuple(LEVELS),
     is_new=True,
