@@ -34,28 +34,29 @@ def parse(
 def test_defaults() -> None:
     """What a configuration leaves out has its default."""
     parsed = parse()
-    assert parsed.aws == cpi_config.AwsConfig(
-        max_retries=8,
-        region="us-east-1",
-        endpoints={},
-        dualstack=False,
-        credentials_source="static",
-        access_key_id="AKIA1",
-        secret_access_key="secret",
-        session_token=None,
-        role_arn=None,
-        default_key_name=None,
-        default_iam_instance_profile=None,
-        default_security_groups=[],
-        encryption=Encryption(),
-        metadata_options={},
-        stemcell={},
-        fast_path_delete=False,
-        deregister_on_delete=False,
-        stemcell_upload="ebs_direct",
-        copies_stemcells_from_other_regions=False,
-        enable_describe_instance_types=True,
-    )
+    expected = {
+        "max_retries": 8,
+        "region": "us-east-1",
+        "endpoints": {},
+        "dualstack": False,
+        "credentials_source": "static",
+        "access_key_id": "AKIA1",
+        "secret_access_key": "secret",
+        "session_token": None,
+        "role_arn": None,
+        "default_key_name": None,
+        "default_iam_instance_profile": None,
+        "default_security_groups": [],
+        "encryption": Encryption(),
+        "metadata_options": {},
+        "stemcell": {},
+        "fast_path_delete": False,
+        "deregister_on_delete": False,
+        "stemcell_upload": "ebs_direct",
+        "copies_stemcells_from_other_regions": False,
+        "enable_describe_instance_types": True,
+    }
+    assert {name: getattr(parsed.aws, name) for name in expected} == expected
     assert (parsed.agent, parsed.registry) == ({}, None)
     assert (parsed.supported_api_version, parsed.log_level, parsed.stemcell) == (3, "info", 1)
 
