@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,6 +74,15 @@ def test_map() -> None:
     named = set(re.findall(r"\b\w+\.py\b", tree))
     assert len(named) > 20
     assert named <= {path.name for path in PACKAGE.rglob("*.py")}
+
+
+def test_layers() -> None:
+    """The diagram of the layers has those of the import contract, from the top down."""
+    contract, *_ = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    _, diagram, *_ = (ROOT / "docs/architecture.md").read_text().split("```mermaid\n")
+    boxes = re.findall(r"\w+\[\"(.+?)\"\]", diagram)
+    drawn = [" | ".join(part.partition(":")[0] for part in box.split(" | ")) for box in boxes]
+    assert drawn == contract["layers"]
 
 
 def test_every_page_is_in_the_index() -> None:
