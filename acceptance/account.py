@@ -39,7 +39,7 @@ class Account:
 
     Attributes:
         region: Its name.
-        make_client: Makes a boto3 client of a service.
+        create_client: Makes a boto3 client of a service.
         aws: Keys of the CPI's `aws` section that lead the executable to this account.
         env: Variables that the executable needs to reach it.
         image_id: The AMI to launch; None has the newest Amazon Linux looked for.
@@ -47,7 +47,7 @@ class Account:
     """
 
     region: str
-    make_client: Callable[[str], Any]
+    create_client: Callable[[str], Any]
     aws: Mapping[str, Any] = field(repr=False)
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     image_id: str | None = None
@@ -56,22 +56,22 @@ class Account:
     @functools.cached_property
     def ec2(self) -> Any:
         """A client of EC2."""
-        return self.make_client("ec2")
+        return self.create_client("ec2")
 
     @functools.cached_property
     def elb(self) -> Any:
         """A client of classic load balancers."""
-        return self.make_client("elb")
+        return self.create_client("elb")
 
     @functools.cached_property
     def elbv2(self) -> Any:
         """A client of target groups."""
-        return self.make_client("elbv2")
+        return self.create_client("elbv2")
 
     @functools.cached_property
     def ebs(self) -> Any:
         """A client of the EBS direct APIs."""
-        return self.make_client("ebs")
+        return self.create_client("ebs")
 
     def whose(self) -> str:
         """Say whose keys they are; nothing is created before AWS has accepted them.
@@ -80,7 +80,7 @@ class Account:
             Unusable: AWS refuses them, or does not answer.
         """
         try:
-            answer = self.make_client("sts").get_caller_identity()
+            answer = self.create_client("sts").get_caller_identity()
         except (ClientError, BotoCoreError) as error:
             raise Unusable(f"The AWS keys can't be checked (sts:GetCallerIdentity): {error}") from error
         return f"account {answer['Account']}, {answer['Arn']}"

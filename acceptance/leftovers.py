@@ -50,7 +50,7 @@ class Kind:
     delete: Callable[[str], object]
 
 
-def remove_all(account: Account, tags: Mapping[str, str], seconds: float = LONG) -> dict[str, str]:
+def delete_all(account: Account, tags: Mapping[str, str], seconds: float = LONG) -> dict[str, str]:
     """Delete all that carries one of these tags, in the order in which AWS allows it.
 
     Nothing may be found twice, `account.settles` seconds apart: AWS may not show at once what
@@ -68,7 +68,7 @@ def remove_all(account: Account, tags: Mapping[str, str], seconds: float = LONG)
     left: dict[str, str] = {}
     clean_since: float | None = None
 
-    def delete_what_is_found() -> None:
+    def delete_found() -> None:
         nonlocal clean_since
         left.clear()
         for kind in kinds:
@@ -81,7 +81,7 @@ def remove_all(account: Account, tags: Mapping[str, str], seconds: float = LONG)
             raise NotYet("nothing is found; AWS may show something later")
 
     try:
-        until(delete_what_is_found, seconds)
+        until(delete_found, seconds)
     except NotYet:
         return left
     return left

@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from acceptance import network
 from acceptance.account import Account, Unusable, real, simulated
-from acceptance.leftovers import remove_all
+from acceptance.leftovers import delete_all
 from acceptance.patience import NotYet
 from testbed.cloud import FakeAws, lay
 from testbed.demo_text import BOLD, RED, paint
@@ -89,7 +89,7 @@ def run(given: argparse.Namespace, work: Callable[..., Outcome]) -> int:
             return UNUSABLE
         if given.remove is None:
             return _run_in(account, given, work)
-        return _remove(account, given)
+        return _delete(account, given)
 
 
 def _account(given: argparse.Namespace, stack: ExitStack) -> Account:
@@ -116,7 +116,7 @@ def _run_in(account: Account, given: argparse.Namespace, work: Callable[..., Out
     return BAD if left and status == GOOD else status
 
 
-def _remove(account: Account, given: argparse.Namespace) -> int:
+def _delete(account: Account, given: argparse.Namespace) -> int:
     print(f"Deleting what run {given.remove} left", file=given.report, flush=True)
     left = _finish(account, given, given.remove, Outcome(is_good=True, summary="Nothing was tried"))
     return BAD if left else GOOD
@@ -124,7 +124,7 @@ def _remove(account: Account, given: argparse.Namespace) -> int:
 
 def _finish(account: Account, given: argparse.Namespace, run_id: str, outcome: Outcome) -> dict[str, str]:
     """Delete all that a run has created, and report; returns what is left."""
-    left = remove_all(account, {RUN_TAG: run_id, DIRECTOR_TAG: run_id})
+    left = delete_all(account, {RUN_TAG: run_id, DIRECTOR_TAG: run_id})
     is_good = outcome.is_good and not left
     print(paint(outcome.summary, BOLD if is_good else RED), file=given.report)
     if left:

@@ -10,7 +10,7 @@ from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import UNKNOWN_KEY, Seen, Trials
 from bosh_aws_cpi.aws.attachments import says_name_taken
-from bosh_aws_cpi.aws.modifications import NOT_AGAIN_YET
+from bosh_aws_cpi.aws.modifications import NOT_MODIFIABLE
 from bosh_aws_cpi.aws.sdk.errors import VOLUME_IN_USE
 from bosh_aws_cpi.plan.device_names import FURTHER_DISK_NAMES, PERSISTENT_DISK_NAMES
 
@@ -97,7 +97,7 @@ def volume_changed(lab: Lab) -> Seen:
     agrees = (
         not first.code
         and never.code in {"", "InvalidVolumeModification.NotFound"}
-        and (again.code in NOT_AGAIN_YET or (not again.code and state == "completed"))
+        and (again.code in NOT_MODIFIABLE or (not again.code and state == "completed"))
         and smaller.code == "InvalidParameterValue"
     )
     texts = (f"never changed: {never.text}", f"while {state}: {again.text}", f"smaller: {smaller.text}")

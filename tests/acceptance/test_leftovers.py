@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acceptance.account import simulated
-from acceptance.leftovers import remove_all
+from acceptance.leftovers import delete_all
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -20,5 +20,5 @@ def test_shown_late(fake_aws: FakeAws, world: World) -> None:
     world.ec2.create_volume(AvailabilityZone=world.zone, Size=1, TagSpecifications=tags)
     unshown = [[r"(?s)<volumeSet>.*</volumeSet>", "<volumeSet/>"]]
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=unshown)
-    assert remove_all(account, {"run": "one"}) == {}
+    assert delete_all(account, {"run": "one"}) == {}
     assert world.state() == world.empty

@@ -67,7 +67,7 @@ def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> N
         assert actions == ["AssumeRole", "DescribeVolumes"]
         return
     assert actions == []
-    words = {"no such file": f"BOSH_CA_CERT_FILE names a file that is not there: '{file}'"}
+    words = {"no such file": f"BOSH_CA_CERT_FILE names a file that does not exist: '{file}'"}
     failed(answer, words.get(case, "SSL validation failed"))
 
 

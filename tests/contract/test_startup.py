@@ -140,7 +140,7 @@ def test_light_stemcell() -> None:
             ["", {"ami": {"us-east-1": "ami-0123456789abcdef0"}}],
             MAKING,
             {"identity", "stemcells.copies", "stemcells.create", "stemcells.delete", "undo"},
-            {"image_removal", "images", "sdk.cleanup", "sdk.idempotency", "snapshots", "tags"},
+            {"image_deletion", "images", "sdk.cleanup", "sdk.idempotency", "snapshots", "tags"},
         ),
     ],
 )

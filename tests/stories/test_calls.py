@@ -179,7 +179,7 @@ def test_log_of_refused_tags(cpi: Cpi, there: There, fake_aws: FakeAws) -> None:
     answer = cpi.call("set_vm_metadata", there.vm_cid, {f"tag{n}": "x" for n in range(30)}, stemcell=2)
     assert answer.ok() is None
     assert "TagLimitExceeded: full" in answer.stderr
-    assert "; not taken: " in answer.stderr
+    assert "; refused: " in answer.stderr
     assert len(answer.stderr) <= MOST_ON_STDERR
 
 

@@ -146,7 +146,7 @@ def test_question_that_is_not_permitted(
     answer = cpi.call("delete_stemcell", ami_id)
     assert answer.ok() is None
     (warning,) = warnings(answer)
-    assert warning.startswith(f"What AMI '{ami_id}' may have left can't be asked for: DescribeSnapshots")
+    assert warning.startswith(f"Could not look for snapshots of AMI '{ami_id}': DescribeSnapshots")
     assert stemcells.left() == ([], sorted(snapshot_ids))
 
 

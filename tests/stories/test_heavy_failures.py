@@ -120,12 +120,12 @@ def test_answers_that_never_come(
         (
             "CompleteSnapshot",
             ["pending", "error: the key is disabled"],
-            r"EBS could not make snapshot 'snap-{id}': the key is disabled",
+            r"EBS could not create snapshot 'snap-{id}': the key is disabled",
         ),
         (
             "RegisterImage",
             ["pending", "failed: no such snapshot"],
-            "EC2 could not make AMI 'ami-{id}', it is failed: no such snapshot",
+            "EC2 could not create AMI 'ami-{id}', it is failed: no such snapshot",
         ),
     ],
 )

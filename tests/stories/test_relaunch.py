@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ADDRESS = "10.0.1.10"
 OWN_FAULT = "Server.InternalError: Internal error on launch"
 SHORT = "Server.InsufficientInstanceCapacity: There is none"
-ENDED = "EC2 ended instance '{}' before it ran: {}"
+ENDED = "EC2 terminated instance '{}' before it ran: {}"
 SEVERAL = pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
 
 

@@ -90,7 +90,7 @@ def test_failed(
     error = cpi.call("snapshot_disk", disk_cid, METADATA).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     said, _, reason = error["message"].partition("': ")
-    assert said.startswith("EBS could not make snapshot 'snap-")
+    assert said.startswith("EBS could not create snapshot 'snap-")
     assert reason == "the key is disabled"
     assert left() == {"volumes": [disk_cid]}
 

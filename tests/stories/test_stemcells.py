@@ -130,7 +130,7 @@ def test_copy_that_fails(
     error = cpi_with(encrypted=True).call("create_stemcell", "/x/image", properties).error
     (copy,) = [word.strip("',") for word in error["message"].split() if word.startswith("'ami-")]
     assert copy != world.image_id
-    message = f"EC2 could not make AMI '{copy}', it is failed: The key is disabled"
+    message = f"EC2 could not create AMI '{copy}', it is failed: The key is disabled"
     assert error == failure("CloudError", message)
     assert world.state() == world.empty
 

@@ -202,7 +202,7 @@ def test_disk_whose_metadata_ec2_refused(cpi: Cpi, world: World, sweep: Sweep, f
     answer = cpi.call("set_disk_metadata", disk_cid, given)
     assert answer.ok() is None
     assert f"Could not tag {disk_cid}: CreateTags failed with " in answer.stderr
-    assert "; not taken: aws:owner" in answer.stderr
+    assert "; refused: aws:owner" in answer.stderr
     (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
     tags = {tag["Key"]: tag["Value"] for tag in volume["Tags"]}
     assert METADATA.items() <= tags.items()

@@ -140,7 +140,7 @@ def test_unknown_type(
     answer = create_vm(known)
     assert answer.ok()
     assert devices()["/dev/sdb"]["VolumeSize"] == "10"
-    assert warnings(answer) == ["EC2 does not know instance type 't9.odd': taken as one without NVMe"]
+    assert warnings(answer) == ["EC2 does not know instance type 't9.odd': assuming it has no NVMe"]
     assert fake_aws.actions().count(ASKING) == 3
 
 

@@ -1,1 +1,1 @@
-"""AWS, one module per noun: functions of a client and values, that return `model` types."""
+"""AWS, one module per noun: functions that take a client and values, and return `model` types."""

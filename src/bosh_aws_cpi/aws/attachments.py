@@ -1,4 +1,4 @@
-"""Attachments of EBS volumes to instances: make, wait for, undo."""
+"""Attachments of EBS volumes to instances: attach, detach, wait."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 MAX_UNSEEN = 22
-"""Questions, over about 20 seconds, in which an attachment that EC2 has agreed to may not show."""
+"""For so many polls, about 20 seconds, EC2 may not show an attachment that it has accepted."""
 _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
 
 class NameTaken(Exception):
-    """EC2 says that an instance uses a device name already, or every one that can be tried."""
+    """EC2 says that the instance already uses the device name, or all device names to try."""
 
 
 def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str]) -> str:
-    """AttachVolume under the first name that EC2 takes.
+    """AttachVolume under the first name that EC2 accepts.
 
-    A name may be taken though DescribeInstances does not show it: for some seconds after a detachment,
+    A name may be in use although DescribeInstances does not show it: for some seconds after a detachment,
     or by a device of the AMI.
 
     Args:
@@ -36,29 +36,29 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
         device_names: The names to try, in this order.
 
     Returns:
-        The name under which it is attached.
+        The device name of the attachment.
 
     Raises:
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
-        NameTaken: All names are.
+        NameTaken: All names are in use.
     """
     for name in device_names:
         try:
             return _attach_as(client, disk_cid, vm_cid, name)
         except NameTaken:
-            logger.info("Instance '%s' uses %s already: trying the next name", vm_cid, name)
+            logger.info("Instance '%s' already uses %s: trying the next name", vm_cid, name)
     raise NameTaken
 
 
 def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> str:
-    """AttachVolume, repeated while the VM is not ready or another VM still holds the volume.
+    """AttachVolume, retried while the VM is not ready or another VM still holds the volume.
 
-    It has no client token: when EC2 says that the volume or the name is in use, that may be by this very
-    attachment, whose answer was lost.
+    AttachVolume takes no client token. When EC2 says that the volume or the name is in use, an earlier
+    attempt, whose answer was lost, may have attached it.
 
     Raises:
-        NameTaken: By another volume.
+        NameTaken: Another volume uses the name.
     """
 
     def call() -> str:
@@ -69,7 +69,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
                 raise
             if attached := _attached_name(client, disk_cid, vm_cid):
-                logger.info("Volume '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, attached)
+                logger.info("Volume '%s' is already attached to '%s', as %s", disk_cid, vm_cid, attached)
                 return attached
             if is_name_taken:
                 raise NameTaken from error
@@ -86,7 +86,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
 
 def says_name_taken(error: BaseException) -> bool:
-    """Whether EC2 refuses a device name because it is in use; the code is that of any invalid value."""
+    """Whether EC2 refuses a device name because it is in use; it has no error code of its own for that."""
     return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
 
 
@@ -99,8 +99,8 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     """Wait until a volume is attached to an instance.
 
     Raises:
-        CloudError: It takes too long, or came off again, as when the instance is ending.
-        DiskNotFound: The volume went away.
+        CloudError: It takes too long, or the volume was detached, as when the instance is terminating.
+        DiskNotFound: The volume was deleted.
     """
     seen: list[str] = []
 
@@ -108,7 +108,7 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
         attachment = find(client, disk_cid).attachments.get(vm_cid)
         seen.append(attachment[0] if attachment else "not attached")
         if attachment is None and (set(seen) != {"not attached"} or len(seen) > MAX_UNSEEN):
-            message = f"Volume '{disk_cid}' came off instance '{vm_cid}' again, is the VM ending?"
+            message = f"Volume '{disk_cid}' was detached from instance '{vm_cid}', is the VM terminating?"
             raise CloudError(message)
         if attachment is None:
             raise timing.NotYet("not attached")
@@ -122,7 +122,7 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     """DetachVolume.
 
     Raises:
-        DiskNotAttached: It is not attached to that instance.
+        DiskNotAttached: The volume is not attached to that instance.
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
     """
@@ -139,7 +139,7 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
 
 
 def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
-    """DetachVolume with Force, and wait; one that is not attached is fine."""
+    """DetachVolume with Force, and wait; a volume that is not attached is fine."""
     try:
         with naming_disk(disk_cid), naming_vm(vm_cid):
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
@@ -151,7 +151,7 @@ def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
 
 
 def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
-    """Wait until a volume is no longer attached to an instance; one that is gone isn't.
+    """Wait until a volume is no longer attached to an instance; a deleted volume is not attached.
 
     Raises:
         CloudError: It takes too long. The guest may still have it mounted.

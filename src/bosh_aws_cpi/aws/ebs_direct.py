@@ -1,4 +1,4 @@
-"""The EBS direct APIs: a snapshot that is written block by block, without a volume or a VM."""
+"""The EBS direct APIs: they write a snapshot block by block, without a volume or a VM."""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import detail_of, has_code, may_be_done
-from bosh_aws_cpi.aws.sdk.idempotency import make_once
+from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.log import logger
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from mypy_boto3_ebs import EBSClient
 
 BLOCK_SIZE: Final = 524_288
-"""Bytes; EBS takes no other."""
+"""Bytes; EBS accepts no other size."""
 _NOT_THERE_YET: Final = frozenset({"ResourceNotFoundException"})
-"""For a while EBS may not know the snapshot that it has just started."""
+"""EBS may answer this for a while after it has started the snapshot (eventual consistency)."""
 _INVALID: Final = frozenset({"ValidationException"})
-_PASSING_REASONS: Final = frozenset({"CONFLICTING_BLOCK_UPDATE", "WRITE_REQUEST_TIMEOUT"})
-"""Reasons of a ValidationException (the EBS direct APIs' model) that are not about the request itself."""
+_TRANSIENT_REASONS: Final = frozenset({"CONFLICTING_BLOCK_UPDATE", "WRITE_REQUEST_TIMEOUT"})
+"""Transient reasons of a ValidationException (the EBS direct APIs' model): the request itself is valid."""
 _UNREAD: Final = "Failed to read block data"
 """The message of a ValidationException that can be retried (EBS user guide, "Error retries")."""
 _NOT_PENDING: Final = _INVALID | {"ConflictException"}
-"""What EBS answers to a completion of what is completed."""
+"""EBS answers one of these when the snapshot is already completed."""
 _MINUTES_WITHOUT_A_BLOCK: Final = 60
-"""After these EBS gives an unfinished snapshot up by itself."""
+"""After this time without a new block, EBS cancels an unfinished snapshot."""
 
 
 def start(
@@ -46,19 +46,19 @@ def start(
 
     Args:
         client: The EBS client.
-        size_gib: GiB of the volumes that are made from it.
+        size_gib: Size of the volumes created from it, in GiB.
         description: For operators.
         tags: The snapshot's tags.
         encryption: Whether it is encrypted, and with which key.
-        client_token: By which EBS recognises the same call.
-        find: Looks for the snapshot, when it is not certain whether there is one.
+        client_token: EBS recognises a retry by it.
+        find: Looks for the snapshot, when it is not certain whether it was created.
 
     Returns:
-        The snapshot's id; it is pending, and takes blocks.
+        The snapshot's id; it is pending, and accepts blocks.
     """
     key = {"KmsKeyArn": encryption.kms_key_arn} if encryption.encrypted and encryption.kms_key_arn else {}
     encrypted: Any = {"Encrypted": True, **key} if encryption.encrypted else {}
-    return make_once(
+    return create_once(
         "the snapshot",
         lambda: client.start_snapshot(
             VolumeSize=size_gib,
@@ -73,26 +73,26 @@ def start(
 
 
 class Stopped(Exception):
-    """The upload ends: no block is written any more."""
+    """The upload was stopped: no more blocks are written."""
 
 
 def put(
     client: "EBSClient", snapshot_id: str, index: int, block: bytes, is_stopped: "Callable[[], bool]"
 ) -> bytes:
-    """PutSnapshotBlock, repeated while EBS throttles or is at fault: the same block twice is one block.
+    """PutSnapshotBlock, retried while EBS throttles or is at fault; writing a block twice does no harm.
 
     Args:
         client: The EBS client.
         snapshot_id: The snapshot.
-        index: Which block it is, from 0 on.
+        index: The block's index, from 0 on.
         block: Exactly `BLOCK_SIZE` bytes.
-        is_stopped: Whether another block failed for good, so that this one is in vain.
+        is_stopped: Whether the upload was stopped, because another block failed.
 
     Returns:
         The SHA-256 of the block.
 
     Raises:
-        Stopped: The upload ends.
+        Stopped: The upload was stopped.
         CloudError: It takes too long.
         ClientError: EBS refuses the block.
     """
@@ -124,18 +124,18 @@ def _passes(error: ClientError) -> bool:
     if not has_code(error, _INVALID):
         return False
     said = str(detail_of(error).get("Message", ""))
-    return error.response.get("Reason") in _PASSING_REASONS or _UNREAD in said
+    return error.response.get("Reason") in _TRANSIENT_REASONS or _UNREAD in said
 
 
 def complete(client: "EBSClient", snapshot_id: str, digests: "Mapping[int, bytes]") -> None:
-    """CompleteSnapshot: EBS compares what it has with what was sent.
+    """CompleteSnapshot: EBS checks its blocks against the checksum.
 
-    A repetition by the SDK may be refused, because the first attempt did the work.
+    EBS may refuse a retry by the SDK, because the first attempt has completed the snapshot.
 
     Args:
         client: The EBS client.
         snapshot_id: The snapshot.
-        digests: The SHA-256 of each block that was put, by its index.
+        digests: The SHA-256 of each block that was written, by its index.
     """
     whole = sha256(b"".join(digests[index] for index in sorted(digests))).digest()
     try:

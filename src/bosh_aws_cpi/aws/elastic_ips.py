@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _NOT_READY: Final = frozenset(
     {"IncorrectInstanceState", "InvalidInstanceID", "InvalidNetworkInterfaceID.NotFound"}
 )
-"""What AssociateAddress answers for an interface whose instance is only just running."""
+"""AssociateAddress may answer one of these when the interface's instance has just started to run."""
 
 
 def find(client: "EC2Client", ip: str) -> ElasticIp:
@@ -35,13 +35,13 @@ def find(client: "EC2Client", ip: str) -> ElasticIp:
 
 
 def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: str | None = None) -> None:
-    """AssociateAddress, repeated while EC2 says that the instance is not ready for it.
+    """AssociateAddress, retried while EC2 says that the instance is not ready for it.
 
     Args:
         client: The EC2 client.
         allocation_id: The elastic IP.
-        nic_id: The interface that gets it, whoever had it before.
-        private_ip: Which of its addresses; the primary one when it is None.
+        nic_id: The interface that gets it, even if another one has it now.
+        private_ip: The interface's private address to use; the primary one when it is None.
     """
     which: Any = {"PrivateIpAddress": private_ip} if private_ip else {}
     timing.patiently(

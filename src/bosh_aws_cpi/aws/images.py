@@ -1,4 +1,4 @@
-"""AMIs: look at, copy, register; `image_removal` ends them."""
+"""AMIs: find, copy, register; `image_deletion` deletes them."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bosh_aws_cpi.aws import tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import IMAGE_MISSING, has_code
-from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, is_recent, make_once, parsed_time
+from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent, parsed_time
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 _FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
 AMI_TAG = "bosh_ami"
-"""On a snapshot: the AMI that it belongs, or belonged, to."""
+"""A snapshot's tag: the id of the AMI that the snapshot belongs or belonged to."""
 
 
-class NotMade(CloudError):
-    """EC2 could not make an AMI, and says so."""
+class NotCreated(CloudError):
+    """EC2 reports that it could not create an AMI."""
 
 
 def find(client: "EC2Client", ami_id: str) -> Image | None:
@@ -33,7 +33,7 @@ def find(client: "EC2Client", ami_id: str) -> Image | None:
 def find_first(client: "EC2Client", ami_ids: Sequence[str]) -> str | None:
     """The first of these AMIs that exists in the client's region.
 
-    Asked by a filter: as ImageIds, one id of another region would fail the whole call.
+    The ids are given as a filter: in ImageIds, a single id of another region would fail the whole call.
     """
     answer = client.describe_images(
         Filters=[{"Name": "image-id", "Values": list(ami_ids)}], IncludeDeprecated=True
@@ -48,12 +48,12 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
     Args:
         client: The EC2 client.
         arguments: All of CopyImage's arguments.
-        marks: Those of the tags by which the copy is found, should its answer be lost.
+        marks: The tags by which the copy is found if the answer is lost.
 
     Returns:
         The new AMI's id; it is pending.
     """
-    return make_once(
+    return create_once(
         f"a copy of AMI '{arguments['SourceImageId']}'",
         lambda: client.copy_image(**arguments)["ImageId"],
         lambda: find_marked(client, marks),
@@ -61,7 +61,7 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
 
 
 def register(client: "EC2Client", arguments: Json) -> str:
-    """RegisterImage, which takes no client token: the name in the arguments tells the AMI from all others.
+    """RegisterImage, which takes no client token: the AMI's name identifies it.
 
     Returns:
         The new AMI's id; it is pending.
@@ -72,7 +72,7 @@ def register(client: "EC2Client", arguments: Json) -> str:
         answer = client.describe_images(Owners=["self"], Filters=[{"Name": "name", "Values": [name]}])
         return next((entry["ImageId"] for entry in answer["Images"]), None)
 
-    return make_once(
+    return create_once(
         f"AMI '{name}'",
         lambda: client.register_image(**arguments)["ImageId"],
         find_by_name,
@@ -93,16 +93,16 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
 
 
 class Marked(NamedTuple):
-    """An AMI of ours that was found by its tags."""
+    """An AMI of this account that was found by its tags."""
 
     ami_id: str
     tags: Mapping[str, str]
     is_recent: bool
-    """Whether it can be the work of a call that was killed and is repeated."""
+    """Whether an earlier attempt at the current request, since killed, may have created it."""
 
 
 def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
-    """DescribeImages: our AMIs with all of these tags, the available ones before the pending ones."""
+    """DescribeImages: the account's AMIs with all of these tags, available ones before pending ones."""
     states: FilterTypeDef = {"Name": "state", "Values": ["available", "pending"]}
     answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
     found = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
@@ -117,7 +117,7 @@ def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
 
 
 def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> str | None:
-    """The first AMI of ours with all of these tags; None when there is none."""
+    """The account's first AMI with all of these tags; None when there is none."""
     return next((each.ami_id for each in marked(client, marks)), None)
 
 
@@ -125,7 +125,7 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
     """Wait for an AMI to be usable.
 
     Raises:
-        NotMade: EC2 reports that making it failed, with its reason.
+        NotCreated: EC2 reports that it could not create the AMI, with its reason.
         CloudError: It takes too long.
     """
     sight = timing.VisibilityWindow()
@@ -134,15 +134,15 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
         entry = describe(client, ami_id)
         if entry is None and sight.is_lost:
             message = f"AMI '{ami_id}' is gone"
-            raise NotMade(message)
+            raise NotCreated(message)
         if entry is None:
-            raise timing.NotYet("not to be seen yet")
+            raise timing.NotYet("not visible yet")
         sight.was_seen = True
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
-            message = f"EC2 could not make AMI '{ami_id}', it is {state}: {reason}"
-            raise NotMade(message)
+            message = f"EC2 could not create AMI '{ami_id}', it is {state}: {reason}"
+            raise NotCreated(message)
         if state != "available":
             raise timing.NotYet(state)
         return _image(entry)
@@ -151,13 +151,13 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
 
 
 def finish(client: "EC2Client", ami_id: str) -> str:
-    """Wait for an AMI of ours to be available, and tag its snapshots with its id.
+    """Wait for an AMI that we created to be available, and tag its snapshots with its id.
 
     Returns:
         The AMI's id.
 
     Raises:
-        NotMade: EC2 reports that creating the AMI failed, with its reason.
+        NotCreated: EC2 reports that it could not create the AMI, with its reason.
         CloudError: It takes too long.
     """
     note_snapshots(client, wait_until_available(client, ami_id))
@@ -165,16 +165,16 @@ def finish(client: "EC2Client", ami_id: str) -> str:
 
 
 def note_snapshots(client: "EC2Client", image: Image) -> None:
-    """Tag an AMI's snapshots with its id: delete_stemcell finds them so when the AMI is gone.
+    """Tag an AMI's snapshots with its id, so that delete_stemcell finds them after the AMI is gone.
 
-    A failure is only logged.
+    An error is only logged.
     """
     for snapshot_id in image.snapshot_ids:
         tags.try_to_create(client, snapshot_id, {AMI_TAG: image.ami_id}, timing.VISIBLE)
 
 
 def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
-    """An AMI as DescribeImages has it, a deprecated or disabled one too; None when EC2 does not know it."""
+    """DescribeImages' entry for an AMI, deprecated or disabled ones too; None when EC2 does not know it."""
     try:
         found = client.describe_images(ImageIds=[ami_id], IncludeDeprecated=True, IncludeDisabled=True)[
             "Images"

@@ -1,4 +1,4 @@
-"""What EC2 says of instance types, kept for a day between processes."""
+"""EC2's facts about instance types, cached for a day across processes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,15 +15,15 @@ _UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 
 
 def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts] | None:
-    """DescribeInstanceTypes, but for those that were asked for within a day.
+    """DescribeInstanceTypes, for the types that are not in the cache.
 
     Args:
         client: The EC2 client.
         names: The types.
 
     Returns:
-        The facts by name; a type that EC2 does not know is taken as one without NVMe. None when
-        the account may not ask.
+        The facts by name; a type that EC2 does not know is assumed to have no NVMe. None when
+        the account lacks the permission.
     """
     cache = TypeCache(f"{client.meta.endpoint_url} {client.meta.region_name}")
     known = {name: kept for name in names if (kept := cache.get(name))}
@@ -39,13 +39,13 @@ def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFa
     known |= asked
     for name in names:
         if name not in known:
-            logger.warning("EC2 does not know instance type '%s': taken as one without NVMe", name)
+            logger.warning("EC2 does not know instance type '%s': assuming it has no NVMe", name)
             known[name] = InstanceTypeFacts(name, ebs_needs_nvme_path=False)
     return known
 
 
 def _ask(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
-    """Those that EC2 knows; one that it doesn't fails the whole question, so each is asked by itself then."""
+    """The types that EC2 knows. An unknown one fails the whole call: then each is looked up by itself."""
     try:
         found = client.describe_instance_types(InstanceTypes=list(names))["InstanceTypes"]  # type: ignore[arg-type]
     except client.exceptions.ClientError as error:

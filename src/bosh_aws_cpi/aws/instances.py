@@ -1,4 +1,4 @@
-"""EC2 instances: look at, reboot, terminate; `launches` makes them."""
+"""EC2 instances: find, reboot, terminate; `launches` creates them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
-    """DescribeInstances for those that were made for one agent, ended ones too.
+    """DescribeInstances for the instances that were created for one agent, terminated ones too.
 
     Args:
         client: The EC2 client.
-        tags: The tags by which they are found.
+        tags: The tags that identify them.
     """
     pages = client.get_paginator("describe_instances").paginate(Filters=by_tags(tags))
     return [
@@ -49,7 +49,7 @@ def find(client: "EC2Client", vm_cid: str) -> Instance:
 
 
 def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
-    """DescribeInstances for one instance that EC2 has not ended.
+    """DescribeInstances for one instance that is not terminated.
 
     Raises:
         VMNotFound: EC2 does not know it, or it is terminated.
@@ -61,7 +61,7 @@ def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
 
 
 def is_alive(client: "EC2Client", vm_cid: str) -> bool:
-    """Whether an instance is there, and EC2 is not ending it."""
+    """Whether an instance exists and is neither terminated nor shutting down."""
     try:
         return not find(client, vm_cid).is_ending
     except VMNotFound:
@@ -79,7 +79,7 @@ def terminate(client: "EC2Client", vm_cid: str) -> None:
 
 
 def wait_until_terminated(client: "EC2Client", vm_cid: str) -> None:
-    """Wait until EC2 has ended an instance and so let go of its volumes and interfaces.
+    """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Raises:
         CloudError: It takes too long: the deletion is not certain.
@@ -115,7 +115,7 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
 
 
 def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
-    """Take the source/destination check off an instance with one interface; EC2 refuses it with several."""
+    """Switch off the source/destination check of an instance; EC2 allows it for one interface only."""
     timing.patiently(
         timing.VISIBLE,
         f"instance '{vm_cid}' to be seen",
@@ -125,13 +125,13 @@ def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
 
 
 def discard(client: "EC2Client", vm_cid: str) -> None:
-    """Remove an instance that must not be: terminate it and wait until it has ended.
+    """Discard an instance that was just created: terminate it, and wait until it is terminated.
 
     Raises:
-        CloudError: That is not certain.
+        CloudError: The termination is not certain.
     """
-    logger.info("Removing instance '%s'", vm_cid)
-    timing.remove(
+    logger.info("Terminating instance '%s'", vm_cid)
+    timing.discard(
         f"instance '{vm_cid}'",
         lambda error: isinstance(error, VMNotFound),
         lambda: terminate(client, vm_cid),
@@ -154,7 +154,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
 
     Args:
         entry: The instance.
-        answer: The answer of DescribeInstances or RunInstances that it stands in.
+        answer: The answer of DescribeInstances or RunInstances that contains it.
     """
     return Instance(
         vm_cid=entry["InstanceId"],
@@ -200,14 +200,14 @@ def _addresses(nic: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's ty
 
 
 _SAID: Final = re.compile(r"((?:Client|Server)\.[\w.]+)(?::|$)")
-"""The code that a message begins with."""
+"""The code at the beginning of a message."""
 
 
 def _reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
-    """EC2's reason.
+    """EC2's reason for an instance's state.
 
-    It is the one that the message begins with: EC2 gives Server.InternalError as the code of a launch
-    that ended with "Client.VolumeLimitExceeded: Volume limit exceeded" (EC2 user guide, "Instance
+    Its code is taken from the beginning of the message: EC2 gives Server.InternalError as the code of a
+    launch that ended with "Client.VolumeLimitExceeded: Volume limit exceeded" (EC2 user guide, "Instance
     terminates immediately").
     """
     code, message = (reason or {}).get("Code", ""), (reason or {}).get("Message", "")
@@ -217,7 +217,7 @@ def _reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK
 
 
 def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401 - any of the SDK's answers
-    """How old an instance was when EC2 answered, by AWS's clock: this machine's does not matter."""
+    """An instance's age when EC2 answered, in seconds, by AWS's clock and not by this machine's."""
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     launched = entry.get("LaunchTime")
     if launched is None:
@@ -226,7 +226,7 @@ def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401
 
 
 def _answered_at(date: str) -> datetime:
-    """The time that a Date header says, or this machine's where a proxy has left none that can be read."""
+    """The time in a Date header; this machine's time when a proxy has removed or garbled the header."""
     try:
         answered = parsedate_to_datetime(date)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What there is of a director's, of all kinds that the CPI makes: read page by page, in one shape."""
+"""Lists a director's resources of all kinds that the CPI creates, page by page, as one type."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,53 +20,53 @@ Kind = Literal["AMI", "snapshot", "volume", "interface", "instance"]
 
 @dataclass(frozen=True)
 class Resource:
-    """One thing at EC2; what a kind does not have is empty."""
+    """One resource at EC2; a field that its kind does not have is empty."""
 
     kind: Kind
     resource_id: str
     state: str
     tags: Mapping[str, str]
     created: datetime | None
-    """None for an interface: EC2 does not tell."""
+    """None for an interface: EC2 does not report it."""
     size_gib: int = 0
     type: str = ""
-    """A volume's or an instance's."""
+    """Of a volume or an instance."""
     iops: int = 0
     snapshot_ids: tuple[str, ...] = ()
-    """Those that an AMI is made of."""
+    """The snapshots of an AMI."""
 
 
 def tagged(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
-    """List what carries these tags; in their values EC2 takes ``*`` and ``?`` for other characters."""
+    """List the resources with these tags; in their values EC2 takes ``*`` and ``?`` as wildcards."""
     return _list(client, kind, Filters=by_tags(tags))
 
 
 def own_images(client: "EC2Client") -> list[Resource]:
-    """List all AMIs of the account, whoever made them."""
+    """List all AMIs that the account owns."""
     return _list(client, "AMI")
 
 
-def again(client: "EC2Client", resource: Resource) -> Resource | None:
-    """Look at something once more; None when it is gone."""
+def reload(client: "EC2Client", resource: Resource) -> Resource | None:
+    """Look a resource up again; None when it is gone."""
     by_id: FilterTypeDef = {"Name": _KINDS[resource.kind].id_filter, "Values": [resource.resource_id]}
     return next(iter(_list(client, resource.kind, Filters=[by_id])), None)
 
 
 def mark(client: "EC2Client", resource_id: str, key: str, value: str) -> None:
-    """CreateTags with one tag, which must succeed."""
+    """CreateTags with one tag; an error is raised."""
     client.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
 
 
 def delete_idle_volume(client: "EC2Client", volume_id: str) -> bool:
-    """DeleteVolume, once; False when something has the volume by now: it is not waited for.
+    """DeleteVolume, without waiting until it is deleted; False when the volume is in use by now.
 
-    It is going then, and not gone. One that is gone already is fine.
+    A volume that is already gone is fine.
     """
     return _delete_idle(lambda: client.delete_volume(VolumeId=volume_id), VOLUME_IN_USE, is_volume_missing)
 
 
 def delete_idle_interface(client: "EC2Client", nic_id: str) -> bool:
-    """DeleteNetworkInterface, once; False when something has it, or it is being detached."""
+    """DeleteNetworkInterface, one attempt; False when the interface is attached or being detached."""
     return _delete_idle(
         lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
         NIC_IN_USE,
@@ -89,14 +89,14 @@ def _delete_idle(
 
 @dataclass(frozen=True)
 class _Way:
-    """How EC2 is asked for a kind, and how its answer is read."""
+    """How a kind is listed, and how the answer is read."""
 
     operation: str
     id_filter: str
     page_size: int
-    """The most that EC2 takes: without one it may answer all at once, and gives up when that is too much."""
+    """EC2's maximum. Without a page size EC2 may try to return everything, and fail if it is too much."""
     resources: Callable[[Any], Iterable[Resource]]
-    """Reads a page."""
+    """Reads the resources from a page."""
     arguments: Json
 
 
@@ -169,7 +169,7 @@ def _tags(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401
 
 
 _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
-"""A deprecated or disabled AMI still needs its snapshots."""
+"""Hidden AMIs are listed too: a deprecated or disabled AMI still needs its snapshots."""
 _KINDS: Final[Mapping[Kind, _Way]] = {
     "AMI": _Way("describe_images", "image-id", 1000, _images, _HIDDEN_TOO),
     "snapshot": _Way("describe_snapshots", "snapshot-id", 1000, _snapshots, {"OwnerIds": ["self"]}),

@@ -1,4 +1,4 @@
-"""KMS keys where only their ARN is taken: by the EBS direct APIs."""
+"""ARNs of KMS keys, for the EBS direct APIs, which accept nothing else."""
 
 import re
 from typing import TYPE_CHECKING, Final
@@ -17,19 +17,19 @@ _ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
 
 
 def arn(key: str, region: str, clients: "Clients") -> str:
-    """The ARN of a key that is named by its ARN or its id.
+    """The ARN of a key that is given by its ARN or its id.
 
     Args:
-        key: What the operator gave: EC2 takes an ARN, an id, an alias or an alias's ARN.
-        region: The key's.
-        clients: The call's clients: STS names the account of the credentials, to which a bare id is taken to
-            belong; that needs no permission.
+        key: The configured key: EC2 accepts an ARN, an id, an alias or an alias's ARN.
+        region: The key's region.
+        clients: The call's clients: STS names the account of the credentials, which needs no permission;
+            a key that is given by its id is assumed to be in that account.
 
     Returns:
         The key's ARN.
 
     Raises:
-        CloudError: It is an alias, or no name of a key, or STS does not answer.
+        CloudError: It is an alias, or neither an ARN nor an id, or STS does not answer.
     """
     if _ARN.fullmatch(key):
         return key

@@ -1,4 +1,4 @@
-"""Launches: RunInstances, and the wait until the instance runs."""
+"""RunInstances, and the wait until the instance runs."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +21,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     is_subnet_full,
     may_be_done,
 )
-from bosh_aws_cpi.aws.sdk.idempotency import make_once
+from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -36,9 +36,9 @@ class NoCapacity(VMCreationFailed):
     """EC2 can't launch this instance type here and now; retriable, unless a quota is reached.
 
     Args:
-        said: What EC2 said.
-        message: The same and what can be done about it; the same without it by default.
-        ok_to_retry: Whether the same call may succeed when it is made again.
+        said: EC2's error.
+        message: EC2's error with its remedy; without one by default.
+        ok_to_retry: Whether a retry may succeed.
     """
 
     def __init__(self, said: str, message: str = "", *, ok_to_retry: bool = False) -> None:
@@ -47,28 +47,28 @@ class NoCapacity(VMCreationFailed):
 
 
 class Unanswered(VMCreationFailed):
-    """EC2 did not answer a launch, nor show an instance of it since; it may still have made one."""
+    """EC2 did not answer a launch, and shows no instance of it; it may have launched one all the same."""
 
 
 class Ended(VMCreationFailed):
-    """EC2 ended the instance before it ran; ``instance`` says why."""
+    """EC2 terminated the instance before it ran; ``instance`` holds the reason."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         reason = instance.state_reason
         self.code = reason.code if reason else ""
         said = reason.text if reason else "no reason given"
-        self.said = f"EC2 ended instance '{instance.vm_cid}' before it ran: {said}"
+        self.said = f"EC2 terminated instance '{instance.vm_cid}' before it ran: {said}"
         super().__init__(self.said + _remedy(instance), ok_to_retry=not self.code.startswith("Client."))
 
     @property
     def is_about_a_key(self) -> bool:
-        """Whether it says, or may mean, that EC2 could not use a KMS key."""
+        """Whether the reason says, or may mean, that EC2 could not use a KMS key."""
         return self.code == "Client.InternalError" or self.code.startswith("Client.InvalidKMSKey")
 
 
 class TokenSpent(Exception):
-    """The client token stands for an earlier launch: its instance is gone, or other arguments were given."""
+    """The client token belongs to an earlier launch, whose instance is gone or whose arguments differ."""
 
 
 _KEY: Final = (
@@ -87,7 +87,7 @@ _REMEDIES: Final = {
     "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
     "Client.VolumeLimitExceeded": ". Delete volumes, or have the account's EBS quota raised",
 }
-"""What an operator can do about reasons on the account's side, by what their codes begin with."""
+"""Remedies for reasons on the account's side, by the beginning of their codes."""
 
 
 def _remedy(instance: Instance) -> str:
@@ -97,7 +97,7 @@ def _remedy(instance: Instance) -> str:
 
 
 class NeverSeen(VMCreationFailed):
-    """EC2 does not show the instance that it has answered with, and that an earlier call launched."""
+    """EC2 answered with an instance of an earlier call, and does not show it."""
 
 
 def run(
@@ -111,11 +111,12 @@ def run(
     Args:
         client: The EC2 client.
         arguments: All of RunInstances' arguments but the counts.
-        find: Looks for the instance of this launch, when it is not certain whether there is one.
-        is_new: Whether this call launched an instance; EC2 may answer a client token with an earlier call's.
+        find: Looks for the instance of this launch, when it is not certain whether it was launched.
+        is_new: Whether this call launched an instance; EC2 may answer a client token with the instance of
+            an earlier call.
 
     Returns:
-        The instance; with a client token that was used before, as it is now.
+        The instance; with a client token that was used before, in its current state.
 
     Raises:
         NoCapacity: EC2 can't launch the type now.
@@ -129,7 +130,7 @@ def run(
         return instances.from_entry(answer["Instances"][0], answer)
 
     try:
-        instance = make_once("the instance", launch, find)
+        instance = create_once("the instance", launch, find)
     except (HTTPClientError, ResponseParserError) as error:
         raise Unanswered(f"EC2 did not answer: {described(error)}", ok_to_retry=True) from error
     except client.exceptions.ClientError as error:
@@ -144,7 +145,7 @@ def run(
 
 
 def _difference(instance: Instance, arguments: Json) -> str | None:
-    """How an instance differs from the launch that it answers; None when it does not, as far as EC2 shows it.
+    """How an instance differs from the requested launch, as far as EC2 shows it; None when it does not.
 
     A launch whose client token was used with other arguments may "return successfully without performing
     any further actions" (EC2 developer guide, "Ensuring idempotency").
@@ -159,7 +160,7 @@ def _difference(instance: Instance, arguments: Json) -> str | None:
 
 
 def _nic_difference(asked: Json, nic: AttachedNic) -> str | None:
-    """How an interface differs from the one that was asked for, as far as EC2 shows it."""
+    """How an interface differs from the requested one, as far as EC2 shows it."""
     if asked.get("NetworkInterfaceId", nic.nic_id) != nic.nic_id:
         return f"network interface {nic.nic_id}"
     shown = {ip_address(each) for each in nic.addresses}
@@ -174,7 +175,7 @@ def _nic_difference(asked: Json, nic: AttachedNic) -> str | None:
 
 
 def _meaning(error: "ClientError") -> Exception | None:
-    """What EC2's refusal of a launch means to the caller; None when it is for good."""
+    """The domain error for EC2's refusal of a launch; None when a retry can't help."""
     if has_code(error, TOKEN_SPENT):
         return TokenSpent(described(error))
     if may_be_done(error):
@@ -194,13 +195,13 @@ def wait_until_running(
     Args:
         client: The EC2 client.
         vm_cid: The instance.
-        nic_count: How many interfaces must be seen attached to it.
-        is_new: Whether this call launched it. Then it exists, however long EC2 does not show it.
+        nic_count: How many interfaces EC2 must show as attached to it.
+        is_new: Whether this call launched it. Then it exists, even while EC2 does not show it.
 
     Raises:
-        NeverSeen: An earlier call launched it, and EC2 does not show it any more.
-        Ended: EC2 ended it. Retriable, unless EC2's reason starts with "Client.", which is on
-            the caller's side.
+        NeverSeen: An earlier call launched it, and EC2 does not show it.
+        Ended: EC2 terminated it. Retriable, unless EC2's reason starts with "Client.": the caller has
+            to correct that.
         VMCreationFailed: It does not run in time; retriable.
     """
     sight = timing.VisibilityWindow(timing.INSTANCE_SEEN)
@@ -212,14 +213,14 @@ def wait_until_running(
             if sight.is_overdue and not is_new:
                 message = f"EC2 does not show instance '{vm_cid}'"
                 raise NeverSeen(message) from error
-            raise timing.NotYet("not to be seen") from None
+            raise timing.NotYet("not visible yet") from None
         sight.was_seen = True
         if instance.is_ending:
             raise Ended(instance)
         if instance.state != "running":
             raise timing.NotYet(instance.state)
         if len(instance.nics) < nic_count:
-            raise timing.NotYet("running, but not all of its network interfaces are seen attached")
+            raise timing.NotYet("running, but not all of its network interfaces are shown as attached")
         return instance
 
     timed_out = partial(VMCreationFailed, ok_to_retry=True)

@@ -1,4 +1,4 @@
-"""Classic load balancers, and the target groups of the others."""
+"""Classic load balancers, and the target groups of application and network load balancers."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -25,7 +25,7 @@ def target_group_arns(client: "ElasticLoadBalancingv2Client", names: Sequence[st
         vpc_id: The instance's VPC.
 
     Raises:
-        CloudError: One is not there, takes no instances, or is in another VPC.
+        CloudError: One does not exist, takes no instances, or is in another VPC.
     """
     groups = {name: _target_group(client, name) for name in dict.fromkeys(names)}
     for name, group in groups.items():
@@ -42,10 +42,10 @@ def target_group_arns(client: "ElasticLoadBalancingv2Client", names: Sequence[st
 
 
 def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: str) -> None:
-    """DescribeLoadBalancers: classic load balancers must be there, in the instance's VPC.
+    """DescribeLoadBalancers: check that classic load balancers exist in the instance's VPC.
 
     Raises:
-        CloudError: One is not.
+        CloudError: One does not.
     """
     for name in dict.fromkeys(names):
         try:
@@ -101,7 +101,7 @@ def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None
 def target_groups_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[str]:
     """The ARNs of a VPC's target groups that an instance is registered with.
 
-    ELB can't be asked for them: each target group is asked by itself.
+    ELB has no such lookup: each target group is queried.
     """
     for page in client.get_paginator("describe_target_groups").paginate():
         for group in page["TargetGroups"]:
@@ -122,7 +122,7 @@ def load_balancers_of(client: "ElasticLoadBalancingClient", vm_cid: str) -> list
 
 
 def wait_until_drained(client: "ElasticLoadBalancingv2Client", arns: Sequence[str], vm_cid: str) -> None:
-    """Wait until a deregistered instance serves no connection of any target group any more.
+    """Wait until a deregistered instance has no more connections from any of the target groups.
 
     Raises:
         CloudError: It takes too long.
@@ -149,7 +149,7 @@ def _target_group(client: "ElasticLoadBalancingv2Client", name: str) -> "TargetG
 
 
 def _state(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> str | None:
-    """The state of a target's health; None when it is no target, or one that is no longer."""
+    """The state of a target's health; None when it is not registered, or no longer."""
     try:
         answer = client.describe_target_health(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
     except client.exceptions.ClientError as error:

@@ -1,4 +1,4 @@
-"""Changes of EBS volumes in place."""
+"""ModifyVolume: changes of EBS volumes in place."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +11,7 @@ from bosh_aws_cpi.log import logger
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-NOT_AGAIN_YET: Final = frozenset(
+NOT_MODIFIABLE: Final = frozenset(
     {
         "IncorrectModificationState",
         "UnsupportedOperation",
@@ -19,16 +19,17 @@ NOT_AGAIN_YET: Final = frozenset(
         "VolumeModificationSizeLimitExceeded",
     }
 )
-"""What ModifyVolume answers for a volume that can't be changed, or not again yet, or not by this account."""
+"""ModifyVolume answers one of these for a volume that can't be changed now, or not at all, or not in this
+account."""
 _UNKNOWN: Final = frozenset({"InvalidVolumeModification.NotFound"})
 _USABLE: Final = frozenset({"optimizing", "completed"})
 _RUNNING: Final = frozenset({"modifying", "optimizing"})
 
 
 def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
-    """ModifyVolume, and wait until the volume can be used as it is to be.
+    """ModifyVolume, and wait until the volume can be used as changed.
 
-    A change to just this that is under way, of a call whose answer was lost, is waited for.
+    If the same change is already under way, because an earlier call's answer was lost, this waits for it.
 
     Args:
         client: The EC2 client.
@@ -36,13 +37,13 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
         changes: ModifyVolume's Size (GiB), VolumeType, Iops and Throughput, where they differ.
 
     Raises:
-        NotSupported: EBS does not take a change of this volume now; the message says why.
-        CloudError: EBS could not make the change, or it takes too long.
+        NotSupported: EBS does not allow a change of this volume now; the message says why.
+        CloudError: The change failed, or it takes too long.
     """
     running = _latest(client, disk_cid)
     state = running.get("ModificationState")
     if _is_for(running, changes):
-        logger.info("Volume '%s' is being changed to that already", disk_cid)
+        logger.info("The same change of volume '%s' is already under way: waiting for it", disk_cid)
         began = running.get("StartTime")
     elif state in _RUNNING:
         message = f"Volume '{disk_cid}' can't be changed now: an earlier change of it is {state}"
@@ -52,17 +53,17 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
     _wait_until_usable(client, disk_cid, began)
 
 
-def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: ANN401 - EC2's time, if it tells one
-    """ModifyVolume; answers when the change began."""
+def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: ANN401 - EC2's time, if any
+    """ModifyVolume; returns the time at which the change began."""
     with naming_disk(disk_cid):
         try:
             answer = client.modify_volume(VolumeId=disk_cid, **changes)
             return answer.get("VolumeModification", {}).get("StartTime")
         except client.exceptions.ClientError as error:
-            if not has_code(error, NOT_AGAIN_YET):
+            if not has_code(error, NOT_MODIFIABLE):
                 raise
             latest = _latest(client, disk_cid)
-            if _is_for(latest, changes):  # by this very call, whose answer was lost
+            if _is_for(latest, changes):  # started by this call, whose first answer was lost
                 return latest.get("StartTime")
             message = f"Volume '{disk_cid}' can't be changed now: {described(error)}"
             raise NotSupported(message) from error
@@ -85,7 +86,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
 
 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
-    """The volume's last modification that EC2 still shows."""
+    """The latest modification of the volume that EC2 shows."""
     try:
         answer = client.describe_volumes_modifications(Filters=[{"Name": "volume-id", "Values": [disk_cid]}])
     except client.exceptions.ClientError as error:
@@ -97,7 +98,7 @@ def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SD
 
 
 def _is_for(modification: Any, changes: Json) -> bool:  # noqa: ANN401
-    """Whether a change that is under way is to just this."""
+    """Whether a modification is under way, and to the same values."""
     return modification.get("ModificationState") in _RUNNING and all(
         modification.get(f"Target{name}") == value for name, value in changes.items()
     )

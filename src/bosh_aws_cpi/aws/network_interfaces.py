@@ -1,4 +1,4 @@
-"""Elastic network interfaces: made before the instance, or looked at."""
+"""Elastic network interfaces: create, find, change, delete."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ipaddress import ip_network
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET, has_code
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, make_once
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
 
 class NicGone(CloudError):
-    """The interface was made by an earlier call and is gone; ``was_seen``: EC2 has shown it in this one."""
+    """The interface was created by an earlier call and is gone.
+
+    Args:
+        nic_id: The interface.
+        was_seen: Whether EC2 has shown it during this call.
+    """
 
     def __init__(self, nic_id: str, *, was_seen: bool) -> None:
         super().__init__(f"Network interface '{nic_id}' is gone")
@@ -26,14 +31,14 @@ class NicGone(CloudError):
 
 
 def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None]) -> Nic:
-    """CreateNetworkInterface; it is pending, unless its client token stands for an earlier one.
+    """CreateNetworkInterface; the interface is pending, unless its client token belongs to an earlier one.
 
     Args:
         client: The EC2 client.
         arguments: All of the call's arguments.
-        find: Looks for the interface, when it is not certain whether there is one.
+        find: Looks for the interface, when it is not certain whether it was created.
     """
-    return make_once(
+    return create_once(
         "the network interface",
         lambda: _nic(client.create_network_interface(**arguments)["NetworkInterface"]),
         find,
@@ -41,11 +46,11 @@ def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None])
 
 
 def of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> list[Nic]:
-    """DescribeNetworkInterfaces for those in a subnet that were made for one agent.
+    """DescribeNetworkInterfaces for the interfaces in a subnet that were created for one agent.
 
     Args:
         client: The EC2 client.
-        tags: The tags by which they are found.
+        tags: The tags that identify them.
         subnet_id: The subnet.
     """
     return [_nic(entry) for entry in _in_subnet(client, subnet_id, *by_tags(tags))]
@@ -63,16 +68,16 @@ def find(client: "EC2Client", nic_id: str) -> Nic | None:
 
 
 def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[str], bool]) -> Nic:
-    """Wait until an interface can be used for a launch, or is used by the VM that it was made for.
+    """Wait until an interface is available, or attached to the VM that it was created for.
 
     Args:
         client: The EC2 client.
         nic_id: The interface.
-        is_launched: Whether an instance that has the interface already is alive: then an
+        is_launched: Whether the instance that the interface is attached to is alive: then an
             earlier call with the same client token has launched it.
 
     Raises:
-        NicGone: EC2 does not show it, or no longer.
+        NicGone: EC2 does not show it, or no longer shows it.
         CloudError: It takes too long.
     """
     sight = timing.VisibilityWindow(timing.NIC_SEEN)
@@ -82,7 +87,7 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
         if nic is None and sight.is_lost:
             raise NicGone(nic_id, was_seen=sight.was_seen)
         if nic is None:
-            raise timing.NotYet("not to be seen yet")
+            raise timing.NotYet("not visible yet")
         sight.was_seen = True
         if nic.status == "available" or (nic.vm_cid is not None and is_launched(nic.vm_cid)):
             return nic
@@ -92,7 +97,7 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
 
 
 def holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:
-    """Who holds an address, or a part of a prefix, in a subnet; None when nobody is seen to.
+    """The interface that holds an address, or a part of a prefix, in a subnet; None when EC2 shows none.
 
     Args:
         client: The EC2 client.
@@ -113,7 +118,7 @@ def holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:
 
 
 def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
-    """Delegate a prefix to an interface; one that has it already is fine."""
+    """Delegate a prefix to an interface, unless it is already delegated to it."""
     if prefix in nic.prefixes:
         return
 
@@ -127,22 +132,22 @@ def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
         _once_seen(nic.nic_id, assign)
     except client.exceptions.ClientError:
         now = find(client, nic.nic_id)
-        if now is None or prefix not in now.prefixes:  # else it was this call, whose answer was lost
+        if now is None or prefix not in now.prefixes:  # otherwise an attempt whose answer was lost did it
             raise
 
 
-def make_public(client: "EC2Client", nic_id: str) -> None:
-    """Have an interface get a public address when it is launched at device index 0."""
+def request_public_ip(client: "EC2Client", nic_id: str) -> None:
+    """Let an interface get a public address when it is launched at device index 0."""
     _modify(client, nic_id, AssociatePublicIpAddress=True)
 
 
 def pass_foreign_traffic(client: "EC2Client", nic_id: str) -> None:
-    """Take the source/destination check off an interface."""
+    """Switch off the source/destination check of an interface."""
     _modify(client, nic_id, SourceDestCheck={"Value": False})
 
 
 def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, str]]) -> None:
-    """Let interfaces end with their instance: RunInstances takes that only for those it makes.
+    """Let interfaces be deleted with their instance: RunInstances accepts that only for those it creates.
 
     Args:
         client: The EC2 client.
@@ -154,7 +159,7 @@ def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, 
 
 
 def delete_unattached(client: "EC2Client", nic_id: str) -> None:
-    """DeleteNetworkInterface, once; one that is being attached, detached or deleted is left to that."""
+    """DeleteNetworkInterface, one attempt; an interface that is in use or already gone is left alone."""
     try:
         client.delete_network_interface(NetworkInterfaceId=nic_id)
     except client.exceptions.ClientError as error:
@@ -163,17 +168,17 @@ def delete_unattached(client: "EC2Client", nic_id: str) -> None:
 
 
 def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
-    """Remove an interface; one that went with its instance is fine.
+    """Discard an interface; it is fine if it was deleted with its instance.
 
-    It is repeated while EC2 still holds the interface for an instance that has ended.
+    The call is retried while EC2 still holds the interface for an instance that has terminated.
 
     Args:
         client: The EC2 client.
         nic_id: The interface.
-        was_seen: Whether EC2 has shown it since it was made; if not, its being unknown
-            may pass.
+        was_seen: Whether EC2 has shown it since it was created; if not, "not found" is retried
+            (eventual consistency).
     """
-    logger.info("Removing network interface '%s'", nic_id)
+    logger.info("Deleting network interface '%s'", nic_id)
 
     def delete() -> None:
         timing.patiently(
@@ -183,7 +188,7 @@ def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
             lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
         )
 
-    timing.remove(
+    timing.discard(
         f"network interface '{nic_id}'",
         lambda error: has_code(error, NIC_MISSING),
         delete,
@@ -192,7 +197,7 @@ def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
 
 
 def _modify(client: "EC2Client", nic_id: str, **attribute: Any) -> None:  # noqa: ANN401 - one of EC2's
-    """ModifyNetworkInterfaceAttribute, which takes one attribute at a time."""
+    """ModifyNetworkInterfaceAttribute, which accepts one attribute per call."""
     _once_seen(
         nic_id,
         lambda: client.modify_network_interface_attribute(NetworkInterfaceId=nic_id, **attribute),
@@ -200,7 +205,7 @@ def _modify(client: "EC2Client", nic_id: str, **attribute: Any) -> None:  # noqa
 
 
 def _once_seen(nic_id: str, call: Callable[[], object]) -> None:
-    """Eventual consistency: what is shown already may be unknown to the next call."""
+    """Retry a call that does not know the interface yet (eventual consistency), although another one did."""
     what = f"network interface '{nic_id}' to be seen"
     timing.patiently(timing.VISIBLE, what, NOT_FOUND_YET, call)
 

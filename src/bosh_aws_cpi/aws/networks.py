@@ -30,7 +30,7 @@ def subnets(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]
 
 
 def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -> dict[str, str]:
-    """Look names of security groups up in a VPC, all in one DescribeSecurityGroups.
+    """Look up security groups of a VPC by name, all with one DescribeSecurityGroups.
 
     Returns:
         The group's id by name.
@@ -49,7 +49,7 @@ def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -
 
 
 def ordinary_zones(client: "EC2Client") -> list[str]:
-    """The region's availability zones that any disk may be made in: no Local or Wavelength Zones.
+    """The region's availability zones without Local and Wavelength Zones: any disk can be created there.
 
     Raises:
         CloudError: There is none.
@@ -62,7 +62,7 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
     )
     zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
     if not zones:
-        message = "The region has no available availability zone to make the disk in"
+        message = "The region has no available availability zone to create the disk in"
         raise CloudError(message)
     return zones
 

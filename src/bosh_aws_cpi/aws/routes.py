@@ -23,11 +23,11 @@ _TARGETS: Final = (
     "CoreNetworkArn",
     "GatewayId",
 )
-"""In the order in which they count: a route to an instance shows its interface, too."""
+"""The first one that is set is the target: a route to an instance also shows its interface."""
 
 
 def tables(client: "EC2Client", table_ids: Sequence[str]) -> dict[str, RouteTable]:
-    """DescribeRouteTables, by id; an unknown one is missing."""
+    """DescribeRouteTables, by id; unknown tables are left out."""
     pages = client.get_paginator("describe_route_tables").paginate(
         Filters=[{"Name": "route-table-id", "Values": sorted(set(table_ids))}]
     )
@@ -44,7 +44,7 @@ def create(client: "EC2Client", table_id: str, destination: str, target: Json) -
     """CreateRoute.
 
     Returns:
-        False when there is a route for the destination already.
+        False when the table already has a route for the destination.
     """
     try:
         client.create_route(RouteTableId=table_id, **_to(destination), **target)
@@ -56,10 +56,10 @@ def create(client: "EC2Client", table_id: str, destination: str, target: Json) -
 
 
 def replace(client: "EC2Client", table_id: str, destination: str, target: Json) -> bool:
-    """ReplaceRoute: the destination leads to another target from now on.
+    """ReplaceRoute: point a destination to another target.
 
     Returns:
-        False when there is no route for the destination.
+        False when the table has no route for the destination.
     """
     try:
         client.replace_route(RouteTableId=table_id, **_to(destination), **target)
@@ -72,7 +72,7 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
 
 
 def delete(client: "EC2Client", table_id: str, destination: str) -> None:
-    """DeleteRoute; one that is gone is fine."""
+    """DeleteRoute; a route that is already gone is fine."""
     try:
         client.delete_route(RouteTableId=table_id, **_to(destination))
     except client.exceptions.ClientError as error:
@@ -101,7 +101,7 @@ def _route(entry: Any) -> Route:  # noqa: ANN401 - the SDK's typed dict, looked 
     name = next((name for name in _TARGETS if entry.get(name)), None)
     value = entry[name] if name else ""
     if name == "GatewayId" and value.startswith("vpce-"):
-        name = "VpcEndpointId"  # shown as a gateway, taken only under its own name
+        name = "VpcEndpointId"  # shown as a gateway, but accepted only as an endpoint
     target: dict[str, Any] = {name: value} if name else {}
     if target == {"GatewayId": "local"}:
         target = {"LocalTarget": True}

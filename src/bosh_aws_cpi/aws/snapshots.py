@@ -1,11 +1,11 @@
-"""EBS snapshots: make, wait for, delete."""
+"""EBS snapshots: create, wait for, delete."""
 
 import re
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_MISSING, has_code, naming_disk
-from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, is_recent, make_once
+from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -19,7 +19,7 @@ _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
-    """DescribeSnapshots: one that has this tag, was just made and did not fail; None when none is seen."""
+    """DescribeSnapshots: a recent one with this tag that did not fail; None when EC2 shows none."""
     answer = client.describe_snapshots(OwnerIds=["self"], Filters=by_tags(dict([mark])))
     whole = (entry for entry in answer["Snapshots"] if entry.get("State") not in _FAILED)
     return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
@@ -32,8 +32,8 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
         client: The EC2 client.
         disk_cid: The volume.
         arguments: Description and tags.
-        mark: The key and value of one of the tags, by which the snapshot is found, should its answer
-            be lost: CreateSnapshot takes no client token.
+        mark: The key and value of one of the tags, by which the snapshot is found if the answer is
+            lost: CreateSnapshot takes no client token.
 
     Returns:
         The snapshot's id.
@@ -42,7 +42,7 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
         DiskNotFound: EC2 does not know the volume.
     """
     with naming_disk(disk_cid):
-        return make_once(
+        return create_once(
             f"a snapshot of '{disk_cid}'",
             lambda: client.create_snapshot(VolumeId=disk_cid, **arguments)["SnapshotId"],
             lambda: find_marked(client, mark),
@@ -51,10 +51,10 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
 
 
 def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
-    """Wait for a new snapshot to hold all data.
+    """Wait until a new snapshot is completed.
 
     Raises:
-        CloudError: EBS could not make it, with its reason, or it takes too long.
+        CloudError: EBS could not create it, with EBS's reason, or it takes too long.
     """
     sight = timing.VisibilityWindow()
 
@@ -67,12 +67,12 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
             if sight.is_lost:
                 message = f"Snapshot '{snapshot_id}' is gone"
                 raise CloudError(message) from error
-            raise timing.NotYet("not to be seen yet") from None
+            raise timing.NotYet("not visible yet") from None
         sight.was_seen = True
         entry = answer["Snapshots"][0]
         if entry["State"] in _FAILED:
             reason = entry.get("StateMessage") or "no reason given"
-            message = f"EBS could not make snapshot '{snapshot_id}': {reason}"
+            message = f"EBS could not create snapshot '{snapshot_id}': {reason}"
             raise CloudError(message)
         if entry["State"] != "completed":
             raise timing.NotYet(f"{entry['State']} {entry.get('Progress', '')}".strip())
@@ -81,7 +81,9 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
 
 
 def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> bool:
-    """DeleteSnapshot, repeated while EC2 counts it as a deregistered AMI's; one that is gone is fine.
+    """DeleteSnapshot, retried while a just deregistered AMI counts as its user.
+
+    A snapshot that is already gone is fine.
 
     Args:
         client: The EC2 client.
@@ -89,13 +91,13 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
         of_ami: The AMI that was deregistered.
 
     Returns:
-        False when it stays, because another AMI uses it.
+        False when another AMI uses it, and so it was not deleted.
     """
     try:
         _delete(client, snapshot_id, of_ami)
     except client.exceptions.ClientError as error:
         if has_code(error, SNAPSHOT_MISSING) or "Expected: 'snap-" in str(error):
-            logger.info("Snapshot '%s' is gone already", snapshot_id)
+            logger.info("Snapshot '%s' is already gone", snapshot_id)
         elif of_ami is None or not _is_used_by_another(error, of_ami):
             raise
         else:
@@ -104,12 +106,12 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:
-    """Remove a snapshot that must not be, of which EC2 may not know yet."""
-    logger.info("Removing snapshot '%s'", snapshot_id)
-    timing.remove(
+    """Discard a snapshot that was just created: EC2 may not know it yet."""
+    logger.info("Deleting snapshot '%s'", snapshot_id)
+    timing.discard(
         f"snapshot '{snapshot_id}'",
         lambda error: has_code(error, SNAPSHOT_MISSING),
-        lambda: timing.patiently(  # for a moment EC2 counts it as an AMI's that was just deregistered
+        lambda: timing.patiently(  # for a moment, a just deregistered AMI still counts as its user
             timing.SNAPSHOT_RELEASED,
             f"snapshot '{snapshot_id}' to be released",
             _IN_USE,
@@ -119,7 +121,7 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
 
 
 def _delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> None:
-    """Delete it, patient while EC2 names the AMI that was just deregistered as its user."""
+    """DeleteSnapshot, retried while EC2 names the deregistered AMI as its user."""
 
     def attempt() -> None:
         try:
@@ -133,6 +135,6 @@ def _delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) ->
 
 
 def _is_used_by_another(error: BaseException, ami_id: str) -> bool:
-    """Whether EC2 names another AMI as the one that uses a snapshot."""
+    """Whether EC2 names another AMI as the snapshot's user."""
     named = _AMI.findall(str(error))
     return has_code(error, _IN_USE) and bool(named) and ami_id not in named

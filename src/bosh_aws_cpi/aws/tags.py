@@ -1,4 +1,4 @@
-"""CreateTags, patient with resources that were made a moment ago."""
+"""CreateTags, retried for new resources that EC2 does not know yet (eventual consistency)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -12,19 +12,19 @@ from bosh_aws_cpi.log import logger
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_PASSING: Final = NOT_FOUND_YET | {"ConcurrentTagAccess"}
-"""The last is EC2's word for two calls at once on one resource, set_vm_metadata and a person's perhaps."""
+_TRANSIENT: Final = NOT_FOUND_YET | {"ConcurrentTagAccess"}
+"""ConcurrentTagAccess: two calls tag the same resource at once, for example set_vm_metadata and a person."""
 _MOST_CALLS: Final = 50
-"""For tags that EC2 does not take together; it is also how many a resource can have."""
+"""At most so many calls when tags have to be created one by one; a resource can have 50 tags."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
 VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"})
-"""What set_vm_metadata writes, and some of it always; a manifest's own tags have other names."""
+"""Tags of set_vm_metadata, which always writes some of these; a manifest's own tags have other names."""
 DISK_METADATA: Final = frozenset(
     {"attached_at", "director", "instance_id", "instance_index", "instance_name"}
 )
-"""The same of set_disk_metadata."""
+"""Tags of set_disk_metadata, likewise."""
 _FIRST: Final = VM_METADATA | DISK_METADATA | {"Name", "deployment"}
-"""Which tags are tried first when not all are taken: who knows the resource is told by them."""
+"""These tags are tried first when EC2 does not accept all: they identify the resource for operators."""
 
 
 def create(
@@ -32,16 +32,16 @@ def create(
     resource_ids: Sequence[str],
     tags: Mapping[str, str],
 ) -> None:
-    """Tag resources, all in one CreateTags; no call when there are no tags.
+    """Tag resources, all with one CreateTags; no call when there are no tags.
 
-    EC2 tags all of them or none, with all tags or none: when it refuses, each resource is tried by
-    itself, and then each tag, so that neither one full or vanished resource nor one bad tag costs
-    the rest. A tag limit and an invalid value are logged and not raised, nor is a resource that is
-    gone unless it is the only one: tags are a help to operators and no reason to fail a deployment.
+    EC2 tags all of the resources or none, with all of the tags or none. When it refuses, each resource
+    is tried by itself, and then each tag, so that one resource that is full or gone, or one bad tag,
+    does not prevent the others. A tag limit or an invalid value is logged and not raised, and so is a
+    missing resource unless it is the only one: tags help operators, and must not fail a deployment.
 
     Args:
         client: The EC2 client.
-        resource_ids: What to tag.
+        resource_ids: The resources to tag.
         tags: The tags, within EC2's limits.
     """
     if not tags or not resource_ids:
@@ -59,7 +59,7 @@ def create(
 
 
 def mark_deleted(client: "EC2Client", resource_id: str) -> None:
-    """Name a resource that AWS is still deleting so that operators see it; failing to is logged."""
+    """Tag a resource that AWS is still deleting, for operators; an error is only logged."""
     try_to_create(client, resource_id, TO_BE_DELETED)
 
 
@@ -69,13 +69,13 @@ def try_to_create(
     tags: Mapping[str, str],
     patience: timing.Policy = timing.AT_ONCE,
 ) -> None:
-    """Tag a resource; failing to is logged, whatever the reason.
+    """Tag a resource; an error of any kind is only logged.
 
     Args:
         client: The EC2 client.
-        resource_id: What to tag.
+        resource_id: The resource to tag.
         tags: The tags.
-        patience: How long it is repeated while EC2 does not know the resource yet.
+        patience: How long to retry while EC2 does not know the resource yet.
     """
     try:
         _create(client, [resource_id], tags, patience)
@@ -101,7 +101,7 @@ def _create_for_one(
     patience: timing.Policy,
     most_calls: int,
 ) -> None:
-    """Tag a resource; tags that are not taken together are tried one by one, in so many calls at most."""
+    """Tag a resource; when EC2 refuses the tags together, try them one by one, in ``most_calls`` at most."""
     try:
         _create(client, [resource_id], tags, patience)
     except client.exceptions.ClientError as error:
@@ -134,11 +134,11 @@ def _create_one_by_one(
         for reason, listed in refused.values():
             _log_refusal(resource_id, reason, listed)
     if untried := keys[most_calls:]:
-        logger.error("There are too many tags for %s; not tried: %s", resource_id, ", ".join(untried))
+        logger.error("Too many tags for %s; not tried: %s", resource_id, ", ".join(untried))
 
 
 def _reason(error: ClientError) -> str:
-    """What AWS says, which is the same for all tags that are refused for it."""
+    """AWS's error, which is the same for all tags that are refused for the same reason."""
     detail = detail_of(error)
     return f"{detail.get('Code')}: {detail.get('Message')}"
 
@@ -149,7 +149,7 @@ def _create(
     timing.patiently(
         patience,
         f"{', '.join(resource_ids)} to take tags",
-        _PASSING,
+        _TRANSIENT,
         lambda: client.create_tags(
             Resources=list(resource_ids),
             Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
@@ -162,6 +162,6 @@ def _is_about_an_id(error: Exception) -> bool:
 
 
 def _log_refusal(resource_id: str, error: Exception, keys: Sequence[str] = ()) -> None:
-    """Log why, and for which keys if not for all; these come last, since they may be many."""
-    listed = f"; not taken: {', '.join(keys)}" if keys else ""
+    """Log the reason, and the refused keys if not all were; they come last, since they may be many."""
+    listed = f"; refused: {', '.join(keys)}" if keys else ""
     logger.error("Could not tag %s: %s%s", resource_id, described(error), listed)

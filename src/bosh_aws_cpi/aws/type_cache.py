@@ -1,9 +1,8 @@
-"""Facts of instance types, kept in a private directory of the user for a day.
+"""Facts about instance types, cached for a day in a private directory of the user.
 
-Every call is a process of its own, and a deploy asks for the same few types hundreds of
-times. The directory is shared by processes that run at once: each type is a file of its
-own that is put in place by a rename, so a reader finds a whole one or none. A cache that
-can't be used is no error: EC2 is asked then.
+Every call is a process of its own, and a deployment needs the same few types hundreds of times.
+Concurrent processes share the directory: each type is a file of its own, written by a rename, so a
+reader finds a complete file or none. If the cache can't be used, the program calls EC2 instead.
 """
 
 import json
@@ -21,15 +20,15 @@ from bosh_aws_cpi.model import InstanceTypeFacts
 MAX_AGE = 86_400
 """Seconds."""
 _FORMAT = 2
-"""Part of each file's name, to be changed with what the files hold."""
+"""Part of each file's name; change it when the content of the files changes."""
 _TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 
 
 class TypeCache:
-    """The kept facts of one endpoint.
+    """The cached facts of one endpoint.
 
     Args:
-        endpoint: Where the facts come from: another region's, or a stand-in's, are kept apart.
+        endpoint: The source of the facts: those of another region or of a simulated AWS are kept apart.
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -37,7 +36,7 @@ class TypeCache:
         self._folder = private_files.folder()
 
     def get(self, name: str) -> InstanceTypeFacts | None:
-        """The facts of a type; None when none are kept, or they are more than a day old."""
+        """The facts about a type; None when they are not cached, or more than a day old."""
         if (path := self._path(name)) is None:
             return None
         try:
@@ -49,14 +48,14 @@ class TypeCache:
         return facts if 0 <= age < MAX_AGE and facts.name == name else None
 
     def put(self, facts: InstanceTypeFacts) -> None:
-        """Keep the facts of a type."""
+        """Cache the facts about a type."""
         if (path := self._path(facts.name)) is None:
             return
         document = {**asdict(facts), "architectures": sorted(facts.architectures), "asked_at": time.time()}
         try:
             private_files.write(path, json.dumps(document).encode())
         except OSError as error:
-            logger.debug("Facts of '%s' are not kept: %s", facts.name, error)
+            logger.debug("Could not cache the facts about '%s': %s", facts.name, error)
 
     def _path(self, name: str) -> Path | None:
         if self._folder is None or not _TYPE_NAME.fullmatch(name):
@@ -65,10 +64,10 @@ class TypeCache:
 
 
 def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
-    """The facts, whose every value has its type: the file may be of any origin.
+    """The facts, each value checked for its type: any program may have written the file.
 
     Raises:
-        TypeError: One has another.
+        TypeError: A value has a wrong type.
     """
     architectures = kept["architectures"]
     if not isinstance(architectures, list):

@@ -1,4 +1,4 @@
-"""EBS volumes: make, look at, delete."""
+"""EBS volumes: create, find, delete."""
 
 import re
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     may_be_done,
     naming_disk,
 )
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, is_recent, make_once
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, is_recent
 from bosh_aws_cpi.aws.tags import DISK_METADATA
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -28,8 +28,8 @@ _GOING = frozenset({"deleting", "deleted"})
 _FAILED = _GOING | {"error"}
 
 
-class NotMade(CloudError):
-    """There is no volume for this call, whatever its client token stands for."""
+class NotCreated(CloudError):
+    """EBS created no volume for this call, or its client token belongs to another one."""
 
 
 def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
@@ -37,34 +37,34 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
 
     Args:
         client: The EC2 client.
-        arguments: All of CreateVolume's arguments; without a client token the SDK makes one.
-        mark: The key and value of one of the tags, by which the volume is found, should its answer
-            be lost.
+        arguments: All of CreateVolume's arguments; without a client token the SDK adds one.
+        mark: The key and value of one of the tags, by which the volume is found if the answer is
+            lost.
 
     Returns:
         The volume's id; it is not available yet.
 
     Raises:
-        NotMade: The client token is another call's.
+        NotCreated: The client token belongs to another call.
     """
 
-    def make() -> str:
+    def create_new() -> str:
         answer = client.create_volume(**arguments)
         if not is_recent(answer.get("CreateTime")):
-            message = f"Volume '{answer['VolumeId']}' was made by another call of this id"
-            raise NotMade(message)
+            message = f"Volume '{answer['VolumeId']}' was created by another call with the same request id"
+            raise NotCreated(message)
         return answer["VolumeId"]
 
     try:
-        return make_once("the volume", make, lambda: find_marked(client, mark))
+        return create_once("the volume", create_new, lambda: find_marked(client, mark))
     except client.exceptions.ClientError as error:
         if has_code(error, TOKEN_SPENT):
-            raise NotMade(described(error)) from error
+            raise NotCreated(described(error)) from error
         raise
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
-    """DescribeVolumes: one that has this tag, was just made and is not going; None when none is seen."""
+    """DescribeVolumes: a recent one with this tag that is not being deleted; None when EC2 shows none."""
     answer = client.describe_volumes(Filters=by_tags(dict([mark])))
     staying = (entry for entry in answer["Volumes"] if entry.get("State") not in _GOING)
     return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
@@ -80,10 +80,10 @@ def find(client: "EC2Client", disk_cid: str) -> Volume:
 
 
 def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
-    """DescribeVolumes, in the order asked for; repeated ids are answered once each.
+    """DescribeVolumes, in the given order; an id that is given twice is returned twice.
 
     Raises:
-        DiskNotFound: EC2 does not know one of them; the first one missing is named.
+        DiskNotFound: EC2 does not know one of them; the error names the first missing one.
     """
     try:
         answer = client.describe_volumes(VolumeIds=sorted(set(disk_cids)))
@@ -100,7 +100,7 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
 
 
 def is_used(volume: Volume) -> bool:
-    """Whether a volume has been attached since it was made, or given a disk's metadata."""
+    """Whether a volume is attached, or has the tags of set_disk_metadata."""
     return bool(volume.attachments or DISK_METADATA & volume.tags.keys())
 
 
@@ -110,10 +110,10 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
     Args:
         client: The EC2 client.
         disk_cid: The volume.
-        is_shared: Whether its client token may be another call's: one that is used is that call's.
+        is_shared: Whether its client token may belong to another call, which then uses the volume.
 
     Raises:
-        NotMade: EBS reports an error for it (a key that can't be used, mostly), or it is used.
+        NotCreated: EBS reports an error for it (mostly a key that it can't use), or another call uses it.
         CloudError: It takes too long.
     """
     sight = timing.VisibilityWindow()
@@ -122,30 +122,32 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
         try:
             volume = find(client, disk_cid)
         except DiskNotFound as error:
-            if sight.is_lost:  # EBS drops a volume whose key it can't use
-                raise _not_made(disk_cid, "gone") from error
-            raise timing.NotYet("not to be seen yet") from None
+            if sight.is_lost:  # EBS deletes a volume whose key it can't use
+                raise _not_created(disk_cid, "gone") from error
+            raise timing.NotYet("not visible yet") from None
         sight.was_seen = True
         if volume.state in _FAILED:
-            raise _not_made(disk_cid, f"in state {volume.state}")
+            raise _not_created(disk_cid, f"in state {volume.state}")
         if is_shared and is_used(volume):
-            message = f"Volume '{disk_cid}' was made by another call of this id, and is used"
-            raise NotMade(message)
+            message = (
+                f"Volume '{disk_cid}' was created by another call with the same request id, and is in use"
+            )
+            raise NotCreated(message)
         if volume.state != "available":
             raise timing.NotYet(volume.state)
 
     timing.until(timing.VOLUME_AVAILABLE, f"volume '{disk_cid}' to be available", probe)
 
 
-def _not_made(disk_cid: str, how: str) -> NotMade:
-    return NotMade(
-        f"EBS could not make volume '{disk_cid}': it is {how}. "
+def _not_created(disk_cid: str, how: str) -> NotCreated:
+    return NotCreated(
+        f"EBS could not create volume '{disk_cid}': it is {how}. "
         "For an encrypted disk, check that its KMS key exists, is enabled and may be used"
     )
 
 
 def delete(client: "EC2Client", disk_cid: str) -> None:
-    """DeleteVolume, repeated while EBS still holds the volume for a VM that was just deleted.
+    """DeleteVolume, retried while EBS still holds the volume for a VM that was just deleted.
 
     Raises:
         DiskNotFound: EC2 does not know it.
@@ -182,13 +184,13 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
 
 
 def discard(client: "EC2Client", disk_cid: str) -> None:
-    """Remove a volume that must not be.
+    """Discard a volume that was just created.
 
     Raises:
-        CloudError: That is not certain.
+        CloudError: The deletion is not certain.
     """
-    logger.info("Removing volume '%s'", disk_cid)
-    timing.remove(
+    logger.info("Deleting volume '%s'", disk_cid)
+    timing.discard(
         f"volume '{disk_cid}'",
         lambda error: isinstance(error, DiskNotFound),
         lambda: delete(client, disk_cid),

@@ -41,9 +41,9 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         return earlier
 
     def make(undo: Undo) -> str:
-        snapshot_cid = undo.make(
+        snapshot_cid = undo.create(
             lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
-            lambda made: snapshots.discard(cloud.ec2, made),
+            lambda created: snapshots.discard(cloud.ec2, created),
         )
         snapshots.wait_until_completed(cloud.ec2, snapshot_cid)
         return snapshot_cid

@@ -1,4 +1,4 @@
-"""Nothing orphaned: what was made is removed again unless the whole succeeds."""
+"""Undo: a call that fails discards the resources that it created."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,64 +8,64 @@ from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.log import logger
 
-Made = TypeVar("Made")
+Created = TypeVar("Created")
 Result = TypeVar("Result")
 
 
 class Undo:
-    """Removals that were armed, each in the step that made the thing; see `undoing`."""
+    """Undo steps, each armed by the step that it undoes; see `undoing`."""
 
     def __init__(self) -> None:
-        self._removals: list[Callable[[], None]] = []
+        self._steps: list[Callable[[], None]] = []
 
-    def make(self, make: Callable[[], Made], remove: Callable[[Made], object]) -> Made:
-        """Make something and arm its removal; a signal waits until both are done.
+    def create(self, create: Callable[[], Created], discard: Callable[[Created], object]) -> Created:
+        """Create something and arm the step that discards it; a signal waits until both are done.
 
         Args:
-            make: Makes it; when this fails, there is nothing to remove.
-            remove: Removes what ``make`` returned.
+            create: Creates it; when this fails, there is nothing to discard.
+            discard: Discards what ``create`` returned.
         """
         with interrupts.shielded():
-            made = make()
-            self.arm(made, lambda: remove(made))
-        return made
+            created = create()
+            self.arm(created, lambda: discard(created))
+        return created
 
-    def arm(self, what: object, remove: Callable[[], object]) -> None:
-        """Arm a removal that is right whether or not the thing will be there.
+    def arm(self, what: object, discard: Callable[[], object]) -> None:
+        """Arm an undo step that is right whether or not the resource will exist.
 
         Args:
-            what: What is removed, for the log: its text.
-            remove: Removes it.
+            what: What is undone, for the log: its text.
+            discard: The step.
         """
-        self._removals.append(lambda: _attempt(what, remove))
+        self._steps.append(lambda: _attempt(what, discard))
 
     def run(self, reason: str) -> None:
-        """Remove everything, last made first.
+        """Run the undo steps, the last one first.
 
-        A removal that fails is logged with what may be left behind and hides no other.
+        A step that fails is logged with the resource that may be left behind; the other steps still run.
 
         Args:
-            reason: Why, for the log, in a few words: the whole error is told in the end.
+            reason: Why, for the log, in a few words: the caller gets the whole error.
         """
-        if self._removals:
-            logger.warning("Removing what was made, after %s", reason)
-        while self._removals:
-            self._removals[-1]()
-            self._removals.pop()  # only now: a removal that a signal cut off is made again
+        if self._steps:
+            logger.warning("Deleting the resources that this call created, after %s", reason)
+        while self._steps:
+            self._steps[-1]()
+            self._steps.pop()  # only now: a step that a signal cut off runs again
 
 
 def undoing(body: Callable[[Undo], Result]) -> Result:
-    """Run a body whose every step that makes something arms its removal.
+    """Run a body that arms an undo step for everything that it creates.
 
-    When the body is ended by an error or a signal, the removals run and hide nothing of it.
-    When it succeeds, they are forgotten and no signal ends the call any more.
+    When an error or a signal ends the body, the undo steps run, and the error is raised unchanged.
+    When the body succeeds, they are dropped and no signal ends the call any more.
 
-    A function and not a context manager: Python may raise a signal's exception as the very
-    first thing in ``__exit__``, before a line of it has run, and nothing would be removed.
-    Here that exception, too, comes inside the ``try``.
+    This is a function and not a context manager: Python may raise a signal's exception as the very
+    first thing in ``__exit__``, before a line of it has run, and nothing would be discarded. Here
+    that exception, too, is raised inside the ``try``.
 
     Args:
-        body: Makes things with the `Undo` it is given.
+        body: Creates resources with the `Undo` that it is given.
     """
     undo = Undo()
     try:
@@ -79,18 +79,18 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
         except interrupts.Interrupted:
             logger.warning("A signal came while the call was ending anyway")
         undo.run(errors.code_of(error) or type(error).__name__)
-        if waiting is not None and _is_passing(error):  # without the signal it would have been waited out
+        if waiting is not None and _is_transient(error):  # without the signal, the call would have retried
             raise interrupts.Interrupted(waiting) from error
         raise
     return result
 
 
-def _is_passing(error: BaseException) -> bool:
-    return error.ok_to_retry if isinstance(error, BoshError) else errors.is_passing(error)
+def _is_transient(error: BaseException) -> bool:
+    return error.ok_to_retry if isinstance(error, BoshError) else errors.is_transient(error)
 
 
-def _attempt(what: object, remove: Callable[[], object]) -> None:
+def _attempt(what: object, discard: Callable[[], object]) -> None:
     try:
-        remove()
+        discard()
     except Exception as error:  # noqa: BLE001 - the first error is the one that counts
-        logger.error("Perhaps left behind, removing it failed: %s: %s: %s", what, type(error).__name__, error)
+        logger.error("Perhaps left behind, undoing it failed: %s: %s: %s", what, type(error).__name__, error)

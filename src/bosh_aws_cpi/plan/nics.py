@@ -68,7 +68,7 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
     return Vip(network.ip, 0)
 
 
-def are_made_first(networks: Mapping[str, Network]) -> bool:
+def are_created_first(networks: Mapping[str, Network]) -> bool:
     """Whether the interfaces are made before the instance.
 
     With more than one network that is not a vip, the agent needs MAC addresses to tell

@@ -94,7 +94,7 @@ class Inventory:
             return None
         return _JUDGES[resource.kind](resource, self)
 
-    def made_of(self, snapshot_id: str) -> list[Resource]:
+    def created_from(self, snapshot_id: str) -> list[Resource]:
         """List the AMIs that are made of a snapshot."""
         return [each for each in self.resources if snapshot_id in each.snapshot_ids]
 
@@ -123,7 +123,7 @@ def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
         return None
     if _is_being_copied(snapshot, there.own["AMI"]):
         return None
-    users = there.made_of(snapshot.resource_id)
+    users = there.created_from(snapshot.resource_id)
     judged = [there.judge(user) for user in users]
     if any(user is None or user.removal is not Removal.DELETE for user in judged):
         return None

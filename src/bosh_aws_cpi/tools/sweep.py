@@ -17,7 +17,7 @@ from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.plan.tags import of_origin
 from bosh_aws_cpi.tools.command import carried_out
-from bosh_aws_cpi.tools.removal import Run
+from bosh_aws_cpi.tools.deletion import Run
 from bosh_aws_cpi.tools.strays import Inventory, Wish
 from bosh_aws_cpi.tools.sweep_report import Report
 

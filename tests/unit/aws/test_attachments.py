@@ -102,7 +102,9 @@ def test_wait_for_what_came_off(ec2: Ec2, clock: Clock, state: str, last: dict[s
     lay(ec2, entry(), *attached(state), last)
     with pytest.raises(CloudError) as caught:
         attachments.wait_until_attached(ec2.client, DISK, VM)
-    assert caught.value.message == f"Volume '{DISK}' came off instance '{VM}' again, is the VM ending?"
+    assert (
+        caught.value.message == f"Volume '{DISK}' was detached from instance '{VM}', is the VM terminating?"
+    )
     assert len(clock.pauses) == 2
 
 
@@ -111,7 +113,7 @@ def test_wait_for_what_is_never_seen(ec2: Ec2, clock: Clock) -> None:
     lay(ec2, *[entry()] * MAX_UNSEEN, *attached("attached"), *[entry()] * (MAX_UNSEEN + 1))
     attachments.wait_until_attached(ec2.client, DISK, VM)
     assert 18 <= clock.now <= 30
-    with pytest.raises(CloudError, match="came off instance"):
+    with pytest.raises(CloudError, match="was detached from instance"):
         attachments.wait_until_attached(ec2.client, DISK, VM)
     assert len(clock.pauses) == 2 * MAX_UNSEEN
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import image_removal, images
+from bosh_aws_cpi.aws import image_deletion, images
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.test_images import AMI, DEREGISTER, GONE, entry, lay, snapshots_left
 
@@ -156,7 +156,7 @@ def test_snapshots_that_went_with_the_ami(ec2: Ec2) -> None:
     ec2.answers("deregister_image", said, **DEREGISTER)
     lay(ec2, GONE)
     ec2.answers("delete_snapshot", SnapshotId="snap-3")
-    image_removal.discard(ec2.client, AMI)
+    image_deletion.delete(ec2.client, AMI)
 
 
 @pytest.mark.parametrize("code", ["missing-permissions", "internal-error", "warn"])
@@ -167,7 +167,7 @@ def test_snapshot_of_which_ec2_says_nothing_good(ec2: Ec2, code: str) -> None:
     lay(ec2, GONE)
     for each in ("snap-1", "snap-2"):
         ec2.answers("delete_snapshot", SnapshotId=each)
-    image_removal.discard(ec2.client, AMI)
+    image_deletion.delete(ec2.client, AMI)
 
 
 def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
@@ -177,7 +177,7 @@ def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
     lay(ec2, GONE)
     snapshots_left(ec2, "snap-1", "snap-2", own=[])
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
-    image_removal.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
+    image_deletion.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
 
 
 def test_partition_without_it(ec2: Ec2) -> None:
@@ -187,7 +187,7 @@ def test_partition_without_it(ec2: Ec2) -> None:
     ec2.answers("deregister_image", ImageId=AMI)
     lay(ec2, GONE)
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
-    image_removal.discard(ec2.client, AMI)
+    image_deletion.delete(ec2.client, AMI)
 
 
 def test_snapshot_of_another_ami(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
@@ -197,7 +197,7 @@ def test_snapshot_of_another_ami(ec2: Ec2, program_log: pytest.LogCaptureFixture
     lay(ec2, GONE)
     said = "The snapshot snap-1 is currently in use by ami-0b"
     ec2.refuses("delete_snapshot", "InvalidSnapshot.InUse", said, SnapshotId="snap-1")
-    image_removal.discard(ec2.client, AMI)
+    image_deletion.delete(ec2.client, AMI)
     warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
     assert warnings == [f"Snapshot 'snap-1' of AMI '{AMI}' stays: another AMI uses it"]
 
@@ -207,7 +207,7 @@ def test_deregister(ec2: Ec2, clock: Clock) -> None:
     ec2.refuses("deregister_image", GONE, ImageId=AMI)
     ec2.answers("deregister_image", ImageId=AMI)
     lay(ec2, entry(), GONE)
-    image_removal.deregister(ec2.client, AMI)
+    image_deletion.deregister(ec2.client, AMI)
     assert len(clock.pauses) == 2
 
 
@@ -216,9 +216,9 @@ def test_left_snapshots_may_not_be_asked_for(ec2: Ec2, program_log: pytest.LogCa
     lay(ec2, GONE)
     filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
     ec2.refuses("describe_snapshots", "UnauthorizedOperation", OwnerIds=["self"], Filters=filters)
-    image_removal.discard(ec2.client, AMI)
+    image_deletion.delete(ec2.client, AMI)
     (warning,) = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
-    assert warning.startswith(f"What AMI '{AMI}' may have left can't be asked for: DescribeSnapshots failed")
+    assert warning.startswith(f"Could not look for snapshots of AMI '{AMI}': DescribeSnapshots failed")
 
 
 @pytest.mark.parametrize("ami_id", ["ami-*", "ami-0?", "x"])
@@ -226,4 +226,4 @@ def test_id_that_is_none(ec2: Ec2, ami_id: str) -> None:
     """What is no AMI's id beyond doubt is not looked for: EC2's filters know * and ?."""
     known = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
     ec2.refuses("describe_images", "InvalidAMIID.Malformed", **known)
-    image_removal.discard(ec2.client, ami_id)
+    image_deletion.delete(ec2.client, ami_id)

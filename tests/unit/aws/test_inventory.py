@@ -119,7 +119,7 @@ def test_again(ec2: Ec2, shown: list[Any]) -> None:
     volume = Resource("volume", "vol-1", "available", {}, THEN, size_gib=8, type="gp3")
     asked = [{"Name": "volume-id", "Values": ["vol-1"]}]
     ec2.answers("describe_volumes", {"Volumes": shown}, **PAGE_OF_VOLUMES, Filters=asked)
-    assert inventory.again(ec2.client, volume) == (volume if shown else None)
+    assert inventory.reload(ec2.client, volume) == (volume if shown else None)
 
 
 def test_mark_that_is_refused(ec2: Ec2) -> None:

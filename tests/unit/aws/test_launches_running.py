@@ -87,7 +87,7 @@ def test_ended_before_it_ran(
     lay(ec2, "pending", state, **({"StateReason": {"Code": code, "Message": text}} if reason else {}))
     with pytest.raises(launches.Ended) as caught:
         launches.wait_until_running(ec2.client, VM)
-    assert caught.value.message == f"EC2 ended instance '{VM}' before it ran: {said}"
+    assert caught.value.message == f"EC2 terminated instance '{VM}' before it ran: {said}"
     assert (caught.value.code, caught.value.instance.state) == (code, state)
     assert caught.value.ok_to_retry is ok_to_retry
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
@@ -166,7 +166,7 @@ def test_new_and_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPa
         raise VMNotFound(vm_cid)
 
     monkeypatch.setattr("bosh_aws_cpi.aws.instances.find", unknown)
-    with pytest.raises(VMCreationFailed, match="to run; last seen: not to be seen"):
+    with pytest.raises(VMCreationFailed, match="to run; last seen: not visible yet"):
         launches.wait_until_running(ec2.client, VM)
     assert clock.now >= INSTANCE_RUNNING.seconds
 

@@ -74,7 +74,7 @@ def test_under_way(ec2: Ec2, program_log: pytest.LogCaptureFixture, state: str) 
     lay(ec2, state, "modifying", "optimizing")
     modify(ec2)
     infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
-    assert infos == [f"Volume '{DISK}' is being changed to that already"]
+    assert infos == [f"The same change of volume '{DISK}' is already under way: waiting for it"]
 
 
 @RUNNING

@@ -142,7 +142,7 @@ def test_discard_what_is_never_seen(ec2: Ec2, clock: Clock, program_log: pytest.
         ec2.refuses("delete_network_interface", NOT_FOUND, NetworkInterfaceId=ID)
     network_interfaces.discard(ec2.client, ID, was_seen=False)
     assert 60 <= clock.now <= 66
-    said = f"There is no network interface '{ID}': it is gone, or was never made"
+    said = f"There is no network interface '{ID}': it is gone, or was never created"
     assert program_log.records[-1].getMessage() == said
     for _ in range(100 - len(clock.pauses) - 1):
         with pytest.raises(ClientError):
@@ -156,11 +156,11 @@ def test_discard_refused(ec2: Ec2) -> None:
         network_interfaces.discard(ec2.client, ID, was_seen=True)
 
 
-def test_make_public(ec2: Ec2) -> None:
+def test_request_public_ip(ec2: Ec2) -> None:
     """An interface made before the launch is told to get a public address in it."""
     change = {"NetworkInterfaceId": ID, "AssociatePublicIpAddress": True}
     ec2.answers("modify_network_interface_attribute", **change)
-    network_interfaces.make_public(ec2.client, ID)
+    network_interfaces.request_public_ip(ec2.client, ID)
 
 
 def test_pass_foreign_traffic(ec2: Ec2) -> None:
@@ -212,7 +212,10 @@ def test_delegation_refused(ec2: Ec2, *, is_there: bool) -> None:
 
 
 CHANGES: list[tuple[Callable[[Any], None], dict[str, Any]]] = [
-    (lambda client: network_interfaces.make_public(client, ID), {"AssociatePublicIpAddress": True}),
+    (
+        lambda client: network_interfaces.request_public_ip(client, ID),
+        {"AssociatePublicIpAddress": True},
+    ),
     (
         lambda client: network_interfaces.pass_foreign_traffic(client, ID),
         {"SourceDestCheck": {"Value": False}},

@@ -91,7 +91,7 @@ def test_snapshot_that_fails(ec2: Ec2, clock: Clock, more: dict[str, str], said:
     lay(ec2, HALF, {"State": "error", **more})
     with pytest.raises(CloudError) as caught:
         snapshots.wait_until_completed(ec2.client, SNAPSHOT)
-    assert caught.value.message == f"EBS could not make snapshot '{SNAPSHOT}': {said}"
+    assert caught.value.message == f"EBS could not create snapshot '{SNAPSHOT}': {said}"
     assert len(clock.pauses) == 1
 
 

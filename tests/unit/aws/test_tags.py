@@ -116,7 +116,7 @@ def test_one_tag_of_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, cod
     tags.create(ec2.client, ["vol-1"], given)
     (said,) = errors(program_log)
     assert said.startswith(f"Could not tag vol-1: CreateTags failed with {code}: not this (")
-    assert said.endswith("; not taken: aws:team")
+    assert said.endswith("; refused: aws:team")
 
 
 def test_refusals_for_several_reasons(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
@@ -139,9 +139,9 @@ def test_refusals_for_several_reasons(ec2: Ec2, program_log: pytest.LogCaptureFi
     told = [(said.partition(" (request id ")[0], said.rpartition("; ")[2]) for said in errors(program_log)]
     failed = "Could not tag vol-1: CreateTags failed with"
     assert told == [
-        (f"{failed} TagLimitExceeded: full", "not taken: a, d"),
-        (f"{failed} InvalidParameterValue: reserved", "not taken: aws:c"),
-        (f"{failed} InvalidParameterValue: too long", "not taken: long"),
+        (f"{failed} TagLimitExceeded: full", "refused: a, d"),
+        (f"{failed} InvalidParameterValue: reserved", "refused: aws:c"),
+        (f"{failed} InvalidParameterValue: too long", "refused: long"),
     ]
 
 
@@ -161,7 +161,7 @@ def test_so_many_calls(
     tags.create(ec2.client, resources, given)
     untried = ", ".join(list(given)[singly:])
     assert errors(program_log) == [
-        f"There are too many tags for {resource}; not tried: {untried}" for resource in resources
+        f"Too many tags for {resource}; not tried: {untried}" for resource in resources
     ]
 
 
@@ -174,7 +174,7 @@ def test_other_refusal_of_one_tag(ec2: Ec2, program_log: pytest.LogCaptureFixtur
         tags.create(ec2.client, ["vol-1"], TAGS)
     (said,) = errors(program_log)
     assert said.startswith("Could not tag vol-1: CreateTags failed with TagLimitExceeded: ")
-    assert said.endswith("; not taken: a")
+    assert said.endswith("; refused: a")
 
 
 def test_malformed_id(ec2: Ec2) -> None:
@@ -213,7 +213,7 @@ def test_refused_tags_of_one_among_several(
     tags.create(ec2.client, ["i-1", "vol-1"], TAGS)
     (said,) = errors(program_log)
     assert said.startswith(f"Could not tag vol-1: CreateTags failed with {code}: ")
-    assert said.endswith("; not taken: b")
+    assert said.endswith("; refused: b")
 
 
 @pytest.mark.parametrize("resources", [["i-1"], ["i-1", "vol-1"]])

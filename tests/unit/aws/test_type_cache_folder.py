@@ -150,7 +150,7 @@ def test_full_disk(
     (record,) = program_log.records
     assert (record.levelname, record.getMessage()) == (
         "DEBUG",
-        "Facts of 'm5.large' are not kept: [Errno 28] No space left on device",
+        "Could not cache the facts about 'm5.large': [Errno 28] No space left on device",
     )
 
 

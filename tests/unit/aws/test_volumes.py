@@ -73,7 +73,7 @@ def test_volume_in_error(ec2: Ec2, clock: Clock, state: str) -> None:
     lay(ec2, entry("creating"), entry(state))
     with pytest.raises(CloudError) as caught:
         volumes.wait_until_available(ec2.client, DISK)
-    assert caught.value.message.startswith(f"EBS could not make volume '{DISK}': it is in state {state}.")
+    assert caught.value.message.startswith(f"EBS could not create volume '{DISK}': it is in state {state}.")
     assert "KMS key" in caught.value.message
     assert len(clock.pauses) == 1
 
@@ -84,7 +84,7 @@ def test_volume_that_vanishes(ec2: Ec2, clock: Clock, before: list[None]) -> Non
     lay(ec2, *before, entry("creating"), None)
     with pytest.raises(CloudError) as caught:
         volumes.wait_until_available(ec2.client, DISK)
-    assert caught.value.message.startswith(f"EBS could not make volume '{DISK}': it is gone. ")
+    assert caught.value.message.startswith(f"EBS could not create volume '{DISK}': it is gone. ")
     assert "KMS key" in caught.value.message
     assert len(clock.pauses) == len(before) + 1
 
@@ -92,7 +92,7 @@ def test_volume_that_vanishes(ec2: Ec2, clock: Clock, before: list[None]) -> Non
 def test_volume_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that EC2 does not show for a minute is gone, too."""
     monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": []})
-    with pytest.raises(CloudError, match=f"EBS could not make volume '{DISK}': it is gone"):
+    with pytest.raises(CloudError, match=f"EBS could not create volume '{DISK}': it is gone"):
         volumes.wait_until_available(ec2.client, DISK)
     assert 60 <= clock.now <= 66
 

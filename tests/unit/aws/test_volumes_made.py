@@ -49,16 +49,16 @@ def test_create(ec2: Ec2, when: datetime | None) -> None:
 def test_create_under_a_used_token(ec2: Ec2) -> None:
     """One that another request made long ago is not taken."""
     ec2.answers("create_volume", made(OTHER, OLD), **ARGUMENTS)
-    with pytest.raises(volumes.NotMade) as caught:
+    with pytest.raises(volumes.NotCreated) as caught:
         create(ec2)
-    assert caught.value.message == f"Volume '{OTHER}' was made by another call of this id"
+    assert caught.value.message == f"Volume '{OTHER}' was created by another call with the same request id"
 
 
 @pytest.mark.parametrize("code", sorted(TOKEN_SPENT))
 def test_create_under_a_spent_token(ec2: Ec2, clock: Clock, code: str) -> None:
     """A token that stands for a call with other arguments makes nothing."""
     ec2.refuses("create_volume", code, **ARGUMENTS)
-    with pytest.raises(volumes.NotMade, match=f"CreateVolume failed with {code}"):
+    with pytest.raises(volumes.NotCreated, match=f"CreateVolume failed with {code}"):
         create(ec2)
     assert clock.pauses == []
 
@@ -140,9 +140,12 @@ def test_used(ec2: Ec2, look: dict[str, Any], *, is_used: bool) -> None:
 def test_wait_for_a_used_one(ec2: Ec2, clock: Clock, used: dict[str, Any]) -> None:
     """One that is used is no new one: the wait ends at once, where its token may be another call's."""
     lay(ec2, used)
-    with pytest.raises(volumes.NotMade) as caught:
+    with pytest.raises(volumes.NotCreated) as caught:
         volumes.wait_until_available(ec2.client, DISK, is_shared=True)
-    assert caught.value.message == f"Volume '{DISK}' was made by another call of this id, and is used"
+    assert (
+        caught.value.message
+        == f"Volume '{DISK}' was created by another call with the same request id, and is in use"
+    )
     assert clock.pauses == []
 
 
@@ -163,7 +166,7 @@ def test_wait_without_a_request(ec2: Ec2) -> None:
 def test_wait_in_vain(ec2: Ec2, looks: list[dict[str, Any] | None]) -> None:
     """One that EBS could not make, or that is gone, is not made: another token may do."""
     lay(ec2, *looks)
-    with pytest.raises(volumes.NotMade):
+    with pytest.raises(volumes.NotCreated):
         volumes.wait_until_available(ec2.client, DISK, is_shared=True)
 
 
@@ -172,5 +175,5 @@ def test_wait_that_times_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": [entry("creating")]})
     with pytest.raises(CloudError) as caught:
         volumes.wait_until_available(ec2.client, DISK, is_shared=True)
-    assert not isinstance(caught.value, volumes.NotMade)
+    assert not isinstance(caught.value, volumes.NotCreated)
     assert clock.now >= 600

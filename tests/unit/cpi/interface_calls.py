@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.interfaces import make_interfaces
+from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.plan.tokens import client_token
 from bosh_aws_cpi.properties.vm import VmProperties
 from tests.unit.conftest import DIRECTOR
@@ -81,7 +81,7 @@ def lay_instance(ec2: Ec2, vm_cid: str, state: str) -> None:
 
 def made(cloud: Cloud, *plans: NicPlan, **properties: Any) -> list[str]:
     """Make the interfaces; returns their ids."""
-    nics = make_interfaces(cloud, wanted(*plans, **properties), Undo())
+    nics = create_interfaces(cloud, wanted(*plans, **properties), Undo())
     return [nic.nic_id for nic in nics]
 
 

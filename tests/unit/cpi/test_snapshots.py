@@ -119,7 +119,7 @@ def test_again_and_in_vain(cloud: Cloud, ec2: Ec2) -> None:
     lay_volume(ec2)
     lay_search(cloud, ec2, {"SnapshotId": SNAPSHOT, "StartTime": datetime.now(UTC), "State": "pending"})
     lay_state(ec2, "pending", "error")
-    with pytest.raises(CloudError, match=f"EBS could not make snapshot '{SNAPSHOT}'"):
+    with pytest.raises(CloudError, match=f"EBS could not create snapshot '{SNAPSHOT}'"):
         snapshot_disk(cloud, DISK, METADATA)
 
 
@@ -168,7 +168,7 @@ def test_snapshot_that_fails(cloud: Cloud, ec2: Ec2) -> None:
     )
     lay_state(ec2, "pending", "error")
     ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    with pytest.raises(CloudError, match=f"EBS could not make snapshot '{SNAPSHOT}'"):
+    with pytest.raises(CloudError, match=f"EBS could not create snapshot '{SNAPSHOT}'"):
         snapshot_disk(cloud, DISK, {})
 
 

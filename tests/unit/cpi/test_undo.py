@@ -28,7 +28,7 @@ class Maker:
             self.notes.append(f"make {name}")
             return name
 
-        return self._undo.make(make, lambda made: self._remove(made, failing))
+        return self._undo.create(make, lambda created: self._remove(created, failing))
 
     def _remove(self, name: str, failing: BaseException | None) -> None:
         self.notes.append(f"remove {name}")
@@ -66,7 +66,7 @@ def test_failure(program_log: pytest.LogCaptureFixture) -> None:
     assert makers[0].notes == ["make a", "make b", "remove b", "remove a"]
     (record,) = program_log.records
     assert record.levelname == "WARNING"
-    assert record.getMessage() == "Removing what was made, after LookupError"
+    assert record.getMessage() == "Deleting the resources that this call created, after LookupError"
 
 
 def test_nothing_made(program_log: pytest.LogCaptureFixture) -> None:
@@ -79,7 +79,7 @@ def test_nothing_made(program_log: pytest.LogCaptureFixture) -> None:
         pytest.fail(f"{made} was never made")
 
     with pytest.raises(LookupError):
-        undoing(lambda undo: undo.make(make, remove))
+        undoing(lambda undo: undo.create(make, remove))
     assert program_log.records == []
 
 
@@ -101,8 +101,8 @@ def test_removal_that_fails(program_log: pytest.LogCaptureFixture) -> None:
     assert makers[0].notes[3:] == ["remove c", "remove b", "remove a"]
     errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
     assert errors == [
-        "Perhaps left behind, removing it failed: c: OSError: bad",
-        "Perhaps left behind, removing it failed: a: ValueError: worse",
+        "Perhaps left behind, undoing it failed: c: OSError: bad",
+        "Perhaps left behind, undoing it failed: a: ValueError: worse",
     ]
 
 
@@ -117,14 +117,14 @@ def test_armed_removals(program_log: pytest.LogCaptureFixture) -> None:
     def body(undo: Undo) -> None:
         undo.arm("'i-1' in 'a'", lambda: notes.append("remove a"))
         undo.arm("'i-1' in 'b'", fail)
-        undo.make(lambda: "c", lambda made: notes.append(f"remove {made}"))
+        undo.create(lambda: "c", lambda created: notes.append(f"remove {created}"))
         raise LookupError
 
     with pytest.raises(LookupError):
         undoing(body)
     assert notes == ["remove c", "remove b", "remove a"]
     errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
-    assert errors == ["Perhaps left behind, removing it failed: 'i-1' in 'b': ValueError: worse"]
+    assert errors == ["Perhaps left behind, undoing it failed: 'i-1' in 'b': ValueError: worse"]
 
 
 def test_armed_before_a_step_that_fails() -> None:

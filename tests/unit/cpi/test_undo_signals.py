@@ -20,7 +20,7 @@ def test_signal_between_steps() -> None:
     notes: list[str] = []
 
     def body(undo: Undo) -> None:
-        undo.make(lambda: "a", notes.append)
+        undo.create(lambda: "a", notes.append)
         signal.raise_signal(signal.SIGTERM)
         notes.append("went on")
 
@@ -38,7 +38,7 @@ def test_signal_within_a_step() -> None:
         return "a"
 
     with pytest.raises(Interrupted):
-        undoing(lambda undo: undo.make(make, removed.append))
+        undoing(lambda undo: undo.create(make, removed.append))
     assert removed == ["a"]
 
 
@@ -51,8 +51,8 @@ def test_signal_during_the_undo() -> None:
         removed.append(made)
 
     def body(undo: Undo) -> None:
-        undo.make(lambda: "a", remove)
-        undo.make(lambda: "b", remove)
+        undo.create(lambda: "a", remove)
+        undo.create(lambda: "b", remove)
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -83,7 +83,7 @@ def test_removal_that_is_cut_off() -> None:
 def test_signal_after_success() -> None:
     """Once everything is made a signal ends the call no more: the result stands."""
     removed: list[str] = []
-    undoing(lambda undo: undo.make(lambda: "a", removed.append))
+    undoing(lambda undo: undo.create(lambda: "a", removed.append))
     signal.raise_signal(signal.SIGTERM)
     interrupts.check()
     assert removed == []
@@ -108,8 +108,8 @@ def test_signal_while_a_step_fails(error: Exception, told: type[BaseException]) 
         raise error
 
     def body(undo: Undo) -> None:
-        undo.make(lambda: "a", removed.append)
-        undo.make(make, removed.append)
+        undo.create(lambda: "a", removed.append)
+        undo.create(make, removed.append)
 
     with pytest.raises(told) as caught:
         undoing(body)
@@ -130,7 +130,7 @@ def test_signal_right_after_an_error(monkeypatch: pytest.MonkeyPatch, name: str)
         return really()
 
     def body(undo: Undo) -> None:
-        undo.make(lambda: "a", removed.append)
+        undo.create(lambda: "a", removed.append)
         monkeypatch.setattr(interrupts, name, interrupted)
         raise LookupError
 

@@ -194,7 +194,7 @@ def test_elastic_ip_without_an_address(ip: str | None) -> None:
 )
 def test_made_first(networks: dict[str, Any], *, expected: bool) -> None:
     """With several networks the agent needs MACs to tell them apart: the interfaces are made first then."""
-    assert nics.are_made_first(parse_networks(networks)) is expected
+    assert nics.are_created_first(parse_networks(networks)) is expected
 
 
 def test_mac_addresses() -> None:

@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.inventory import _KINDS, Kind
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.tools import strays, sweep
-from bosh_aws_cpi.tools.removal import _REMOVERS
+from bosh_aws_cpi.tools.deletion import _DELETERS
 from bosh_aws_cpi.tools.strays import Action, Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 from tests.unit.tools.sweep_things import hours_ago, report, thing
@@ -131,5 +131,5 @@ def test_permissions() -> None:
     listings = {f"ec2:{''.join(map(str.title, way.operation.split('_')))}" for way in _KINDS.values()}
     removals = {action for action in asked if re.match("ec2:De(lete|register)", action)}
     assert listings <= asked <= allowed
-    assert len(removals) == len(_REMOVERS)
+    assert len(removals) == len(_DELETERS)
     assert asked - listings - removals == {"ec2:CreateTags"}

@@ -1,4 +1,4 @@
-"""What becomes of each attempt at a call: what is sent again beyond the SDK's own rules, and what is not."""
+"""Retries: the rules that differ from the SDK's own, and a record of how each attempt ended."""
 
 import random
 import time
@@ -14,8 +14,8 @@ from bosh_aws_cpi.aws.sdk.errors import (
     THROTTLED,
     Call,
     has_code,
-    is_passing,
     is_shortage,
+    is_transient,
     is_uncertain,
     is_untrusted,
 )
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.call_statistics import CallStatistics
 
 _WITHOUT_TOKEN: Final = ("CreateSnapshot", "RegisterImage")
-"""Calls that make something each time they arrive."""
+"""Calls that create a resource without a client token: each retry may create another one."""
 _WITH_PATIENCE: Final = frozenset({"PutSnapshotBlock"})
-"""Calls whose callers wait out throttling themselves, and can be told to stop."""
+"""Calls whose callers handle throttling themselves, since they can be told to stop."""
 _FAULT_PAUSE: Final = (0.5, 2.0)
 _THROTTLED_PAUSE: Final = (1.0, THROTTLED_CALL.longest_pause)
-"""Seconds, of which chance takes one."""
+"""Ranges in seconds; each pause is a random value of its range (jitter)."""
 
 
 def watch(client: "BaseClient", max_retries: int, statistics: "CallStatistics") -> None:
-    """Have a client's calls sent again as is right for them, and their attempts counted.
+    """Set the retry rules of a client's calls, and count their attempts.
 
-    botocore asks all handlers after each attempt: those of one operation first, then those of the
-    service, of which its own is one, then ours for all. The first answer that is not None counts:
-    seconds until the next attempt, or False for none.
+    After each attempt botocore calls all handlers: first those of the operation, then those of the
+    service, which include its own, then ours for all services. The first result that is not None counts:
+    the seconds until the next attempt, or False for no more attempts.
 
     Args:
         client: The client.
-        max_retries: How often a fault of AWS, or of the connection, is met by another attempt.
-        statistics: Is told of each attempt.
+        max_retries: How often a call is retried after a fault of AWS or of the connection.
+        statistics: Counts each attempt.
     """
     events: Any = client.meta.events  # its stubs know only of handlers that return nothing
     service = client.meta.service_model.service_id.hyphenize()
@@ -58,15 +58,15 @@ def watch(client: "BaseClient", max_retries: int, statistics: "CallStatistics") 
 
 
 def _end_for_signal(**event: Any) -> bool | None:  # noqa: ANN401 - botocore's events are keywords
-    """Make this attempt the last one when a signal waits for the end of the step that the call is in."""
+    """Retry no more once a signal is pending, which is held back until the current step ends."""
     return False if _error(event) is not None and interrupts.pending() is not None else None
 
 
 def _after_attempt(max_retries: int, statistics: "CallStatistics", **event: Any) -> float | None:  # noqa: ANN401
-    """Remember how an attempt ended, and say when the next one is due; None leaves it to the SDK.
+    """Record how an attempt ended, and return the pause before the next one; None leaves it to the SDK.
 
-    A throttled attempt has had no effect. It counts neither as one of `max_retries`, which chance may
-    use up within seconds, nor as a fault: hundreds of VMs at once are throttled for minutes.
+    A throttled attempt has had no effect. It counts neither as one of `max_retries`, which short pauses
+    may use up within seconds, nor as a fault: creating hundreds of VMs at once is throttled for minutes.
     """
     error = _error(event)
     is_throttled = has_code(error, THROTTLED)
@@ -79,33 +79,33 @@ def _after_attempt(max_retries: int, statistics: "CallStatistics", **event: Any)
         return random.uniform(*_THROTTLED_PAUSE) if _is_waited_out(call, max_retries, event) else None  # noqa: S311 - spreads calls
     call.was_uncertain = call.was_uncertain or is_uncertain(error)
     faults = event["attempts"] - call.throttled
-    return random.uniform(*_FAULT_PAUSE) if is_passing(error) and faults <= max_retries else None  # noqa: S311
+    return random.uniform(*_FAULT_PAUSE) if is_transient(error) and faults <= max_retries else None  # noqa: S311
 
 
 def _is_waited_out(call: Call, max_retries: int, event: dict[str, Any]) -> bool:
-    """Whether a throttled call goes on."""
+    """Whether a throttled call is retried."""
     is_in_time = time.monotonic() - call.began < THROTTLED_CALL.seconds
     return bool(max_retries) and is_in_time and event["operation"].name not in _WITH_PATIENCE
 
 
 def _leave_shortage(**event: Any) -> bool | None:  # noqa: ANN401
-    """Keep the SDK from repeating a launch that EC2 has no capacity for: it may say so with HTTP 500."""
+    """Keep the SDK from retrying a launch that EC2 has no capacity for: EC2 may answer that with HTTP 500."""
     return False if is_shortage(_error(event)) else None
 
 
 def _leave_untrusted(**event: Any) -> bool | None:  # noqa: ANN401
-    """Keep the SDK from repeating a call to a server whose certificate is not trusted."""
+    """Keep the SDK from retrying a call to a server whose certificate is not trusted."""
     return False if is_untrusted(_error(event)) else None
 
 
 def _leave_uncertain(**event: Any) -> bool | None:  # noqa: ANN401
-    """Keep the SDK from repeating a call that may have made something already."""
+    """Keep the SDK from retrying a call that may have created a resource already."""
     error = _error(event)
     return False if error is not None and is_uncertain(error) else None
 
 
 def _error(event: dict[str, Any]) -> BaseException | None:
-    """What an attempt ended with; None when it is the answer that was asked for."""
+    """The error that an attempt ended with; None when it succeeded."""
     if event["response"] is None:
         error: BaseException | None = event["caught_exception"]
         return error

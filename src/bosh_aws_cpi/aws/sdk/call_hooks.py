@@ -18,11 +18,11 @@ from bosh_aws_cpi.redact import MASK
 
 
 def install(session: Session, statistics: CallStatistics) -> None:
-    """Watch all calls of all clients that the session makes from now on.
+    """Install the hooks for all clients that the session creates from now on.
 
     Args:
         session: The botocore session.
-        statistics: Is told of each call.
+        statistics: Counts each call.
     """
 
     def parsing(**event: Any) -> None:  # noqa: ANN401
@@ -95,21 +95,21 @@ _NAMES: Final = frozenset(
         "TargetGroupArn",
     }
 )
-"""Parameters that name something without being ids of EC2's shape."""
+"""Parameters that name a resource, but not by an EC2 id."""
 _TAGS: Final = frozenset({"Tags", "TagSpecifications"})
 MAX_IDS: Final = 6
-"""How many ids a message takes: those of a VM are its AMI, its subnets and its groups."""
+"""At most so many ids go into a message; a launch has its AMI, its subnets and its security groups."""
 
 
 def ids(params: dict[str, Any]) -> tuple[str, ...]:
-    """The ids and names of what a call is about, in its parameters' order."""
+    """The ids and names in a call's parameters, in their order."""
     return tuple(dict.fromkeys(_ids(params)))[:MAX_IDS]
 
 
 def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401 - parameters, of any shape
     if isinstance(value, dict):
         for key, inner in value.items():
-            if key in _TAGS:  # what operators write there may look like an id, and be a secret
+            if key in _TAGS:  # a tag's value may look like an id, and be a secret
                 continue
             yield from _ids(inner, is_name=key in _NAMES)
     elif isinstance(value, list | tuple):
@@ -120,16 +120,16 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
 
 
 _PAGE: Final = "a web page, which is no AWS service's answer"
-"""In place of what a proxy says; its page may hold anything."""
+"""Replaces a proxy's message: its page may contain anything."""
 
 
 def _is_page(headers: Mapping[str, str]) -> bool:
-    """Whether something in between has answered: AWS's services speak XML and JSON."""
+    """Whether a proxy answered with a web page: AWS's services answer with XML and JSON."""
     return "html" in headers.get("content-type", "").lower()
 
 
 class _Lazily:
-    """Parameters that are masked and printed only when the log level asks for it."""
+    """Parameters that are masked and formatted only if the log level needs them."""
 
     def __init__(self, params: dict[str, Any]) -> None:
         self._params = params
@@ -139,7 +139,7 @@ class _Lazily:
 
 
 def masked(params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of a call without user_data and without the values of the tags it makes."""
+    """A call's parameters without user_data, blocks of data, and the values of tags."""
     shown = dict(params)
     if "UserData" in shown:
         shown["UserData"] = MASK
@@ -167,5 +167,5 @@ def _name(model: Any) -> str:  # noqa: ANN401 - botocore's operation model
 
 
 def _action(model: Any) -> str:  # noqa: ANN401
-    """IAM's name for an operation: services sign with the prefix that policies use."""
+    """IAM's name for an operation: the service's signing name is the prefix that policies use."""
     return f"{model.service_model.signing_name}:{model.name}"

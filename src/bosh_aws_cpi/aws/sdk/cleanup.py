@@ -1,4 +1,4 @@
-"""Removing several things, of which any may fail."""
+"""Runs several steps of a cleanup, any of which may fail."""
 
 from collections.abc import Callable
 
@@ -6,13 +6,13 @@ from bosh_aws_cpi.log import logger
 
 
 def in_turn(*steps: Callable[[], object]) -> None:
-    """Take every step, also after one that failed.
+    """Run every step, even after one has failed.
 
     Args:
-        steps: What is to be done, in this order.
+        steps: The steps, in their order.
 
     Raises:
-        Exception: The first error, once all steps were taken; further ones are logged.
+        Exception: The first error, after all steps have run; further errors are logged.
     """
     first: Exception | None = None
     for step in steps:

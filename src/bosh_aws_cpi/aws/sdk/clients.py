@@ -1,4 +1,4 @@
-"""The one place where AWS clients are made: credentials, endpoints, CA bundle, retries, logging."""
+"""Creates all AWS clients: credentials, endpoints, CA bundle, retries, logging."""
 
 import os
 import uuid
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 10
 """Seconds; the SDK's default of 60 would make a wrong endpoint look like a hang."""
 MAX_CONNECTIONS = 16
-"""To one service at once, from as many threads."""
+"""Connections to one service at once, one per thread."""
 METADATA_ATTEMPTS = 10
-"""How often the instance profile's credentials are asked for before giving up."""
+"""Attempts to get the instance profile's credentials."""
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
-# Where the SDK would look for keys in files: ~/.aws, ~/.boto, /etc/boto.cfg and programs that they name.
+# The SDK's sources of keys in files (~/.aws, ~/.boto, /etc/boto.cfg) and from programs that these files name.
 _FILE_PROVIDERS = (
     "shared-credentials-file",
     "custom-process",
@@ -52,21 +52,21 @@ _FILE_PROVIDERS = (
 
 
 _ENDPOINT_NAMES = {"elb": "ELASTIC_LOAD_BALANCING", "elbv2": "ELASTIC_LOAD_BALANCING_V2"}
-"""How the SDK's AWS_ENDPOINT_URL_… variables call services whose id is not botocore's name."""
+"""Names in the SDK's AWS_ENDPOINT_URL_… variables, where they differ from botocore's names."""
 
 
 class Clients:
-    """AWS clients for one call, each made when it is first asked for.
+    """AWS clients for one call, each created when it is first used.
 
-    The shared files in ``~/.aws`` are not read: a CPI must do the same on the Director and
-    on an operator's laptop, whatever that has configured for other purposes.
+    The shared files in ``~/.aws`` are not read: a CPI must behave the same on the Director and on an
+    operator's laptop, which may have them for other purposes.
 
     Args:
         config: The ``aws`` section.
         statistics: Counts the calls that the clients make.
 
     Raises:
-        CloudError: ``BOSH_CA_CERT_FILE`` names a file that is not there.
+        CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist.
     """
 
     def __init__(self, config: "AwsConfig", statistics: CallStatistics) -> None:
@@ -79,35 +79,35 @@ class Clients:
     @cached_property
     def ec2(self) -> "EC2Client":
         """The EC2 client."""
-        client: EC2Client = self._make(self._session, "ec2")
+        client: EC2Client = self._create(self._session, "ec2")
         return client
 
     @cached_property
     def elb(self) -> "ElasticLoadBalancingClient":
         """The client for classic load balancers."""
-        client: ElasticLoadBalancingClient = self._make(self._session, "elb")
+        client: ElasticLoadBalancingClient = self._create(self._session, "elb")
         return client
 
     @cached_property
     def elbv2(self) -> "ElasticLoadBalancingv2Client":
         """The client for target groups."""
-        client: ElasticLoadBalancingv2Client = self._make(self._session, "elbv2")
+        client: ElasticLoadBalancingv2Client = self._create(self._session, "elbv2")
         return client
 
     @cached_property
     def ebs(self) -> "EBSClient":
         """The client for the EBS direct APIs; it is used from several threads."""
-        client: EBSClient = self._make(self._session, "ebs")
+        client: EBSClient = self._create(self._session, "ebs")
         return client
 
     @cached_property
     def sts(self) -> "STSClient":
-        """The STS client; with an assumed role, that role's."""
-        client: STSClient = self._make(self._session, "sts")
+        """The STS client; with an assumed role, it uses that role's credentials."""
+        client: STSClient = self._create(self._session, "sts")
         return client
 
     def _with_source(self) -> Session:
-        """A session with the credentials that ``credentials_source`` names."""
+        """A session with the credentials of ``credentials_source``."""
         config = self._config
         session = _session(config)
         call_hooks.install(session, self._statistics)
@@ -119,11 +119,11 @@ class Clients:
         return session
 
     def _ask_own_sts_for_web_identity(self, session: Session) -> None:
-        """Give web identity the same STS client as a role; the SDK's has no endpoint and no CA bundle."""
+        """Let web identity use our STS client; the SDK's knows neither our endpoint nor our CA bundle."""
         method = AssumeRoleWithWebIdentityProvider.METHOD
         own = AssumeRoleWithWebIdentityProvider(
             load_config=dict,
-            client_creator=partial(self._make, session),
+            client_creator=partial(self._create, session),
             profile_name="",
             token_loader_cls=_WebIdentityToken,
         )
@@ -132,7 +132,7 @@ class Clients:
         chain.remove(method)  # the first of that name, the SDK's
 
     def _with_role(self) -> Session:
-        """A session with an assumed role over the source's credentials; STS is asked at the first call."""
+        """A session with an assumed role; the first call gets its credentials from STS."""
         source = self._with_source()
         credentials = source.get_credentials()
         if credentials is None:
@@ -142,7 +142,7 @@ class Clients:
             )
             raise CloudError(message)
         fetcher = AssumeRoleCredentialFetcher(
-            client_creator=partial(self._make, source),
+            client_creator=partial(self._create, source),
             source_credentials=credentials,
             role_arn=str(self._config.role_arn),
             extra_args={"RoleSessionName": f"rsn-{uuid.uuid4()}"},
@@ -155,7 +155,7 @@ class Clients:
         session.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
         return session
 
-    def _make(
+    def _create(
         self,
         session: Session,
         service: str,
@@ -183,20 +183,20 @@ class Clients:
         )
 
     def _is_dualstack(self, service: str) -> bool:
-        """A given endpoint is what it is: the SDK refuses one together with dual stack."""
+        """Whether to use dual-stack endpoints; the SDK refuses that together with a configured endpoint."""
         given = self._config.endpoints.get(service) or os.environ.get("AWS_ENDPOINT_URL")
         name = _ENDPOINT_NAMES.get(service, service.upper())
         return self._config.dualstack and not (given or os.environ.get(f"AWS_ENDPOINT_URL_{name}"))
 
 
 def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
-    """Keys that no configuration holds: the log must not show them either."""
+    """Register keys that are in no configuration as secrets, so that the log masks them."""
     redact.learn({"credentials": [credentials[name] for name in ("access_key", "secret_key", "token")]})
     return credentials
 
 
 class _WebIdentityToken(FileWebIdentityTokenLoader):
-    """Reads the token that is exchanged for a role's keys, from the file that the environment names."""
+    """Reads the web identity token from the file that the environment names."""
 
     def __call__(self) -> str:
         """Return the token; the log masks it from now on.
@@ -214,7 +214,7 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
 
 
 class _Fixed(CredentialProvider):
-    """Provides credentials that were made elsewhere."""
+    """Provides given credentials."""
 
     METHOD = "assume-role"
 
@@ -227,7 +227,7 @@ class _Fixed(CredentialProvider):
 
 
 def _session(config: "AwsConfig") -> Session:
-    """A session that reads the environment and instance metadata (IMDSv2 only), no file."""
+    """A session that reads the environment and instance metadata (IMDSv2 only), but no file."""
     session = Session(session_vars={"profile": (None, None, None, None)})
     for name, value in {
         "config_file": os.devnull,
@@ -247,13 +247,13 @@ def _session(config: "AwsConfig") -> Session:
 def _ca_bundle() -> str | None:
     path = os.environ.get("BOSH_CA_CERT_FILE")
     if path and not Path(path).is_file():
-        message = f"BOSH_CA_CERT_FILE names a file that is not there: '{path}'"
+        message = f"BOSH_CA_CERT_FILE names a file that does not exist: '{path}'"
         raise CloudError(message)
     return path or None
 
 
 def bypass_proxies_for_metadata() -> None:
-    """Except instance metadata from every proxy: it answers for the machine that asks."""
+    """Let no proxy handle instance metadata: a proxy would get its own machine's metadata."""
     override = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
     hosts = [*METADATA_HOSTS, *filter(None, [urlsplit(override).hostname])]
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""

@@ -1,4 +1,4 @@
-"""The SDK's own data: which files it is read from, and how."""
+"""Loads the SDK's own data files."""
 
 import gzip
 import json
@@ -8,23 +8,23 @@ from typing import Any, Final
 from botocore.loaders import JSONFileLoader, Loader
 
 LARGE: Final = 1 << 18
-"""Bytes from which on a file is read from a copy that has only what the CPI needs: EC2's model, and the
-endpoints of all services. The release's package brings none: its data is cut."""
+"""Files of this size in bytes, and larger ones, are read from a cached copy that is cut to the CPI's needs:
+EC2's model, and the endpoints of all services. The release's package contains none: its data is cut."""
 
 
 class PlainJson(JSONFileLoader):
-    """Reads a data file into plain dicts, which keep their order too.
+    """Reads a data file into plain dicts, which also keep their order.
 
-    botocore's own reader calls Python for each object of EC2's large model, to make an
-    ordered dict of it, and every call of the CPI would pay for that.
+    botocore's own reader calls a Python function for each object of EC2's large model, to create an
+    OrderedDict, which would slow down every call of the CPI.
     """
 
     def exists(self, file_path: str) -> bool:
-        """Whether there is a file of this name, which comes without its ending."""
+        """Whether there is a file of this name, which is given without its suffix."""
         return _existing(file_path) is not None
 
     def load_file(self, file_path: str) -> Any | None:  # noqa: ANN401 - JSON is what it is
-        """The file's content; None when it is not there."""
+        """The file's content; None when there is no such file."""
         path = _existing(file_path)
         if path is None:
             return None
@@ -36,7 +36,7 @@ class PlainJson(JSONFileLoader):
 
 
 def loader() -> Loader:
-    """A loader for the data that botocore brings, and not for what ~/.aws/models may hold in its place."""
+    """A loader for botocore's own data, which ignores ~/.aws/models."""
     return Loader(
         extra_search_paths=[Loader.BUILTIN_DATA_PATH],
         file_loader=PlainJson(),

@@ -1,7 +1,7 @@
-"""Copies of the SDK's large files that have only what the CPI needs: the first call leaves them for others.
+"""Cached copies of the SDK's large data files, cut to the parts that the CPI needs.
 
-What pip installs has no step in which they could be made; the release's package has, and brings no file
-that is so large.
+The first call writes them for later calls. pip's installation has no step that could do it; the release's
+package has one, and contains no large file.
 """
 
 import json
@@ -18,11 +18,11 @@ from bosh_aws_cpi.aws.sdk import data_cut, permissions, private_files
 from bosh_aws_cpi.log import logger
 
 MAX_AGE: Final = 30 * 86_400
-"""Seconds after which a copy may go, since botocore may be another one by now."""
+"""Seconds after which a copy is deleted, since botocore may have been upgraded."""
 
 
 def needed(path: Path, read: Callable[[Path], Any]) -> Any:  # noqa: ANN401 - JSON is what it is
-    """Return what the CPI needs of a large file, from the copy that an earlier call has left, if any.
+    """Return the parts of a large file that the CPI needs, from the copy of an earlier call if there is one.
 
     Args:
         path: The large file.
@@ -40,7 +40,7 @@ def needed(path: Path, read: Callable[[Path], Any]) -> Any:  # noqa: ANN401 - JS
 
 
 def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - JSON is what it is
-    """What an earlier call has left; None when it is not there, or is no such document."""
+    """The copy of an earlier call; None when there is none, or it is damaged."""
     try:
         kept = json.loads(copy.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -49,7 +49,7 @@ def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - JSON is what i
 
 
 def _copy_of(path: Path) -> Path | None:
-    """Where the copy is, or will be: named after the file, what is called, and how it is cut."""
+    """The copy's path: its name depends on the file, on the calls that the CPI uses, and on the format."""
     folder = private_files.folder()
     if folder is None:
         return None
@@ -60,12 +60,12 @@ def _copy_of(path: Path) -> Path | None:
 
 
 def _leave(copy: Path, document: object) -> None:
-    """Leave a copy for later calls, and nothing that was left long ago."""
+    """Write a copy for later calls, and delete old copies."""
     try:
         private_files.write(copy, json.dumps(document, separators=(",", ":")).encode())
     except OSError as error:
-        logger.debug("The SDK's data is not kept: %s", error)
+        logger.debug("Could not cache the SDK's data: %s", error)
     for other in copy.parent.glob("sdk-*"):
-        with suppress(OSError):  # another call does the same at this moment, perhaps
+        with suppress(OSError):  # another call may be deleting it at this moment
             if time.time() - other.stat().st_mtime > MAX_AGE:
                 other.unlink()

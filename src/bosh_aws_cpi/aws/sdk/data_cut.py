@@ -1,7 +1,7 @@
-"""The SDK's data, cut to what the CPI reads of it. Pure, and with the standard library alone.
+"""Cuts the SDK's data to the parts that the CPI reads. Pure; needs only the standard library.
 
-Each client is made from a service's model, a JSON document most of which is documentation. From each
-operation in it botocore makes a method: 800 for EC2, of which the CPI calls 40.
+botocore builds each client from a service's model, a JSON document that is mostly documentation, and adds
+a method for each operation in it: 800 for EC2, of which the CPI calls 40.
 """
 
 from typing import Any, Final
@@ -15,20 +15,20 @@ SERVICES: Final = {
     "elbv2": "elasticloadbalancing",
     "sts": "sts",
 }
-"""The AWS services that the CPI calls, by botocore's name, with the name that their endpoints go by."""
+"""The AWS services that the CPI calls: botocore's name, and the name in the list of endpoints."""
 
 FORMAT: Final = 1
-"""To be changed with what `cut` leaves: copies of another format are not read."""
+"""Change it when the result of `cut` changes: copies of another format are not read."""
 PARTS: Final = {"service-2": {"metadata", "operations", "shapes"}, "endpoints": {"partitions"}}
-"""What a document that can be cut consists of, among other parts."""
+"""The documents that can be cut, with the parts that each must have."""
 
 
 def cut(kind: str, document: Any) -> Any:  # noqa: ANN401 - what JSON holds
-    """Leave of a document what the CPI reads.
+    """Return a document with only the parts that the CPI reads.
 
     Args:
-        kind: What botocore calls it: one of `PARTS`, or another that is left as it is.
-        document: Its content, which is not changed.
+        kind: botocore's name for the document: one of `PARTS`; any other is returned unchanged.
+        document: Its content, which is not modified.
     """
     if kind == "service-2":
         return {**document, **_called_only(document)}
@@ -38,7 +38,7 @@ def cut(kind: str, document: Any) -> Any:  # noqa: ANN401 - what JSON holds
 
 
 def _called_only(document: dict[str, Any]) -> dict[str, Any]:
-    """The operations of a service's model that are called, and the shapes that they need."""
+    """The operations of a service's model that the CPI calls, and the shapes that they need."""
     called = operations()
     kept = {name: each for name, each in document["operations"].items() if name in called}
     shapes: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def _own_services_only(partition: dict[str, Any]) -> dict[str, Any]:
 
 
 def references(value: Any) -> set[str]:  # noqa: ANN401 - what JSON holds
-    """Return the names of the shapes that a part of a model refers to; a member may be called shape."""
+    """Return the names of the shapes that a part of a model refers to; a member may be named "shape"."""
     if isinstance(value, list):
         return {name for item in value for name in references(item)}
     if not isinstance(value, dict):
@@ -66,7 +66,7 @@ def references(value: Any) -> set[str]:  # noqa: ANN401 - what JSON holds
 
 
 def without_documentation(value: Any) -> Any:  # noqa: ANN401 - what JSON holds
-    """Return the value without its documentation; a member of that name is no text, and stays."""
+    """Return the value without its documentation; a member of that name, which is no text, is kept."""
     if isinstance(value, list):
         return [without_documentation(item) for item in value]
     if not isinstance(value, dict):

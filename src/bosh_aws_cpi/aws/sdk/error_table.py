@@ -1,8 +1,8 @@
-"""What each of AWS's error codes means to the caller: one row per code.
+"""AWS's error codes: one row per code, with its meaning and its remedy.
 
-For the calls that this program makes, from "Error codes for the Amazon EC2 API" (EC2 API reference), the
+For the calls that this program uses, from "Error codes for the Amazon EC2 API" (EC2 API reference), the
 error shapes in the API models of Elastic Load Balancing, the EBS direct APIs and STS, and field reports:
-docs/aws-assumptions.md lists those codes that only such reports know. A code without a row is treated like
+docs/aws-assumptions.md lists the codes that only field reports mention. A code without a row is treated like
 its family (`FAMILIES`); one without a family is a `CloudError`, retriable when its HTTP status blames AWS.
 """
 
@@ -13,41 +13,41 @@ from typing import Final
 
 
 class Kind(Enum):
-    """What is wrong, as far as it matters to the caller."""
+    """The kinds of errors that the caller can tell apart."""
 
-    BUSY = "AWS is short, throttles or is at fault: the same call may succeed later"
+    BUSY = "AWS is short of capacity, throttles or is at fault: a retry may succeed"
     VM_GONE = "the instance does not exist"
     DISK_GONE = "the volume does not exist"
-    MISSING = "something else that the call names does not exist"
+    MISSING = "another resource that the call names does not exist"
     DENIED = "the account, or its policy, does not allow it"
     QUOTA = "a limit of the account is reached"
-    INVALID = "what was asked for can't be had"
-    STATE = "the resource is in another state than it should be"
+    INVALID = "AWS can't do what the call asks for"
+    STATE = "the resource is in the wrong state"
 
 
 @dataclass(frozen=True)
 class Row:
-    """One code: its kind, and what an operator can do about it."""
+    """One code: its kind, and the remedy for operators."""
 
     kind: Kind
     remedy: str
 
 
-_CCK: Final = "bosh cloud-check finds what is missing"
-_LATER: Final = "repeat it later; AWS's health dashboard may say more"
+_CCK: Final = "bosh cloud-check finds missing VMs and disks"
+_LATER: Final = "retry later; AWS's health dashboard may say more"
 _ROOM: Final = "add instance_type_fallbacks, or use another type or zone"
-_THROTTLED: Final = "deploy less at once, or have AWS raise the rate of requests"
+_THROTTLED: Final = "deploy less at once, or have AWS raise the request rate limit"
 _ALLOW: Final = (
-    "allow {action} in the policy of the CPI's user or role; cpi preflight tells what else it lacks"
+    "allow {action} in the policy of the CPI's user or role; cpi preflight lists other missing permissions"
 )
 _KEYS: Final = "check the access keys, and the clock of the machine that the CPI runs on"
-_QUOTA: Final = "delete what is not needed, or have the quota raised"
-_MANIFEST: Final = "correct what AWS names, in the cloud config or the manifest"
+_QUOTA: Final = "delete unused resources, or have the quota raised"
+_MANIFEST: Final = "correct the value that AWS names, in the cloud config or the manifest"
 _NIC: Final = "the interface is gone: repeat the deployment"
-_ROUTE: Final = "correct advertised_routes: what the route led to is gone"
+_ROUTE: Final = "correct advertised_routes: the route's target is gone"
 _REPORT: Final = "this is a fault of the CPI: please report it"
 _SPOT_ROLE: Final = "allow iam:CreateServiceLinkedRole for spot, or create the role once"
-_STATE: Final = "wait until it is done with what it is doing, then repeat"
+_STATE: Final = "wait until the resource has changed its state, then retry"
 
 ROWS: Final[dict[str, Row]] = {
     # Not found: instances and volumes
@@ -58,11 +58,11 @@ ROWS: Final[dict[str, Row]] = {
     # Not found: everything else
     "InvalidAMIID.Malformed": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
     "InvalidAMIID.NotFound": Row(
-        Kind.MISSING, "upload the stemcell again with --fix; are other AMIs allowed only?"
+        Kind.MISSING, "upload the stemcell again with --fix; does the account allow only other AMIs?"
     ),
     "InvalidAMIID.Unavailable": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
     "InvalidSnapshot.NotFound": Row(Kind.MISSING, "the snapshot is gone; for a stemcell, upload it again"),
-    "InvalidSnapshotID.Malformed": Row(Kind.MISSING, "it is no id of a snapshot"),
+    "InvalidSnapshotID.Malformed": Row(Kind.MISSING, "this is not the id of a snapshot"),
     "InvalidSubnetID.NotFound": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidSubnetId.NotFound": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidSubnetID.Malformed": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
@@ -75,13 +75,15 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidNetworkInterfaceID.NotFound": Row(Kind.MISSING, _NIC),
     "InvalidNetworkInterface.NotFound": Row(Kind.MISSING, _NIC),
     "InvalidNetworkInterfaceAttachmentId.Malformed": Row(Kind.MISSING, _NIC),
-    "InvalidNetworkInterfaceId.Malformed": Row(Kind.MISSING, "it is no id of an interface"),
+    "InvalidNetworkInterfaceId.Malformed": Row(Kind.MISSING, "this is not the id of an interface"),
     "InvalidAllocationID.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
     "InvalidAddress.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
     "InvalidAddressID.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
     "InvalidRouteTableID.NotFound": Row(Kind.MISSING, "correct table_id in advertised_routes"),
     "InvalidRouteTableId.Malformed": Row(Kind.MISSING, "correct table_id in advertised_routes"),
-    "InvalidRoute.NotFound": Row(Kind.MISSING, "the route was removed meanwhile: repeat the deployment"),
+    "InvalidRoute.NotFound": Row(
+        Kind.MISSING, "the route was deleted in the meantime: repeat the deployment"
+    ),
     "InvalidGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
     "InvalidNatGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
     "InvalidPlacementGroup.Unknown": Row(Kind.MISSING, "correct placement_group"),
@@ -95,8 +97,8 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidCapacityReservationId.Malformed": Row(Kind.MISSING, "correct capacity_reservation"),
     "InvalidKernelId.Malformed": Row(Kind.MISSING, "correct kernel_id in the stemcell"),
     "InvalidVpcID.NotFound": Row(Kind.MISSING, "the VPC is gone: correct the subnets"),
-    "InvalidVpcID.Malformed": Row(Kind.MISSING, "it is no id of a VPC: correct the subnets"),
-    "InvalidID": Row(Kind.MISSING, "it is no id of what can have tags"),
+    "InvalidVpcID.Malformed": Row(Kind.MISSING, "this is not the id of a VPC: correct the subnets"),
+    "InvalidID": Row(Kind.MISSING, "this is not the id of a resource that can have tags"),
     "InvalidAttachment.NotFound": Row(Kind.MISSING, "it is not attached any more"),
     "InvalidAttachmentID.NotFound": Row(Kind.MISSING, "it is not attached any more"),
     "InvalidVolumeModification.NotFound": Row(Kind.MISSING, "the volume was never changed"),
@@ -112,7 +114,7 @@ ROWS: Final[dict[str, Row]] = {
     "InsufficientReservedInstanceCapacity": Row(Kind.BUSY, _ROOM),
     "InsufficientReservedInstancesCapacity": Row(Kind.BUSY, _ROOM),
     "ReservationCapacityExceeded": Row(
-        Kind.BUSY, "make the capacity reservation larger, or add instance_type_fallbacks"
+        Kind.BUSY, "enlarge the capacity reservation, or add instance_type_fallbacks"
     ),
     "UnavailableHostRequirements": Row(
         Kind.BUSY, "no host fits: use another dedicated_host, or another type"
@@ -123,7 +125,7 @@ ROWS: Final[dict[str, Row]] = {
     "InsufficientCapacity": Row(Kind.BUSY, _ROOM),
     "UnfulfillableCapacity": Row(Kind.BUSY, _ROOM),
     "SpotMaxPriceTooLow": Row(Kind.BUSY, "raise spot_bid_price, or set spot_ondemand_fallback"),
-    "InsufficientFreeAddressesInSubnet": Row(Kind.BUSY, "use a larger subnet, or delete what is in it"),
+    "InsufficientFreeAddressesInSubnet": Row(Kind.BUSY, "use a larger subnet, or delete resources in it"),
     "InsufficientCidrBlocks": Row(
         Kind.BUSY, "the subnet has no free block for a prefix: use a larger subnet, or reserve a range in it"
     ),
@@ -141,18 +143,18 @@ ROWS: Final[dict[str, Row]] = {
         Kind.BUSY, "wait 15 seconds between two snapshots of a volume"
     ),
     "VolumeModificationRateExceeded": Row(
-        Kind.BUSY, "EBS limits how often a volume changes: repeat it some hours later"
+        Kind.BUSY, "EBS limits how often a volume can be changed: retry some hours later"
     ),
     "ConcurrentLimitExceededException": Row(Kind.BUSY, _THROTTLED),
     "BandwidthLimitExceeded": Row(
-        Kind.BUSY, "the instance has used up its network bandwidth: repeat it later, or use a larger type"
+        Kind.BUSY, "the instance has used up its network bandwidth: retry later, or use a larger type"
     ),
     "DependencyThrottle": Row(Kind.BUSY, _THROTTLED),
     "ConcurrentTagAccess": Row(Kind.BUSY, _LATER),
     "CreditSpecificationUpdateInProgress": Row(
         Kind.BUSY, "the account's default for CPU credits is being changed, which takes about five minutes"
     ),
-    "IDPCommunicationError": Row(Kind.BUSY, "AWS could not reach the identity provider: repeat it"),
+    "IDPCommunicationError": Row(Kind.BUSY, "AWS could not reach the identity provider: retry"),
     # AWS at fault
     "InternalError": Row(Kind.BUSY, _LATER),
     "InternalFailure": Row(Kind.BUSY, _LATER),
@@ -187,15 +189,15 @@ ROWS: Final[dict[str, Row]] = {
     "OptInRequired": Row(Kind.DENIED, "the account has to subscribe to the AMI, or to enable the region"),
     "RegionDisabledException": Row(Kind.DENIED, "have the account enable STS in the region"),
     "AccountDisabled": Row(Kind.DENIED, "ask AWS Support what the account lacks"),
-    "PendingVerification": Row(Kind.DENIED, "AWS verifies the account; that mostly takes minutes"),
+    "PendingVerification": Row(Kind.DENIED, "AWS is verifying the account, which usually takes minutes"),
     "Blocked": Row(Kind.DENIED, "AWS has blocked the account: ask AWS Support"),
     "InvalidKMSKey.InvalidState": Row(Kind.DENIED, "enable the KMS key"),
     "CustomerKeyHasBeenRevoked": Row(Kind.DENIED, "allow the use of the KMS key"),
     "AuthFailure.ServiceLinkedRoleCreationNotPermitted": Row(Kind.DENIED, _SPOT_ROLE),
-    "OperationNotPermitted": Row(Kind.DENIED, "somebody protected the resource, against termination for one"),
-    "TagPolicyViolation": Row(Kind.DENIED, "correct tags: the organization's tag policy wants others"),
+    "OperationNotPermitted": Row(Kind.DENIED, "the resource is protected, for example against termination"),
+    "TagPolicyViolation": Row(Kind.DENIED, "correct tags: the organization's tag policy requires others"),
     "MalformedPolicyDocument": Row(Kind.DENIED, "correct the role's policy"),
-    "PackedPolicyTooLarge": Row(Kind.DENIED, "make the role's session policy smaller"),
+    "PackedPolicyTooLarge": Row(Kind.DENIED, "shorten the role's session policy"),
     "InvalidIdentityToken": Row(
         Kind.DENIED, "AWS does not accept the web identity token: check its identity provider in IAM"
     ),
@@ -231,13 +233,13 @@ ROWS: Final[dict[str, Row]] = {
     "RequestResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),
     "AttachmentLimitExceeded": Row(Kind.QUOTA, "the instance type takes no more of them: use a larger one"),
     "PrivateIpAddressLimitExceeded": Row(
-        Kind.QUOTA, "an interface of that type takes no more: use a larger one"
+        Kind.QUOTA, "an interface of that instance type takes no more addresses: use a larger type"
     ),
     "InvalidInterface.IpAddressLimitExceeded": Row(
-        Kind.QUOTA, "an interface of that type takes no more: use a larger one"
+        Kind.QUOTA, "an interface of that instance type takes no more addresses: use a larger type"
     ),
     "TagLimitExceeded": Row(Kind.QUOTA, "EC2 takes 50 tags: remove some from tags or env.bosh.tags"),
-    # What was asked for can't be had
+    # AWS can't do what the call asks for
     "InvalidParameterValue": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameterCombination": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameter": Row(Kind.INVALID, _MANIFEST),
@@ -248,7 +250,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidRequest": Row(Kind.INVALID, _MANIFEST),
     "InvalidBlockDeviceMapping": Row(Kind.INVALID, "correct root_disk or ephemeral_disk"),
     "InvalidInstanceType": Row(Kind.INVALID, "correct instance_type"),
-    "Unsupported": Row(Kind.INVALID, "the zone, or the type, does not have that: use another"),
+    "Unsupported": Row(Kind.INVALID, "the zone, or the instance type, does not support this: use another"),
     "UnsupportedOperation": Row(Kind.INVALID, _MANIFEST),
     "UnsupportedException": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameterDependency": Row(Kind.INVALID, _MANIFEST),
@@ -289,11 +291,11 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidUserData.Malformed": Row(Kind.INVALID, _REPORT),
     "InvalidIamInstanceProfileArn.Malformed": Row(Kind.INVALID, "correct iam_instance_profile"),
     "InvalidTagKey.Malformed": Row(Kind.INVALID, "correct tags"),
-    "InvalidIPAddress.InUse": Row(Kind.STATE, "use another address, or delete who holds it"),
-    "InvalidAMIName.Duplicate": Row(Kind.STATE, "an AMI of that name is there: repeat"),
+    "InvalidIPAddress.InUse": Row(Kind.STATE, "use another address, or delete the resource that holds it"),
+    "InvalidAMIName.Duplicate": Row(Kind.STATE, "an AMI of that name exists already: retry"),
     "InvalidAMIName.Malformed": Row(Kind.INVALID, _REPORT),
     "InvalidAMIAttributeItemValue": Row(Kind.INVALID, _MANIFEST),
-    "InvalidManifest": Row(Kind.INVALID, "the stemcell's image is no good"),
+    "InvalidManifest": Row(Kind.INVALID, "the stemcell's image is damaged"),
     "InvalidRoute.Malformed": Row(Kind.INVALID, "correct advertised_routes"),
     "SnapshotCopyUnsupported.InterRegion": Row(Kind.INVALID, "use a light stemcell of this region"),
     "IdempotentParameterMismatch": Row(Kind.INVALID, "repeat the deployment: two calls differ"),
@@ -301,7 +303,7 @@ ROWS: Final[dict[str, Row]] = {
         Kind.INVALID, "correct aws.ec2_endpoint or aws.elb_endpoint: it is another service's"
     ),
     "UnknownOperationException": Row(Kind.INVALID, "correct aws.ebs_endpoint: it is another service's"),
-    # In another state than it should be
+    # In the wrong state
     "IncorrectState": Row(Kind.STATE, _STATE),
     "IncorrectInstanceState": Row(Kind.STATE, _STATE),
     "InvalidState": Row(Kind.STATE, _STATE),
@@ -312,7 +314,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidRoute.InvalidState": Row(Kind.INVALID, "correct advertised_routes"),
     "Gateway.NotAttached": Row(Kind.STATE, "attach the gateway that the route leads to"),
     "InvalidInstanceAttributeValue": Row(Kind.INVALID, _MANIFEST),
-    "InvalidVolumeID.Duplicate": Row(Kind.STATE, "repeat it"),
+    "InvalidVolumeID.Duplicate": Row(Kind.STATE, "retry"),
     "InvalidInstanceID": Row(
         Kind.STATE, "the instance is still pending, or has several interfaces where the call allows one"
     ),
@@ -323,7 +325,7 @@ ROWS: Final[dict[str, Row]] = {
     "DependencyViolation": Row(Kind.STATE, "something depends on it: delete that first"),
     "RouteAlreadyExists": Row(Kind.STATE, "repeat the deployment"),
     "Resource.AlreadyAssociated": Row(Kind.STATE, "the elastic IP is in use: disassociate it"),
-    "Resource.AlreadyAssigned": Row(Kind.STATE, "use another address, or delete who holds it"),
+    "Resource.AlreadyAssigned": Row(Kind.STATE, "use another address, or delete the resource that holds it"),
     "IdempotentInstanceTerminated": Row(Kind.STATE, "repeat the deployment"),
     "ConflictException": Row(Kind.STATE, "repeat the upload"),
 }
@@ -331,7 +333,7 @@ ROWS: Final[dict[str, Row]] = {
 FAMILIES: Final = (
     (
         re.compile(r"Insufficient\w+"),
-        Row(Kind.BUSY, "AWS lacks capacity: repeat it later, or use another type or zone"),
+        Row(Kind.BUSY, "AWS lacks capacity: retry later, or use another type or zone"),
     ),
     (re.compile(r"\w+RateExceeded|Throttl\w+"), Row(Kind.BUSY, _THROTTLED)),
     (re.compile(r"[\w.]+LimitExceeded(Exception)?"), Row(Kind.QUOTA, _QUOTA)),
@@ -339,9 +341,9 @@ FAMILIES: Final = (
     (re.compile(r"\w+\.Malformed"), Row(Kind.INVALID, _MANIFEST)),
     (re.compile(r"[\w.]*InUse"), Row(Kind.STATE, "another resource uses it: detach it first")),
 )
-"""For codes without a row, by form; the first match counts. What a family would misjudge has a row."""
+"""For codes without a row; the first match counts. Codes that a family would misjudge have a row."""
 
 
 def row_of(code: str) -> Row | None:
-    """What a code means; None when neither it nor its family is known."""
+    """The row of a code or of its family; None when both are unknown."""
     return ROWS.get(code) or next((row for pattern, row in FAMILIES if pattern.fullmatch(code)), None)

@@ -1,6 +1,6 @@
-"""What AWS's error codes mean to us: sets of codes, predicates, and what an error tells.
+"""AWS's errors: sets of codes, predicates, and the details of an error.
 
-`translation` makes of them what the caller is answered with.
+`translation` turns them into errors for the caller.
 """
 
 import re
@@ -18,7 +18,7 @@ from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
 
 INSTANCE_MISSING: Final = frozenset({"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"})
 VOLUME_MISSING: Final = frozenset({"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidID"})
-"""The last is CreateTags' word for an id that is none."""
+"""CreateTags answers InvalidID for a malformed id."""
 IMAGE_MISSING: Final = frozenset(
     {"InvalidAMIID.NotFound", "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"}
 )
@@ -26,7 +26,7 @@ SNAPSHOT_MISSING: Final = frozenset({"InvalidSnapshot.NotFound", "InvalidSnapsho
 NIC_MISSING: Final = frozenset({"InvalidNetworkInterfaceID.NotFound", "InvalidNetworkInterfaceId.Malformed"})
 VOLUME_IN_USE: Final = frozenset({"VolumeInUse"})
 NIC_IN_USE: Final = frozenset({"InvalidNetworkInterface.InUse", "InvalidParameterValue"})
-"""DeleteNetworkInterface says the second while EC2 is still detaching the interface."""
+"""DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
 NOT_FOUND_YET: Final = frozenset(
     {
         "InvalidInstanceID.NotFound",
@@ -36,10 +36,10 @@ NOT_FOUND_YET: Final = frozenset(
         "InvalidNetworkInterfaceID.NotFound",
     }
 )
-"""What CreateTags answers for a resource that was made a moment ago (eventual consistency)."""
+"""CreateTags answers one of these for a resource that was just created (eventual consistency)."""
 TAG_REFUSED: Final = frozenset({"TagLimitExceeded", "InvalidParameterValue"})
 UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | {"InvalidID"}
-"""Why one of several resources may not take tags that the others do."""
+"""Codes that concern one of several resources: the others may still accept the tags."""
 QUOTA_REACHED: Final = frozenset(
     {"InstanceLimitExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded"}
 )
@@ -57,7 +57,7 @@ NO_CAPACITY: Final = QUOTA_REACHED | {
     "UnfulfillableCapacity",
     "Unsupported",
 }
-"""What RunInstances answers when it can't launch this instance type here and now: another one may do.
+"""RunInstances answers one of these when it can't launch this instance type here and now; another may work.
 
 Some of them come as HTTP 500. "Unsupported" is a type that the zone does not have."""
 _SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
@@ -74,11 +74,11 @@ AT_FAULT: Final = frozenset(
         "Unavailable",
     }
 )
-"""What RunInstances answers when AWS is at fault, or addresses are short: the same call may succeed later."""
+"""RunInstances answers one of these when AWS is at fault, or addresses are short: a retry may succeed."""
 TOKEN_SPENT: Final = frozenset({"IdempotentInstanceTerminated", "IdempotentParameterMismatch"})
-"""A client token stands for an earlier call, whose instance is gone or which asked for something else."""
+"""The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
 UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
-"""EC2's word for it, and the words of the other services."""
+"""EC2's code, and those of the other services."""
 THROTTLED: Final = frozenset(
     {
         "ConcurrentLimitExceededException",
@@ -101,27 +101,27 @@ The SDK's list (botocore, retries/standard.py) without other services' codes, an
 EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
 """
 _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
-"""What CreateNetworkInterface says of a full subnet, under the code InvalidParameterValue.
+"""CreateNetworkInterface's message for a full subnet, under the code InvalidParameterValue.
 
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
-"""For an answer that is no AWS service's; the SDK's own message quotes the whole of it."""
+"""For an answer that does not come from AWS; the SDK's own message would quote all of it."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, whatever the code."""
 REFUSED: Final = 300
-"""From this HTTP status on an answer is not the one that was asked for."""
+"""HTTP statuses from here on mean that the call failed."""
 _SERVER_FAULT: Final = 500
-"""From this HTTP status on it is AWS's fault."""
+"""HTTP statuses from here on mean that AWS is at fault."""
 
 
 def detail_of(error: ClientError) -> dict[str, Any]:
-    """The part of an answer that tells what is wrong; a proxy's answer has none."""
+    """The error part of an answer; a proxy's answer has none."""
     return dict(error.response.get("Error", {}))
 
 
 def code_of(error: BaseException | None) -> str:
-    """The AWS error code of an exception; empty for one that AWS did not answer."""
+    """The AWS error code of an exception; empty for an exception that is not AWS's answer."""
     return str(detail_of(error).get("Code", "")) if isinstance(error, ClientError) else ""
 
 
@@ -131,33 +131,33 @@ def has_code(error: BaseException | None, codes: frozenset[str]) -> bool:
 
 
 def is_volume_missing(error: BaseException) -> bool:
-    """Whether a volume is not there. EC2 calls a malformed volume id an invalid parameter value."""
+    """Whether a volume does not exist. EC2 calls a malformed volume id an invalid parameter value."""
     if has_code(error, VOLUME_MISSING):
         return True
     return code_of(error) == "InvalidParameterValue" and "Expected: 'vol-" in str(error)
 
 
 def is_shortage(error: BaseException | None) -> bool:
-    """Whether EC2 has no capacity for an instance type; an unknown code of that family counts too."""
+    """Whether EC2 has no capacity for an instance type; unknown codes of that family count too."""
     code = code_of(error)
     is_of_family = code not in _OTHER_SHORTAGES and _SHORTAGE.fullmatch(code) is not None
     return code in NO_CAPACITY or is_of_family
 
 
 def is_subnet_full(error: BaseException | None) -> bool:
-    """Whether EC2 says in an invalid parameter value that a subnet has no room."""
+    """Whether EC2 reports a full subnet as an invalid parameter value."""
     return code_of(error) == "InvalidParameterValue" and _SUBNET_FULL.search(str(error)) is not None
 
 
-def is_passing(error: BaseException) -> bool:
-    """Whether the same question may be answered in a moment: throttled, AWS at fault, no connection."""
+def is_transient(error: BaseException) -> bool:
+    """Whether a retry may succeed soon: throttled, AWS at fault, or no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
     is_throttled = has_code(error, THROTTLED) or _status(error) == _TOO_MANY
     return is_throttled or is_uncertain(error) or is_unconnected
 
 
 def is_untrusted(error: BaseException | None) -> bool:
-    """Whether the server's certificate was refused: a repetition would end the same way.
+    """Whether the server's certificate was refused: a retry would end the same way.
 
     Other TLS errors, such as a connection that is cut during the handshake, are transient.
     """
@@ -165,14 +165,14 @@ def is_untrusted(error: BaseException | None) -> bool:
 
 
 def is_uncertain(error: BaseException) -> bool:
-    """Whether an attempt that ended like this may have done its work all the same."""
-    if isinstance(error, ClientError):  # EC2 says some shortages with HTTP 500
+    """Whether an attempt with this error may have had its effect all the same."""
+    if isinstance(error, ClientError):  # EC2 answers some shortages with HTTP 500
         return _status(error) >= _SERVER_FAULT and not (has_code(error, THROTTLED) or is_shortage(error))
     return isinstance(error, HTTPClientError | ResponseParserError)
 
 
 def may_be_done(error: BaseException) -> bool:
-    """Whether a call that ended like this may have done its work, by this attempt or an earlier one."""
+    """Whether a call with this error may have had its effect, by this attempt or an earlier one."""
     call = call_of(error)
     return is_uncertain(error) or (call is not None and call.was_uncertain)
 
@@ -214,14 +214,14 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
 
 @dataclass
 class Call:
-    """A call to AWS, from its beginning through all its attempts.
+    """A call to AWS with all its attempts.
 
     Attributes:
         action: IAM's name for it, "ec2:AttachVolume".
-        ids: Of what it is about, "vol-1".
-        began: By the monotonic clock.
-        throttled: How many attempts were throttled.
-        was_uncertain: Whether an attempt ended so that it may have done its work.
+        ids: The resources that it is about, "vol-1".
+        began: Its start, by the monotonic clock.
+        throttled: The number of throttled attempts.
+        was_uncertain: Whether an attempt failed that may have had its effect all the same.
     """
 
     action: str
@@ -232,23 +232,23 @@ class Call:
 
 
 CALL: Final = "bosh_call"
-"""Where the SDK's context of a call, and the error that it ends with, keep it for us."""
+"""The key under which the SDK's context of a call, and the call's error, hold our `Call`."""
 
 
 def remember_call(answer: dict[str, Any], call: Call) -> None:
-    """Put a call into the error that AWS answered it with."""
+    """Attach a call to AWS's error answer."""
     if "Error" in answer:
         answer["Error"][CALL] = call
 
 
 def call_of(error: BaseException) -> Call | None:
-    """The call that ended with an error; None when nobody has put it there."""
+    """The call that is attached to an error; None when there is none."""
     found = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)
     return found if isinstance(found, Call) else None
 
 
 def described(error: Exception) -> str:
-    """What AWS said of which call: operation, code, message, request id and ids, on one line."""
+    """An error of AWS on one line: operation, code, message, request id and ids."""
     call = call_of(error)
     ids = ", ".join(call.ids) if call else ""
     if isinstance(error, ClientError):

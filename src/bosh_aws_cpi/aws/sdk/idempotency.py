@@ -1,8 +1,8 @@
-"""Calls that make something: a lost answer must neither lose what was made nor make a second one.
+"""Idempotency: a lost answer of a creating call must neither leak the resource nor create a second one.
 
-Most take a client token, and the SDK repeats them with it. For those that take none `clients`
-switches that off where the answer is uncertain. Either way, when the answer is still uncertain
-in the end, what was made is looked for here, and only then the call is repeated.
+Most of these calls take a client token, with which the SDK retries them. For those that take none,
+`attempts` prevents retries when the outcome is uncertain. Either way, when the outcome is still uncertain in
+the end, this module looks for the resource, and only retries the call when there is none.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,24 +18,24 @@ from bosh_aws_cpi.log import logger
 if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
-Made = TypeVar("Made")
+Created = TypeVar("Created")
 
 RECENT = timedelta(minutes=30)
-"""How old a thing may be to count as made by this call, or by the same one before it was killed.
+"""A resource that is older can't have been created by this call, nor by an earlier, killed attempt at it.
 
-Another request may have the same id; clocks that differ by more than some minutes AWS refuses.
+Another request may have the same id. Clocks can't differ much: AWS refuses calls that are some minutes off.
 """
 WITHOUT_TOKEN = 3
 """Attempts at a call that takes no client token."""
 
 
-def is_recent(made: datetime | None) -> bool:
-    """Whether a thing of this time, as AWS tells it, can be this call's; without one it can."""
-    return made is None or datetime.now(UTC) - made < RECENT
+def is_recent(created: datetime | None) -> bool:
+    """Whether a resource of this creation time can be this call's; without a time it can."""
+    return created is None or datetime.now(UTC) - created < RECENT
 
 
 def parsed_time(text: str) -> datetime | None:
-    """The time that a text says, in UTC unless it says otherwise; None when it says none."""
+    """The time in a text, in UTC unless it has another zone; None when it is no time."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -44,49 +44,49 @@ def parsed_time(text: str) -> datetime | None:
 
 
 def by_tags(tags: Mapping[str, str]) -> "list[FilterTypeDef]":
-    """The filters of a Describe call that find what carries all of these tags."""
+    """The filters of a Describe call for resources with all of these tags."""
     return [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
 
 
-def make_once(
-    what: str, make: Callable[[], Made], find: Callable[[], Made | None], attempts: int = 1
-) -> Made:
-    """Make something of which there must be one.
+def create_once(
+    what: str, create: Callable[[], Created], find: Callable[[], Created | None], attempts: int = 1
+) -> Created:
+    """Create exactly one resource.
 
     Args:
-        what: What is made, for the log.
-        make: Makes it, and carries a mark of its own by which it is found.
+        what: The resource, for the log.
+        create: Creates it, with a mark of its own by which it can be found.
         find: Looks for it by that mark; None while AWS does not show it.
-        attempts: How often it is tried; `WITHOUT_TOKEN` for a call that the SDK does not repeat.
+        attempts: The number of attempts; `WITHOUT_TOKEN` for a call that the SDK does not retry.
 
     Returns:
-        What was made, by whichever attempt. When there is none, the last error is raised.
+        The resource, whichever attempt created it. When there is none, the last error is raised.
     """
     has_looked = False
 
-    def seen() -> Made:
+    def seen() -> Created:
         nonlocal has_looked
         found = find()
         has_looked = True
         if found is None:
-            raise timing.NotYet("not to be seen")
+            raise timing.NotYet("not visible yet")
         return found
 
     while True:
         attempts -= 1
         has_looked = False
         try:
-            return make()
+            return create()
         except Exception as error:
             if not may_be_done(error):
                 raise
-            logger.warning("Whether %s was made is not certain: %s", what, described(error))
+            logger.warning("It is uncertain whether %s was created: %s", what, described(error))
             with suppress(_Unseen):
                 return timing.until(timing.LOST_SEEN, f"{what} to be seen", seen, _Unseen)
-            if attempts <= 0 or not has_looked:  # AWS that does not answer has not said that there is none
+            if attempts <= 0 or not has_looked:  # only an answer of AWS proves that there is none
                 raise
-            logger.info("No trace of %s: it was not made", what)
+            logger.info("AWS shows no trace of %s: it was not created", what)
 
 
 class _Unseen(CloudError):
-    """It was not made."""
+    """AWS does not show the resource."""

@@ -1,7 +1,7 @@
-"""A private directory of the user, for what one call leaves for the next, which can do without.
+"""Cache files in a private directory of the user; a call also works without them.
 
-It is shared by processes that run at once: each file is put in place by a rename, so a reader finds a
-whole one or none.
+Concurrent processes share the directory: each file is written by a rename, so a reader finds a complete
+file or none.
 """
 
 import os
@@ -13,12 +13,12 @@ from pathlib import Path
 
 
 def folder() -> Path | None:
-    """Return the first of the usual places that is, or can be made, this user's alone."""
+    """Return the first of the usual places that only this user can access; it is created if missing."""
     return next((place for place in _places() if place.is_absolute() and _is_private(place)), None)
 
 
 def write(path: Path, content: bytes) -> None:
-    """Put a file in place, whole or not at all.
+    """Write a file, completely or not at all.
 
     Raises:
         OSError: It can't be written.
@@ -38,7 +38,7 @@ def _places() -> Iterator[Path]:
     if cache := os.environ.get("XDG_CACHE_HOME"):
         yield Path(cache) / "bosh-aws-cpi"
     home = os.environ.get("HOME")
-    if home and os.path.isdir(home):  # noqa: PTH112 - pathlib's raises; where it is missing, root could make it
+    if home and os.path.isdir(home):  # noqa: PTH112 - pathlib's raises; root could create a missing one
         yield Path(home) / ".cache" / "bosh-aws-cpi"
     with suppress(OSError):  # no temporary folder can be written
         yield Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}"

@@ -1,8 +1,7 @@
-"""All waiting and retrying of the program: one table of policies, two ways to use them.
+"""All waits and retries of the program: one table of policies, and the functions that use them.
 
-The SDK's own waiters are not used: they poll every 15 seconds. Ours ask again after half
-a second and back off to a bound, with jitter, so that a hundred calls at once don't ask
-in step.
+The SDK's own waiters are not used: they poll every 15 seconds. Ours poll after half a second and back
+off to a bound, with jitter, so that a hundred concurrent calls do not poll at the same moments.
 """
 
 import random
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.errors import THROTTLED, code_of, described, has_code, is_passing
+from bosh_aws_cpi.aws.sdk.errors import THROTTLED, code_of, described, has_code, is_transient
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 
@@ -28,7 +27,7 @@ JITTER: Final = 0.25
 
 @dataclass(frozen=True)
 class Policy:
-    """How long something may take, in seconds, and how far apart the last questions are."""
+    """How long to wait, and the longest pause between two polls, both in seconds."""
 
     awaited: str
     """What is waited for, as docs/retries.md says it."""
@@ -37,23 +36,23 @@ class Policy:
 
 
 _AS_RUBY: Final = 1600
-"""Seconds that the Ruby release waits for volumes, attachments and AMIs, rounded up.
+"""The Ruby release's wait for volumes, attachments and AMIs, in seconds, rounded up.
 
-No wait here is shorter than its counterpart there, so that no deployment fails that succeeded before.
+No wait is shorter than in the Ruby release, so that no deployment fails that succeeded with it.
 """
 INSTANCE_RUNNING: Final = Policy("an instance runs", 800)
 INSTANCE_STOPPED: Final = Policy("a stopping instance has stopped", 600)
 INSTANCE_TERMINATED: Final = Policy("an instance is terminated", 900)
 INSTANCE_SEEN: Final = Policy("EC2 shows the instance that it answered with, within another wait", 200)
-"""How long an instance may stay unseen after EC2 has answered with it.
+"""How long EC2 may not show an instance after it has answered with it.
 
 As long as in the Ruby release; AWS says "up to five minutes" (EC2 developer guide, "Eventual consistency").
 """
 NIC_SEEN: Final = Policy("EC2 shows the interface that it answered with, within another wait", 30)
-"""How long EC2 may not show an interface that it has answered with; then an earlier call made it."""
+"""How long EC2 may not show an interface after it has answered with it."""
 NIC_AVAILABLE: Final = Policy("an interface is available", 300)
 TARGET_KNOWN: Final = Policy("ELB takes a new instance", 60)
-"""ELB learns from EC2 with a delay that an instance is there, and that it runs."""
+"""ELB learns with a delay that an instance exists and runs."""
 ADDRESS_ASSOCIATED: Final = Policy("an interface takes an elastic IP", 60)
 TARGETS_DRAINED: Final = Policy("target groups have drained", 330)
 """A target group's deregistration delay is 300 seconds, unless it was changed."""
@@ -66,9 +65,9 @@ VOLUME_DELETED: Final = Policy("a volume is deleted", _AS_RUBY)
 VOLUME_RELEASED: Final = Policy("EBS lets go of a volume that a deleted VM had", 600, longest_pause=15)
 """VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
 DEVICE_NAME_FREE: Final = Policy("an instance's device name is free, when all seem to be in use", 30)
-"""After a detachment EC2 may take a device name for used for some seconds."""
+"""After a detachment EC2 may consider the device name used for some seconds."""
 INSTANCE_READY_TO_ATTACH: Final = Policy("a starting instance takes a volume", 60)
-"""IncorrectState of AttachVolume: a VM that is just starting, mostly."""
+"""IncorrectState of AttachVolume: mostly, the VM is just starting."""
 IMAGE_AVAILABLE: Final = Policy("an AMI is available", 3600, longest_pause=15)
 IMAGE_GONE: Final = Policy("an AMI is gone", _AS_RUBY)
 SNAPSHOT_RELEASED: Final = Policy("a deregistered AMI lets go of its snapshot", 300)
@@ -87,7 +86,7 @@ VISIBLE: Final = Policy("something new is known to the next call", 60)
 THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)
 """How long any call that AWS throttles is sent again, from its first attempt on.
 
-EC2 refills two launches a second: of some hundreds that begin at once the last waits for minutes.
+EC2 allows two more launches per second: of some hundreds that begin at once, the last one waits for minutes.
 """
 UNTHROTTLED: Final = Policy("a removal is no longer throttled", 120)
 """How long a removal goes on against throttling, with ``max_retries`` 0 too: what stays is lost."""
@@ -96,13 +95,12 @@ AT_ONCE: Final = Policy("nothing: one attempt", 0)
 
 
 class VisibilityWindow:
-    """Tells what AWS does not show yet, because it was made a moment ago, from what is gone.
+    """Tells a resource that AWS does not show yet, because it is new, from one that is gone.
 
-    It is asked when AWS has answered that there is no such thing: an AWS that did not answer has
-    not said so.
+    Use it only when AWS has answered that there is no such resource: no answer proves nothing.
 
     Args:
-        policy: How long it may stay unseen.
+        policy: How long AWS may not show the resource.
     """
 
     def __init__(self, policy: Policy = NEW_SEEN) -> None:
@@ -111,17 +109,17 @@ class VisibilityWindow:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether it was never seen, and should have been by now."""
+        """Whether the resource was never shown, and should have been by now."""
         return not self.was_seen and time.monotonic() > self._deadline
 
     @property
     def is_lost(self) -> bool:
-        """Whether it is no use to look again: it was seen before, or should have been by now."""
+        """Whether the resource is gone: it was shown before, or should have been by now."""
         return self.was_seen or self.is_overdue
 
 
 class NotYet(Exception):
-    """The state that is waited for is not reached; the message says which one is."""
+    """The awaited state is not reached yet; the message says the current one."""
 
 
 def until(
@@ -132,26 +130,26 @@ def until(
     *,
     is_repeatable: bool = True,
 ) -> Result:
-    """Ask again and again until the probe answers.
+    """Poll until the probe returns.
 
     Args:
         policy: How long, and how often.
-        what: What is waited for, for the log and the error: "volume 'vol-1' to be available".
+        what: The awaited state, for the log and the error: "volume 'vol-1' to be available".
         probe: Returns when the state is reached, raises NotYet while it is not, and any
             other error to end the wait at once.
-        timed_out: Makes the error when the time is over.
-        is_repeatable: Whether the probe may be made again whatever became of it, as one that only
-            reads or removes: then throttling, faults of AWS and lost answers count as not yet.
+        timed_out: Creates the error for a timeout.
+        is_repeatable: Whether the probe is idempotent, as one that only reads or deletes: then it is
+            retried after throttling, faults of AWS and lost answers, too.
 
     Returns:
-        What the probe returned.
+        The probe's result.
 
     Raises:
-        CloudError: The time is over, or what ``timed_out`` makes instead.
+        CloudError: Timeout; or the error that ``timed_out`` returns.
     """
 
     def is_not_yet(error: BaseException) -> bool:
-        return isinstance(error, NotYet) or (is_repeatable and is_passing(error))
+        return isinstance(error, NotYet) or (is_repeatable and is_transient(error))
 
     try:
         return _retrying(policy, what, is_not_yet)(probe)
@@ -164,53 +162,55 @@ def until(
 
 
 def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[], Result]) -> Result:
-    """Repeat a call while AWS answers one of the codes.
+    """Retry a call while AWS answers one of the codes.
 
     Args:
         policy: How long, and how often.
-        what: What is attempted, for the log.
-        codes: AWS error codes that pass by themselves.
-        call: The call; it must be safe to repeat.
+        what: The awaited outcome, for the log.
+        codes: The transient AWS error codes.
+        call: The call, which must be idempotent.
 
     Returns:
-        What the call returned. When the time is over its last error is raised.
+        The call's result. After a timeout, its last error is raised.
     """
     return _retrying(policy, what, lambda error: has_code(error, codes))(call)
 
 
-def remove(
+def discard(
     what: str,
     is_missing: Callable[[BaseException], bool],
     call: Callable[[], object],
     policy: Policy = VISIBLE,
 ) -> None:
-    """Remove something that was made a moment ago.
+    """Delete a resource that was just created.
 
-    A removal often follows the making within milliseconds, and AWS may answer then that
-    there is no such thing. Only what is still unknown after a while is taken as gone.
-    Throttling is waited out.
+    The deletion often follows the creation within milliseconds, when AWS may still answer that there is
+    no such resource (eventual consistency). So "not found" is retried for a while before the resource
+    counts as gone. Throttled calls are retried, too.
 
     Args:
-        what: What is removed, for the log.
-        is_missing: Whether an error says that it is not there.
-        call: The removal.
-        policy: How long it may be unknown.
+        what: The resource, for the log.
+        is_missing: Whether an error says that the resource does not exist.
+        call: Deletes it.
+        policy: How long AWS may not know it.
     """
     try:
         _retrying(policy, f"{what} to be seen", is_missing)(
-            lambda: patiently(UNTHROTTLED, f"{what} to be removed", THROTTLED, call)
+            lambda: patiently(UNTHROTTLED, f"{what} to be deleted", THROTTLED, call)
         )
     except Exception as error:
         if not is_missing(error):
             raise
-        logger.info("There is no %s: it is gone, or was never made", what)
+        logger.info("There is no %s: it is gone, or was never created", what)
 
 
-def _retrying(policy: Policy, what: str, is_passing: Callable[[BaseException], bool]) -> "tenacity.Retrying":
+def _retrying(
+    policy: Policy, what: str, is_transient: Callable[[BaseException], bool]
+) -> "tenacity.Retrying":
     import tenacity  # noqa: PLC0415 - verbs that never wait share modules with those that do
 
     return tenacity.Retrying(
-        retry=tenacity.retry_if_exception(is_passing),
+        retry=tenacity.retry_if_exception(is_transient),
         wait=lambda state: _pause_after(state.attempt_number, policy),
         stop=tenacity.stop_after_delay(policy.seconds),
         sleep=_pause,
@@ -220,7 +220,7 @@ def _retrying(policy: Policy, what: str, is_passing: Callable[[BaseException], b
 
 
 def _pause_after(attempt: int, policy: Policy) -> float:
-    """Seconds until the next attempt; jitter comes on top of the bound, so that it is never lost."""
+    """Seconds until the next attempt; jitter comes on top of the bound, so that it always has an effect."""
     backed_off = min(FIRST_PAUSE * GROWTH ** (attempt - 1), policy.longest_pause)
     return backed_off + random.uniform(0, JITTER)  # noqa: S311 - spreads calls, guards nothing
 

@@ -1,4 +1,4 @@
-"""From what the AWS SDK raised to what the caller is answered with: type, message, remedy, ok_to_retry."""
+"""Translates the AWS SDK's errors into the CPI's: type, message, remedy, ok_to_retry."""
 
 import os
 import re
@@ -20,8 +20,8 @@ from bosh_aws_cpi.aws.sdk.errors import (
     code_of,
     described,
     detail_of,
-    is_passing,
     is_subnet_full,
+    is_transient,
 )
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
@@ -31,7 +31,7 @@ _DENIED: Final = re.compile(r"not authorized to perform: (\w[\w-]*:\w+)")
 
 
 def explained(error: ClientError) -> str:
-    """What AWS said, and what can be done about it."""
+    """AWS's error and its remedy."""
     row = _row(error)
     if row is None:
         return described(error)
@@ -40,12 +40,12 @@ def explained(error: ClientError) -> str:
 
 
 def _row(error: ClientError) -> Row | None:
-    """What AWS's answer means; a full subnet may come under a code that says nothing of it."""
+    """The row of AWS's error; a full subnet may come under a code that does not tell."""
     return ROWS["InsufficientFreeAddressesInSubnet"] if is_subnet_full(error) else row_of(code_of(error))
 
 
 def _denied(error: ClientError) -> str:
-    """IAM's name of the action that is missing: EC2 names another than its own, as for tags at a launch."""
+    """IAM's name of the missing action: it may differ from the call, as for tags at a launch."""
     if said := _DENIED.search(str(detail_of(error).get("Message", ""))):
         return said[1]
     call = call_of(error)
@@ -53,15 +53,15 @@ def _denied(error: ClientError) -> str:
 
 
 def translate(error: Exception, method: str) -> BoshError | None:
-    """A typed error for whatever the AWS SDK raised.
+    """Return the typed error for an exception of the AWS SDK.
 
     Args:
         error: The exception.
-        method: The method of the contract that it ended: a create_vm that AWS was busy for is
-            the one call that the Director makes again.
+        method: The contract's method that it ended: create_vm is the only one that the Director retries
+            when AWS was busy.
 
     Returns:
-        The error for the caller; None when it is not the SDK's.
+        The error for the caller; None when the exception is not the SDK's.
     """
     if isinstance(error, ClientError):
         return _of_answer(error, method)
@@ -76,17 +76,17 @@ def translate(error: Exception, method: str) -> BoshError | None:
         return CloudError(f"AWS could not be called with BOSH_CA_CERT_FILE '{bundle}': {described(error)}")
     if isinstance(error, BotoCoreError):
         message = f"AWS could not be called: {described(error)}"
-        return _busy(message, method) if is_passing(error) else CloudError(message)
+        return _busy(message, method) if is_transient(error) else CloudError(message)
     return None
 
 
 def _of_answer(error: ClientError, method: str) -> BoshError:
     row = _row(error)
     kind = row.kind if row else None
-    if kind is Kind.BUSY or (kind is None and is_passing(error)):
+    if kind is Kind.BUSY or (kind is None and is_transient(error)):
         return _busy(explained(error), method)
     if kind is Kind.VM_GONE and (vm_cid := _named(error, _INSTANCE)):
-        if method == "create_vm":  # the one that was just made: somebody else has ended it
+        if method == "create_vm":  # the one that was just launched: somebody else has terminated it
             return VMCreationFailed(explained(error), ok_to_retry=True)
         return VMNotFound(vm_cid)
     if kind is Kind.DISK_GONE and (disk_cid := _named(error, _VOLUME)):
@@ -101,7 +101,7 @@ def _busy(message: str, method: str) -> BoshError:
 
 
 def _named(error: ClientError, pattern: re.Pattern[str]) -> str | None:
-    """The id that an error is about: AWS mostly names it, else the call did."""
+    """The id that an error is about: AWS's message mostly names it, otherwise the call's parameters do."""
     call = call_of(error)
     texts = [str(detail_of(error).get("Message", "")), *(call.ids if call else ())]
     return next((found[0] for text in texts if (found := pattern.search(text))), None)

@@ -57,7 +57,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     }
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     wish = _Wish(arguments, {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin})
-    return undoing(lambda undo: _made(cloud, wish, call, undo))
+    return undoing(lambda undo: _created(cloud, wish, call, undo))
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ class _Wish:
     tags: Mapping[str, str]
 
 
-def _made(cloud: Cloud, wish: _Wish, call: str, undo: Undo) -> str:
+def _created(cloud: Cloud, wish: _Wish, call: str, undo: Undo) -> str:
     """Make the volume; under an id of its own when that of the request has led to another one."""
     if cloud.config.request_id is None:
         return _available(cloud, wish, call, undo)
     try:
         return _available(cloud, wish, call, undo, is_shared=True)
-    except volumes.NotMade as error:
+    except volumes.NotCreated as error:
         undo.run(error.message)
         return _available(cloud, wish, str(uuid.uuid4()), undo)
 
@@ -84,8 +84,8 @@ def _available(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: b
     tags = {**wish.tags, mark[0]: mark[1]}
     arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
     discard = _discard_unused if is_shared else volumes.discard
-    disk_cid = undo.make(
-        lambda: volumes.create(cloud.ec2, arguments, mark), lambda made: discard(cloud.ec2, made)
+    disk_cid = undo.create(
+        lambda: volumes.create(cloud.ec2, arguments, mark), lambda created: discard(cloud.ec2, created)
     )
     volumes.wait_until_available(cloud.ec2, disk_cid, is_shared=is_shared)
     return disk_cid

@@ -9,7 +9,7 @@ is the same one.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bosh_aws_cpi.aws import image_removal, images, tags
+from bosh_aws_cpi.aws import image_deletion, images, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -49,7 +49,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
     if (found := _earlier(cloud, marks, call, stemcell)) is not None:
         logger.info("AMI '%s' is this stemcell's copy of '%s' already", found, source.ami_id)
-        return _used_again(cloud, found, {**wanted_tags, **stemcell})
+        return _reused(cloud, found, {**wanted_tags, **stemcell})
     own = {tag_plan.CALL_TAG: call}
     all_tags = {**wanted_tags, **marks, **stemcell, **own}
     tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # what comes to them later
@@ -60,7 +60,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         **source.encryption.arguments(),
         **tag_plan.specifications(all_tags, "image", "snapshot"),
     }
-    return undoing(lambda undo: _made(cloud, arguments, own, undo))
+    return undoing(lambda undo: _created(cloud, arguments, own, undo))
 
 
 def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]) -> str | None:
@@ -82,7 +82,7 @@ def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mappin
     return None
 
 
-def _used_again(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
+def _reused(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
     """Wait for a copy that there is, and tag it as if it had just been created."""
     image = images.wait_until_available(cloud.ec2, ami_id)
     tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
@@ -90,9 +90,9 @@ def _used_again(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> st
     return ami_id
 
 
-def _made(cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo) -> str:
-    ami_id = undo.make(
+def _created(cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo) -> str:
+    ami_id = undo.create(
         lambda: images.copy(cloud.ec2, arguments, own),
-        lambda made: image_removal.discard_copy(cloud.ec2, made, own),
+        lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
     )
     return images.finish(cloud.ec2, ami_id)

@@ -1,6 +1,6 @@
 """delete_stemcell, and what a stemcell's id says."""
 
-from bosh_aws_cpi.aws import image_removal
+from bosh_aws_cpi.aws import image_deletion
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.log import logger
 
@@ -24,4 +24,4 @@ def delete_stemcell(cloud: Cloud, stemcell_cid: str) -> None:
     if stemcell_cid.endswith(LIGHT_SUFFIX):
         logger.info("Stemcell '%s' is a light one: its AMI stays", stemcell_cid)
         return
-    image_removal.discard(cloud.ec2, stemcell_cid)
+    image_deletion.delete(cloud.ec2, stemcell_cid)

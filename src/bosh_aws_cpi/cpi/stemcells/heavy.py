@@ -7,7 +7,7 @@ from typing import Final
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
-from bosh_aws_cpi.aws import ebs_direct, image_removal, images, kms_keys, snapshots
+from bosh_aws_cpi.aws import ebs_direct, image_deletion, images, kms_keys, snapshots
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -71,18 +71,18 @@ def create(
             kernel_id=kernel_id,
             tags=tags_of_all,
         )
-        ami_id = undo.make(
+        ami_id = undo.create(
             lambda: images.register(cloud.ec2, arguments),
-            lambda made: image_removal.deregister(cloud.ec2, made),
+            lambda created: image_deletion.deregister(cloud.ec2, created),
         )
         return images.finish(cloud.ec2, ami_id)
 
-    if cloud.config.request_id and (earlier := _made_before(cloud, source)):
+    if cloud.config.request_id and (earlier := _created_before(cloud, source)):
         return earlier
     return undoing(make)
 
 
-def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
+def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
     """The AMI of this very request, which was killed before; what is no AMI yet is removed.
 
     Not under undo: an AMI that is whole may have been answered.
@@ -90,23 +90,23 @@ def _made_before(cloud: Cloud, source: ImageSource) -> str | None:
     mark = (tag_plan.STEMCELL_TAG, source.call_id)
     snapshot_id = snapshots.find_marked(cloud.ec2, mark)
     if snapshot_id is None:
-        volume_upload.remove_earlier(cloud, mark)
+        volume_upload.discard_earlier(cloud, mark)
         return None
     if ami_id := images.find_marked(cloud.ec2, dict([mark])):
         logger.info("AMI '%s' was made by this request before", ami_id)
-        return _finished_or_removed(cloud, ami_id, snapshot_id)
-    volume_upload.remove_earlier(cloud, mark)
+        return _finished_or_discarded(cloud, ami_id, snapshot_id)
+    volume_upload.discard_earlier(cloud, mark)
     snapshots.discard(cloud.ec2, snapshot_id)
     return None
 
 
-def _finished_or_removed(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
+def _finished_or_discarded(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
     """Wait for an earlier call's AMI; nobody was answered with one that EC2 could not make."""
     try:
         return images.finish(cloud.ec2, ami_id)
-    except images.NotMade:
+    except images.NotCreated:
         in_turn(
-            lambda: image_removal.deregister(cloud.ec2, ami_id),
+            lambda: image_deletion.deregister(cloud.ec2, ami_id),
             lambda: snapshots.discard(cloud.ec2, snapshot_id),
         )
         raise

@@ -40,7 +40,7 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
         ClientError: The same, and EBS may not be used like this at all.
     """
     ebs = cloud.clients.ebs
-    snapshot_id = undo.make(
+    snapshot_id = undo.create(
         lambda: ebs_direct.start(
             ebs,
             size_gib=source.size_gib,
@@ -50,7 +50,7 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
             client_token=str(uuid.uuid4()),  # that of an earlier snapshot is spent
             find=lambda: snapshots.find_marked(cloud.ec2, (STEMCELL_TAG, source.call_id)),
         ),
-        lambda made: snapshots.discard(cloud.ec2, made),
+        lambda created: snapshots.discard(cloud.ec2, created),
     )
     stop = Event()
     digests = _put_all(

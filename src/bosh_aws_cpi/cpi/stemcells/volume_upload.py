@@ -57,9 +57,9 @@ def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
     try:
         disk_cid, name = _attached_volume(cloud, instance, source, scratch)
         _copy(command, source.path, _block_device(disk_cid, name))
-        snapshot_id = undo.make(
+        snapshot_id = undo.create(
             lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
-            lambda made: snapshots.discard(cloud.ec2, made),
+            lambda created: snapshots.discard(cloud.ec2, created),
         )
         snapshots.wait_until_completed(cloud.ec2, snapshot_id)
     finally:
@@ -68,7 +68,7 @@ def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
     return snapshot_id
 
 
-def remove_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
+def discard_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
     """Remove the volume of an upload that was killed.
 
     Args:
@@ -96,9 +96,9 @@ def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scra
         **tag_plan.specifications(source.tags, "volume"),
     }
     names = device_names.free_names(instance.devices)
-    disk_cid = scratch.make(
+    disk_cid = scratch.create(
         lambda: volumes.create(ec2, arguments, (tag_plan.STEMCELL_TAG, source.call_id)),
-        lambda made: volumes.discard(ec2, made),
+        lambda created: volumes.discard(ec2, created),
     )
     volumes.wait_until_available(ec2, disk_cid)
     scratch.arm(

@@ -120,7 +120,7 @@ def test_kinds(error: Exception, *, uncertain: bool, passing: bool) -> None:
     may be answered in a moment. A certificate that is not trusted stays so.
     """
     assert errors.is_uncertain(error) is uncertain
-    assert errors.is_passing(error) is passing
+    assert errors.is_transient(error) is passing
 
 
 UNCERTAIN = Call("ec2:DoThis", (), was_uncertain=True)

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.errors import Call
-from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, is_recent, make_once, parsed_time
+from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, create_once, is_recent, parsed_time
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import Script, fault, knowing, refusal
 
@@ -31,7 +31,7 @@ def uncertain_before(error: Exception) -> Exception:
 def test_certain(clock: Clock) -> None:
     """What is answered is made, and nothing is looked for."""
     find = Script("found")
-    assert make_once("it", Script("made"), find) == "made"
+    assert create_once("it", Script("made"), find) == "made"
     assert (find.calls, clock.pauses) == (0, [])
 
 
@@ -47,7 +47,7 @@ def test_certainly_not_made(clock: Clock, error: Exception) -> None:
     """What is refused, throttled or never sent was not made: the error goes on at once."""
     make, find = Script(error), Script("found")
     with pytest.raises(type(error)) as caught:
-        make_once("it", make, find, WITHOUT_TOKEN)
+        create_once("it", make, find, WITHOUT_TOKEN)
     assert caught.value is error
     assert (make.calls, find.calls, clock.pauses) == (1, 0, [])
 
@@ -57,11 +57,11 @@ def test_certainly_not_made(clock: Clock, error: Exception) -> None:
 def test_found(clock: Clock, program_log: pytest.LogCaptureFixture, error: Exception, unseen: int) -> None:
     """What was made although nothing said so is found, as soon as AWS shows it, and is not made again."""
     make, find = Script(error), Script(*[None] * unseen, "found")
-    assert make_once("it", make, find, WITHOUT_TOKEN) == "found"
+    assert create_once("it", make, find, WITHOUT_TOKEN) == "found"
     assert (make.calls, find.calls, len(clock.pauses)) == (1, unseen + 1, unseen)
     warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
     assert len(warnings) == 1
-    assert warnings[0].startswith("Whether it was made is not certain: ")
+    assert warnings[0].startswith("It is uncertain whether it was created: ")
 
 
 @pytest.mark.parametrize("unseen", [0, 3])
@@ -74,7 +74,7 @@ def test_found_after_an_uncertain_attempt(clock: Clock, how: str, unseen: int) -
         "unconnected": EndpointConnectionError(endpoint_url="http://h/"),
     }
     make, find = Script(uncertain_before(endings[how])), Script(*[None] * unseen, "found")
-    assert make_once("it", make, find) == "found"
+    assert create_once("it", make, find) == "found"
     assert (make.calls, find.calls, len(clock.pauses)) == (1, unseen + 1, unseen)
 
 
@@ -82,7 +82,7 @@ def test_refused_after_an_uncertain_attempt(clock: Clock) -> None:
     """When it is not to be seen the last attempt's error counts, and it is not made again with a token."""
     error = uncertain_before(refusal("VolumeLimitExceeded"))
     with pytest.raises(ClientError, match="VolumeLimitExceeded"):
-        make_once("it", Script(error), Script(None))
+        create_once("it", Script(error), Script(None))
     assert 60 <= clock.now <= 66
 
 
@@ -90,7 +90,7 @@ def test_refused_after_throttling(clock: Clock) -> None:
     """A call of which all earlier attempts were throttled is not looked for."""
     error, find = knowing(refusal("VolumeLimitExceeded"), Call("", (), throttled=3)), Script("found")
     with pytest.raises(ClientError, match="VolumeLimitExceeded"):
-        make_once("it", Script(error), find)
+        create_once("it", Script(error), find)
     assert (find.calls, clock.pauses) == (0, [])
 
 
@@ -99,7 +99,7 @@ def test_not_found(clock: Clock, error: Exception) -> None:
     """What carries a client token was repeated by the SDK: when it is not to be seen, the error goes on."""
     make = Script(error)
     with pytest.raises(type(error)) as caught:
-        make_once("it", make, Script(None))
+        create_once("it", make, Script(None))
     assert (caught.value, make.calls) == (error, 1)
     assert 60 <= clock.now <= 66
 
@@ -108,7 +108,7 @@ def test_not_found(clock: Clock, error: Exception) -> None:
 def test_made_again(clock: Clock, error: Exception) -> None:
     """What carries none is requested again once it was not seen for a minute."""
     make = Script(error, error, "made")
-    assert make_once("it", make, Script(None), WITHOUT_TOKEN) == "made"
+    assert create_once("it", make, Script(None), WITHOUT_TOKEN) == "made"
     assert make.calls == 3
     assert 120 <= clock.now <= 132
 
@@ -117,11 +117,11 @@ def test_found_after_the_last_attempt(clock: Clock) -> None:
     """Also after the last attempt it is looked for; the last error counts when there is nothing."""
     make = Script(fault(), fault(), LOST)
     with pytest.raises(ReadTimeoutError):
-        make_once("it", make, Script(None), WITHOUT_TOKEN)
+        create_once("it", make, Script(None), WITHOUT_TOKEN)
     assert make.calls == WITHOUT_TOKEN
     assert 180 <= clock.now <= 198
     find = Script(None, "found")
-    assert make_once("it", Script(LOST), find) == "found"
+    assert create_once("it", Script(LOST), find) == "found"
     assert find.calls == 2
 
 
@@ -129,24 +129,24 @@ def test_refused_after_all(clock: Clock) -> None:
     """An attempt that is refused ends it."""
     make = Script(LOST, refusal("InvalidParameterValue"))
     with pytest.raises(ClientError, match="InvalidParameterValue"):
-        make_once("it", make, Script(None), WITHOUT_TOKEN)
+        create_once("it", make, Script(None), WITHOUT_TOKEN)
     assert (make.calls, 60 <= clock.now <= 66) == (2, True)
 
 
 def test_search_that_is_throttled(clock: Clock) -> None:
     """A look that is not answered says nothing: it is taken again; one that is refused ends it."""
     find = Script(refusal("RequestLimitExceeded"), LOST, "found")
-    assert make_once("it", Script(LOST), find) == "found"
+    assert create_once("it", Script(LOST), find) == "found"
     assert len(clock.pauses) == 2
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        make_once("it", Script(LOST), Script(refusal("UnauthorizedOperation")))
+        create_once("it", Script(LOST), Script(refusal("UnauthorizedOperation")))
 
 
 def test_search_that_is_never_answered(clock: Clock) -> None:
     """Whoever could not look has not seen that there is nothing: it is not made again."""
     make = Script(LOST)
     with pytest.raises(ReadTimeoutError):
-        make_once("it", make, Script(refusal("RequestLimitExceeded")), WITHOUT_TOKEN)
+        create_once("it", make, Script(refusal("RequestLimitExceeded")), WITHOUT_TOKEN)
     assert make.calls == 1
     assert clock.now >= 10
 

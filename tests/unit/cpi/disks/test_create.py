@@ -129,7 +129,7 @@ def test_lost_answer(ebs: Ebs, ask: Callable[..., str], clock: Clock) -> None:
 def test_no_number(ebs: Ebs, ask: Callable[..., str]) -> None:
     """A request without a number has a token of its own: what EBS can't make it can't make."""
     ebs.became["vol-0"] = {"State": "error"}
-    with pytest.raises(CloudError, match="EBS could not make volume 'vol-0'"):
+    with pytest.raises(CloudError, match="EBS could not create volume 'vol-0'"):
         ask(None)
     assert len(ebs.made) == 1
     assert ebs.deleted == ["vol-0"]
@@ -138,7 +138,7 @@ def test_no_number(ebs: Ebs, ask: Callable[..., str]) -> None:
 def test_once_more_only(ebs: Ebs, ask: Callable[..., str]) -> None:
     """Another token is tried once; then all that was made is removed."""
     ebs.became = {"vol-0": {"State": "error"}, "vol-1": {"State": "error"}}
-    with pytest.raises(CloudError, match="EBS could not make volume 'vol-1'"):
+    with pytest.raises(CloudError, match="EBS could not create volume 'vol-1'"):
         ask()
     assert sorted(ebs.deleted) == ["vol-0", "vol-1"]
 

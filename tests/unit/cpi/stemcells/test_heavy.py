@@ -45,7 +45,7 @@ def end_with(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> None:
     """Let the upload begin a snapshot, and end with an error, if there is one."""
 
     def upload(cloud: Cloud, _: object, undo: Undo) -> str:
-        undo.make(lambda: SNAPSHOT, lambda made: cloud.ec2.delete_snapshot(SnapshotId=made))
+        undo.create(lambda: SNAPSHOT, lambda created: cloud.ec2.delete_snapshot(SnapshotId=created))
         if error:
             raise error
         return SNAPSHOT

@@ -87,7 +87,7 @@ def test_undo(cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path, device:
     lay_snapshot(ec2, "error")
     lay_removed(ec2)
     undo = Undo()
-    with pytest.raises(CloudError, match=f"EBS could not make snapshot '{SNAPSHOT}'"):
+    with pytest.raises(CloudError, match=f"EBS could not create snapshot '{SNAPSHOT}'"):
         upload(cloud, source, VM, undo)
     ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
     undo.run("an error")

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
-from bosh_aws_cpi.cpi.stemcells.volume_upload import remove_earlier
+from bosh_aws_cpi.cpi.stemcells.volume_upload import discard_earlier
 from tests.unit.cpi.volume_uploads import DISK, PAIR, lay_deleted, lay_removed, lay_volume
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def lay_search(ec2: Ec2, *made: datetime) -> None:
 def test_nothing(cloud: Cloud, ec2: Ec2, made: list[datetime]) -> None:
     """Nothing is removed when there is none, or only another request's."""
     lay_search(ec2, *made)
-    remove_earlier(cloud, MARK)
+    discard_earlier(cloud, MARK)
 
 
 def test_attached(cloud: Cloud, ec2: Ec2) -> None:
@@ -38,7 +38,7 @@ def test_attached(cloud: Cloud, ec2: Ec2) -> None:
     lay_search(ec2, NOW)
     lay_volume(ec2, "in-use", "attached")
     lay_removed(ec2)
-    remove_earlier(cloud, MARK)
+    discard_earlier(cloud, MARK)
 
 
 def test_unattached(cloud: Cloud, ec2: Ec2) -> None:
@@ -46,14 +46,14 @@ def test_unattached(cloud: Cloud, ec2: Ec2) -> None:
     lay_search(ec2, NOW)
     lay_volume(ec2, "available")
     lay_deleted(ec2)
-    remove_earlier(cloud, MARK)
+    discard_earlier(cloud, MARK)
 
 
 def test_going(cloud: Cloud, ec2: Ec2) -> None:
     """One that is gone by the time that it is looked at was being removed when the call was killed."""
     lay_search(ec2, NOW)
     ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=[DISK])
-    remove_earlier(cloud, MARK)
+    discard_earlier(cloud, MARK)
 
 
 def test_refused(cloud: Cloud, ec2: Ec2) -> None:
@@ -62,4 +62,4 @@ def test_refused(cloud: Cloud, ec2: Ec2) -> None:
     lay_volume(ec2, "in-use", "attached")
     ec2.refuses("detach_volume", "UnauthorizedOperation", **PAIR, Force=True)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        remove_earlier(cloud, MARK)
+        discard_earlier(cloud, MARK)

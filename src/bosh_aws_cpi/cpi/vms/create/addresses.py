@@ -16,7 +16,7 @@ from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
 
-Made = TypeVar("Made")
+Created = TypeVar("Created")
 
 _IN_USE = "InvalidIPAddress.InUse"
 MAX_UNHELD = 22
@@ -35,8 +35,8 @@ class AddressTaken(CloudError):
 
 
 def claiming(
-    cloud: "Cloud", agent_id: str, subnet_id: str, addresses: Sequence[str], make: Callable[[], Made]
-) -> Made:
+    cloud: "Cloud", agent_id: str, subnet_id: str, addresses: Sequence[str], make: Callable[[], Created]
+) -> Created:
     """Take addresses as soon as they are free.
 
     Args:
@@ -51,7 +51,7 @@ def claiming(
     """
     holders = _Holders(cloud, agent_id, subnet_id)
 
-    def attempt() -> Made:
+    def attempt() -> Created:
         try:
             return make()
         except cloud.ec2.exceptions.ClientError as error:
@@ -85,7 +85,7 @@ class _Holders:
         holders = {address: nic for address, nic in found.items() if nic is not None}
         for address, nic in holders.items():
             self._looks[nic.nic_id] += 1
-            if not (self._is_departing(nic) or self._is_stray_removed(nic)):
+            if not (self._is_departing(nic) or self._is_orphan_discarded(nic)):
                 raise _taken(address, nic, error)
             level = logging.INFO if self._looks[nic.nic_id] == 1 else logging.DEBUG  # this may take minutes
             logger.log(level, "Address %s is still held by '%s', which is going away", address, nic.nic_id)
@@ -103,7 +103,7 @@ class _Holders:
             return DIRECTOR_TAG not in nic.tags and self._looks[nic.nic_id] <= MAX_UNATTACHED
         return not instances.is_alive(self._cloud.ec2, nic.vm_cid)
 
-    def _is_stray_removed(self, nic: Nic) -> bool:
+    def _is_orphan_discarded(self, nic: Nic) -> bool:
         """Remove an interface that a call of the same Director made and could not remove.
 
         A Director gives an address to one VM at a time: an unattached interface of its own that

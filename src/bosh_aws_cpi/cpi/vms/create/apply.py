@@ -4,7 +4,7 @@ from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation, mac_addresses
-from bosh_aws_cpi.cpi.vms.create.interfaces import make_interfaces
+from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic
 from bosh_aws_cpi.model import Instance
@@ -26,7 +26,7 @@ def launch(cloud: Cloud, plan: LaunchPlan) -> str:
 
 
 def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
-    made = make_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
+    made = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
     launched = InstanceCreation(cloud, plan, made, undo).run()
     instance = launched.instance
     if made:

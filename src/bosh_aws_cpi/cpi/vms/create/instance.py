@@ -52,7 +52,7 @@ class InstanceCreation:
     def __init__(self, cloud: Cloud, plan: LaunchPlan, made: Sequence[Nic], undo: Undo) -> None:
         self._cloud = cloud
         self._plan = plan
-        self._made = made
+        self._created = made
         self._undo = undo
         self._tokens = ClientTokens(cloud, plan.identity)
         self._relaunches = MAX_RELAUNCHES
@@ -122,19 +122,19 @@ class InstanceCreation:
         logger.info("Launching %s", option)
 
         def make() -> Instance:
-            return self._undo.make(
+            return self._undo.create(
                 lambda: launches.run(
                     cloud.ec2,
                     arguments,
                     lambda: self._tokens.launched(option, generation),
                     self._is_new,
                 ),
-                lambda made: _discard(cloud, made.vm_cid),
+                lambda created: _discard(cloud, created.vm_cid),
             )
 
         nic_plan = self._plan.nic_plans[0]
         try:
-            if self._made:
+            if self._created:
                 return make()
             return claiming(
                 cloud, self._plan.settings_input.agent_id, nic_plan.subnet_id, nic_plan.addresses, make
@@ -191,7 +191,7 @@ class InstanceCreation:
         used = self._tokens.used(option)
         if generation in used and not used[generation].is_ending:
             vm_cid = used[generation].vm_cid
-            if any(nic.vm_cid == vm_cid for nic in self._made):
+            if any(nic.vm_cid == vm_cid for nic in self._created):
                 message = (
                     f"Instance '{vm_cid}' was made for this agent with other arguments, and has its network "
                     "interfaces: delete it if the Director does not know it"
@@ -202,7 +202,7 @@ class InstanceCreation:
 
     def _wait_for_interfaces(self) -> None:
         """Until EC2 has taken the interfaces off an instance that it ended."""
-        for nic in self._made:
+        for nic in self._created:
             try:
                 network_interfaces.wait_until_usable(self._cloud.ec2, nic.nic_id, lambda _: False)
             except network_interfaces.NicGone as error:
@@ -210,13 +210,13 @@ class InstanceCreation:
 
     def _arguments(self, option: LaunchOption, token: str) -> Json:
         plan = self._plan
-        if self._made:
-            interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._made)]
+        if self._created:
+            interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._created)]
         else:
             is_public = plan.launch_spec.properties.auto_assign_public_ip
             interfaces = [nics.inline_specification(plan.nic_plans[0], plan.group_ids, is_public=is_public)]
         is_registry_used = self._cloud.registry.is_used
-        macs = mac_addresses(plan, self._made)
+        macs = mac_addresses(plan, self._created)
         return run_instances.arguments(
             plan.launch_spec,
             option,

@@ -21,14 +21,14 @@ MAX_GENERATIONS = 10
 """Interfaces of earlier calls that may stand behind the client tokens of one group."""
 
 
-def make_interfaces(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> list[Nic]:
+def create_interfaces(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> list[Nic]:
     """Make all interfaces of a VM, usable and with their prefixes.
 
     Raises:
         CloudError: One could not be made.
     """
-    maker = _Maker(cloud, plan, undo)
-    return [maker.make(index, nic_plan) for index, nic_plan in enumerate(plan.nic_plans)]
+    creation = _InterfaceCreation(cloud, plan, undo)
+    return [creation.create(index, nic_plan) for index, nic_plan in enumerate(plan.nic_plans)]
 
 
 def nic_failed(plan: NicPlan, why: BoshError) -> CloudError:
@@ -37,7 +37,7 @@ def nic_failed(plan: NicPlan, why: BoshError) -> CloudError:
     return VMCreationFailed(message, ok_to_retry=True) if why.ok_to_retry else CloudError(message)
 
 
-class _Maker:
+class _InterfaceCreation:
     """Makes the interfaces of one VM, or finds those that the same create_vm made before it was cut off."""
 
     def __init__(self, cloud: Cloud, plan: LaunchPlan, undo: Undo) -> None:
@@ -45,10 +45,10 @@ class _Maker:
         self._plan = plan
         self._undo = undo
         self._agent_id = plan.settings_input.agent_id
-        self._made: set[str] = set()
+        self._created: set[str] = set()
         self._seen: set[str] = set()
 
-    def make(self, index: int, nic_plan: NicPlan) -> Nic:
+    def create(self, index: int, nic_plan: NicPlan) -> Nic:
         """Make the interface for a device index.
 
         Raises:
@@ -59,7 +59,7 @@ class _Maker:
             nic = self._usable(nic_plan)
             self._delegate_prefixes(nic_plan, nic)
             if index == 0 and self._plan.launch_spec.properties.auto_assign_public_ip:
-                network_interfaces.make_public(self._cloud.ec2, nic.nic_id)
+                network_interfaces.request_public_ip(self._cloud.ec2, nic.nic_id)
         except Exception as error:
             typed = error if isinstance(error, BoshError) else translate(error, "create_vm")
             if typed is None:
@@ -78,7 +78,7 @@ class _Maker:
             token = client_token("interface", *self._plan.identity, nic_plan.group, generation)
             nic = self._create(nic_plan, {**arguments, "ClientToken": token})
             if nic is None:
-                self._remove_earlier(nic_plan)
+                self._discard_earlier(nic_plan)
                 continue
             try:
                 usable = network_interfaces.wait_until_usable(ec2, nic.nic_id, is_alive)
@@ -89,7 +89,7 @@ class _Maker:
                 network_interfaces.discard(ec2, nic.nic_id, was_seen=gone.was_seen)
             else:
                 self._seen.add(nic.nic_id)
-                self._made.add(nic.nic_id)
+                self._created.add(nic.nic_id)
                 return usable
         message = f"{MAX_GENERATIONS} interfaces were made and removed for this VM before"
         raise CloudError(message)
@@ -99,9 +99,9 @@ class _Maker:
         cloud = self._cloud
 
         def create() -> Nic:
-            return self._undo.make(
+            return self._undo.create(
                 lambda: network_interfaces.create(cloud.ec2, arguments, lambda: self._unanswered(nic_plan)),
-                lambda made: self._discard(made.nic_id),
+                lambda created: self._discard(created.nic_id),
             )
 
         try:
@@ -116,7 +116,7 @@ class _Maker:
         wanted = set(nic_plan.addresses)
         return next((nic for nic in self._unattached(nic_plan) if wanted <= nic.addresses), None)
 
-    def _remove_earlier(self, nic_plan: NicPlan) -> None:
+    def _discard_earlier(self, nic_plan: NicPlan) -> None:
         """Remove what an earlier call of this VM made with other arguments, and did not launch."""
         for nic in self._unattached(nic_plan):
             logger.warning("Network interface '%s' was made by an earlier call: removing it", nic.nic_id)
@@ -125,7 +125,7 @@ class _Maker:
     def _unattached(self, nic_plan: NicPlan) -> list[Nic]:
         tags = tag_plan.of_origin(*self._plan.identity)
         found = network_interfaces.of_agent(self._cloud.ec2, tags, nic_plan.subnet_id)
-        return [nic for nic in found if nic.vm_cid is None and nic.nic_id not in self._made]
+        return [nic for nic in found if nic.vm_cid is None and nic.nic_id not in self._created]
 
     def _discard(self, nic_id: str) -> None:
         """Remove an interface, unless an instance has it that this call did not launch."""

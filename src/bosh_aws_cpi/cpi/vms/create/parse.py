@@ -60,7 +60,7 @@ def parse(
     return VmRequest(
         properties=properties,
         nic_plans=plans,
-        creates_nics_first=nics.are_made_first(parsed),
+        creates_nics_first=nics.are_created_first(parsed),
         vip=nics.vip_plan(parsed, plans),
         groups=nics.security_groups(properties.security_groups, parsed, aws.default_security_groups),
         metadata_options=MetadataOptions.parse(aws.metadata_options, properties.metadata_options),

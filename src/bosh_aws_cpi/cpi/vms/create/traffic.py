@@ -133,7 +133,7 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
             routes.replace(ec2, led.table_id, destination, dict(led.before.target))
         # A route that led nowhere does so again when the interface is removed.
 
-    undo.make(lead, restore)
+    undo.create(lead, restore)
 
 
 def _register_target(cloud: Cloud, arn: str, vm_cid: str, undo: Undo) -> None:

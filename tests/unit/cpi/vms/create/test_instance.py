@@ -157,7 +157,7 @@ def test_relaunches(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixtur
         lay_run(ec2, ON_DEMAND, generation, f"i-{generation}")
         lay_ended(ec2, f"i-{generation}", FAULT)
     error = failed(cloud, ON_DEMAND)
-    assert error.message == f"EC2 ended instance 'i-2' before it ran: {FAULT}: so"
+    assert error.message == f"EC2 terminated instance 'i-2' before it ran: {FAULT}: so"
     assert error.ok_to_retry is True
     assert [said.split(":")[0] for said in warnings(program_log)] == ["Launching it again"] * 2
 

@@ -102,7 +102,7 @@ def test_ended_by_somebody_else(cloud: Cloud, ec2: Ec2, options: list[LaunchOpti
     lay_ended(ec2, "i-0", BY_US)
     with pytest.raises(VMCreationFailed) as caught:
         launch(cloud, *options)
-    assert caught.value.message == f"EC2 ended instance 'i-0' before it ran: {BY_US}: so"
+    assert caught.value.message == f"EC2 terminated instance 'i-0' before it ran: {BY_US}: so"
     assert caught.value.ok_to_retry is False
 
 
@@ -137,7 +137,7 @@ def test_launches_of_earlier_calls_are_not_counted(cloud: Cloud, ec2: Ec2, state
     for generation in (4, 5, 6):
         lay_run(ec2, ON_DEMAND, generation, f"i-{generation}", state)
         lay_ended(ec2, f"i-{generation}", FAULT)
-    with pytest.raises(VMCreationFailed, match="EC2 ended instance 'i-6'") as caught:
+    with pytest.raises(VMCreationFailed, match="EC2 terminated instance 'i-6'") as caught:
         launch(cloud, ON_DEMAND)
     assert caught.value.ok_to_retry is True
 

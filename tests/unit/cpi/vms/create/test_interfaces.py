@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.sdk.timing import NIC_SEEN, VISIBLE
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.interfaces import MAX_GENERATIONS, make_interfaces
+from bosh_aws_cpi.cpi.vms.create.interfaces import MAX_GENERATIONS, create_interfaces
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from tests.unit.aws.timing_script import refusal
 from tests.unit.cpi.interface_calls import (
@@ -40,7 +40,7 @@ def test_several(cloud: Cloud, ec2: Ec2) -> None:
     for nic_plan, nic_id in ((FIRST, "eni-1"), (SECOND, "eni-2")):
         lay_create(ec2, nic_plan, nic_id)
         lay_look(ec2, nic_id, entry(nic_id, "pending"), entry(nic_id))
-    nics = make_interfaces(cloud, wanted(FIRST, SECOND), Undo())
+    nics = create_interfaces(cloud, wanted(FIRST, SECOND), Undo())
     assert [(nic.nic_id, nic.mac_address) for nic in nics] == [
         ("eni-1", "mac-eni-1"),
         ("eni-2", "mac-eni-2"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.interfaces import make_interfaces
+from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.cpi.interface_calls import (
     FIRST,
@@ -92,7 +92,7 @@ def armed(cloud: Cloud, ec2: Ec2) -> Undo:
     undo = Undo()
     lay_create(ec2, FIRST, "eni-1")
     lay_look(ec2, "eni-1", entry("eni-1"))
-    make_interfaces(cloud, wanted(FIRST), undo)
+    create_interfaces(cloud, wanted(FIRST), undo)
     return undo
 
 

@@ -18,7 +18,7 @@ UNKNOWN = "InvalidVolume.NotFound"
 THROTTLED = "RequestLimitExceeded"
 
 
-class Removal:
+class Deletion:
     """Refuses with one code after the other, the last one again and again; empty: it is done."""
 
     def __init__(self, *codes: str) -> None:
@@ -34,9 +34,9 @@ class Removal:
             raise ClientError({"Error": {"Code": code, "Message": "said"}}, "DeleteVolume")
 
 
-def remove(removal: Removal, **policy: Any) -> None:
+def discard(deletion: Deletion, **policy: Any) -> None:
     """Remove it."""
-    timing.remove("volume 'vol-1'", lambda error: has_code(error, GONE), removal, **policy)
+    timing.discard("volume 'vol-1'", lambda error: has_code(error, GONE), deletion, **policy)
 
 
 def infos(program_log: pytest.LogCaptureFixture) -> list[str]:
@@ -46,57 +46,57 @@ def infos(program_log: pytest.LogCaptureFixture) -> list[str]:
 
 def test_at_once(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
     """What is there is removed by one call, and nothing is said."""
-    removal = Removal("")
-    remove(removal)
-    assert (removal.calls, clock.pauses, infos(program_log)) == (1, [], [])
+    deletion = Deletion("")
+    discard(deletion)
+    assert (deletion.calls, clock.pauses, infos(program_log)) == (1, [], [])
 
 
 def test_not_seen_yet(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
     """What AWS does not know yet is tried again until it is removed."""
-    removal = Removal(UNKNOWN, UNKNOWN, "")
-    remove(removal)
-    assert (removal.calls, len(clock.pauses), infos(program_log)) == (3, 2, [])
+    deletion = Deletion(UNKNOWN, UNKNOWN, "")
+    discard(deletion)
+    assert (deletion.calls, len(clock.pauses), infos(program_log)) == (3, 2, [])
 
 
 def test_never_seen(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
     """What is unknown for a minute is taken as gone, and that is logged."""
-    removal = Removal(UNKNOWN)
-    remove(removal)
+    deletion = Deletion(UNKNOWN)
+    discard(deletion)
     assert 60 <= clock.now <= 66
-    assert removal.calls == len(clock.pauses) + 1
-    assert infos(program_log) == ["There is no volume 'vol-1': it is gone, or was never made"]
+    assert deletion.calls == len(clock.pauses) + 1
+    assert infos(program_log) == ["There is no volume 'vol-1': it is gone, or was never created"]
 
 
 def test_seen_before(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
     """What AWS has shown before is gone as soon as it is unknown."""
-    removal = Removal(UNKNOWN)
-    remove(removal, policy=timing.AT_ONCE)
-    assert (removal.calls, clock.pauses) == (1, [])
-    assert infos(program_log) == ["There is no volume 'vol-1': it is gone, or was never made"]
+    deletion = Deletion(UNKNOWN)
+    discard(deletion, policy=timing.AT_ONCE)
+    assert (deletion.calls, clock.pauses) == (1, [])
+    assert infos(program_log) == ["There is no volume 'vol-1': it is gone, or was never created"]
 
 
 @pytest.mark.parametrize("policy", [{}, {"policy": timing.AT_ONCE}], ids=["new", "seen"])
 def test_throttled(clock: Clock, policy: dict[str, Any]) -> None:
     """Throttling is waited out for longer than the unknown is, also of what was seen before."""
-    removal = Removal(*[THROTTLED] * 50, "")
-    remove(removal, **policy)
-    assert (removal.calls, len(clock.pauses)) == (51, 50)
+    deletion = Deletion(*[THROTTLED] * 50, "")
+    discard(deletion, **policy)
+    assert (deletion.calls, len(clock.pauses)) == (51, 50)
     assert clock.now > timing.VISIBLE.seconds
 
 
 @pytest.mark.parametrize("policy", [{}, {"policy": timing.AT_ONCE}], ids=["new", "seen"])
 def test_throttled_for_good(clock: Clock, policy: dict[str, Any]) -> None:
-    """Throttling that does not end within two minutes is an error: the removal is not certain."""
+    """Throttling that does not end within two minutes is an error: the deletion is not certain."""
     with pytest.raises(ClientError, match=THROTTLED):
-        remove(Removal(THROTTLED), **policy)
+        discard(Deletion(THROTTLED), **policy)
     assert 120 <= clock.now <= 125.25
 
 
 @pytest.mark.parametrize("codes", [["UnauthorizedOperation"], [UNKNOWN, "UnauthorizedOperation"]])
 def test_refused(clock: Clock, program_log: pytest.LogCaptureFixture, codes: list[str]) -> None:
-    """Any other refusal ends it at once: the removal is not certain."""
-    removal = Removal(*codes)
+    """Any other refusal ends it at once: the deletion is not certain."""
+    deletion = Deletion(*codes)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        remove(removal)
-    assert (removal.calls, len(clock.pauses)) == (len(codes), len(codes) - 1)
+        discard(deletion)
+    assert (deletion.calls, len(clock.pauses)) == (len(codes), len(codes) - 1)
     assert infos(program_log) == []

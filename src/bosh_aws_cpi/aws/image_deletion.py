@@ -1,4 +1,4 @@
-"""The end of AMIs: deregistration, with the snapshots that are theirs."""
+"""Deregisters AMIs, and deletes their snapshots."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +25,9 @@ _SETTLED = frozenset({"success", "skipped"})
 
 
 def deregister(client: "EC2Client", ami_id: str) -> None:
-    """Remove an AMI that must not be, but not its snapshot, which is removed by itself."""
-    logger.info("Removing AMI '%s'", ami_id)
-    timing.remove(
+    """Deregister an AMI without its snapshot: the caller deletes the snapshot in a step of its own."""
+    logger.info("Deregistering AMI '%s'", ami_id)
+    timing.discard(
         f"AMI '{ami_id}'",
         lambda error: has_code(error, IMAGE_MISSING),
         lambda: client.deregister_image(ImageId=ami_id),
@@ -35,36 +35,36 @@ def deregister(client: "EC2Client", ami_id: str) -> None:
     _wait_until_gone(client, ami_id)
 
 
-def discard(client: "EC2Client", ami_id: str) -> None:
-    """Remove an AMI and the snapshots behind its block devices; what is gone already is fine.
+def delete(client: "EC2Client", ami_id: str) -> None:
+    """Delete an AMI and the snapshots of its block devices; it is fine if they are deleted already.
 
-    An AMI that is gone may have left snapshots behind, when an earlier call failed between
-    the two: they are looked for.
+    When an earlier call deregistered the AMI and then failed, its snapshots may still exist: they are
+    looked up and deleted.
 
     Raises:
-        CloudError: That is not certain. Every snapshot was tried.
+        CloudError: The deletion is not certain. Each snapshot was tried.
         ClientError: The same.
     """
     image = find(client, ami_id)
     if image is not None:
-        _remove(client, ami_id, timing.AT_ONCE, lambda: image.snapshot_ids)
+        _delete(client, ami_id, timing.AT_ONCE, lambda: image.snapshot_ids)
         return
-    logger.info("AMI '%s' is gone already", ami_id)
+    logger.info("AMI '%s' is already gone", ami_id)
     try:
         left = _left_snapshots(client, ami_id)
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        logger.warning("What AMI '%s' may have left can't be asked for: %s", ami_id, described(error))
+        logger.warning("Could not look for snapshots of AMI '%s': %s", ami_id, described(error))
         return
     _delete_snapshots(client, ami_id, left)
 
 
 def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> None:
-    """Remove a copy of an AMI that was not finished, with its snapshots.
+    """Discard an unfinished copy of an AMI, with its snapshots.
 
-    While the copy is pending, EC2 does not show its snapshots with the AMI, nor perhaps the
-    AMI itself yet.
+    While the copy is pending, EC2 does not list its snapshots with the AMI, and may not show the AMI
+    itself yet.
 
     Args:
         client: The EC2 client.
@@ -72,12 +72,12 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
         own_tags: The tags that only the copy and its snapshots have.
 
     Raises:
-        CloudError: That is not certain. Every snapshot that was found was tried.
+        CloudError: The deletion is not certain. Each snapshot that was found was tried.
         ClientError: The same.
     """
-    logger.info("Removing AMI '%s'", ami_id)
+    logger.info("Deleting AMI '%s'", ami_id)
     shown = _shown_snapshots(client, ami_id)
-    _remove(client, ami_id, timing.VISIBLE, lambda: shown, lambda: _left_by_copy(client, ami_id, own_tags))
+    _delete(client, ami_id, timing.VISIBLE, lambda: shown, lambda: _left_by_copy(client, ami_id, own_tags))
 
 
 def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> list[str]:
@@ -89,22 +89,23 @@ def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str])
         from bosh_aws_cpi.aws.sdk.translation import explained  # noqa: PLC0415 - the table is large
 
         marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
-        message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left: {explained(error)}"
+        message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left behind: {explained(error)}"
         raise CloudError(message) from error
 
 
-def _remove(
+def _delete(
     client: "EC2Client", ami_id: str, patience: timing.Policy, *lists: Callable[[], Sequence[str]]
 ) -> None:
-    """Deregister the AMI; from then on each step is taken, whatever fails.
+    """Deregister the AMI, then delete its snapshots; a step that fails does not prevent the others.
 
-    EC2 is asked to delete the snapshots with it; what it does not say it did is done here.
+    DeregisterImage is asked to delete the snapshots as well; those that it does not report as deleted
+    are deleted here.
 
     Args:
         client: The EC2 client.
         ami_id: The AMI.
         patience: How long EC2 may not know the AMI yet.
-        lists: Each lists snapshots of the AMI; one that fails does not keep the others from their end.
+        lists: Each lists snapshots of the AMI.
     """
     settled: set[str] = set()
 
@@ -113,7 +114,7 @@ def _remove(
         settled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _SETTLED)
 
     what = f"AMI '{ami_id}'"
-    timing.remove(what, lambda error: has_code(error, IMAGE_MISSING), deregister, patience)
+    timing.discard(what, lambda error: has_code(error, IMAGE_MISSING), deregister, patience)
 
     def delete(found: Callable[[], Sequence[str]]) -> None:
         unsettled = [each for each in dict.fromkeys(found()) if each not in settled]
@@ -124,7 +125,7 @@ def _remove(
 
 
 def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict
-    """DeregisterImage, with its snapshots where EC2 can do that: not every partition has it yet."""
+    """DeregisterImage, with the snapshots where EC2 supports that: not every partition does yet."""
     try:
         return client.deregister_image(ImageId=ami_id, DeleteAssociatedSnapshots=True)
     except client.exceptions.ClientError as error:
@@ -134,20 +135,20 @@ def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the 
 
 
 def _shown_snapshots(client: "EC2Client", ami_id: str) -> Sequence[str]:
-    """The snapshots that EC2 shows with an AMI; a question that fails must not keep it from removal."""
+    """The snapshots that EC2 lists with an AMI; none when the lookup fails: the AMI is deleted anyway."""
     try:
         image = find(client, ami_id)
     except client.exceptions.ClientError as error:
-        logger.warning("The snapshots of AMI '%s' can't be asked for: %s", ami_id, described(error))
+        logger.warning("Could not look up the snapshots of AMI '%s': %s", ami_id, described(error))
         return []
     return image.snapshot_ids if image else []
 
 
 def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:
-    """Snapshots of an AMI that is gone: by our tags, and by EC2's description of a copy's.
+    """Snapshots of a deregistered AMI: found by our tags, and by EC2's description of a copy's snapshot.
 
-    In EC2's filters ``*`` and ``?`` stand for other characters, so only what is an AMI's
-    id beyond doubt is looked for.
+    EC2's filters take ``*`` and ``?`` as wildcards, so nothing is looked up unless the id has the exact
+    form of an AMI's id.
     """
     if not _AMI_ID.fullmatch(ami_id):
         return []
@@ -171,7 +172,7 @@ def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[s
 
 
 def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
-    """Delete a snapshot; one that stays is tagged, so that a repeated call finds it."""
+    """Delete a snapshot; one that can't be deleted is tagged, so that a retry finds it."""
     try:
         if not snapshots.delete(client, snapshot_id, ami_id):
             logger.warning("Snapshot '%s' of AMI '%s' stays: another AMI uses it", snapshot_id, ami_id)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bosh_aws_cpi.aws import image_removal, inventory, snapshots, volumes
+from bosh_aws_cpi.aws import image_deletion, inventory, snapshots, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.errors import BoshError, CloudError
@@ -62,39 +62,39 @@ class Run:
             if then is Action.MARK:
                 inventory.mark(self.client, stray.resource.resource_id, SEEN_TAG, written_time(self.now))
             elif then is Action.REMOVE:
-                return Row(stray, self._remove(stray, before))
+                return Row(stray, self._delete(stray, before))
         except (ClientError, BotoCoreError, BoshError) as error:
             said = error.message if isinstance(error, BoshError) else described(error)
             return Row(stray, FAILED, said)
         return Row(stray, then.value)
 
-    def _remove(self, stray: Stray, before: Sequence[Row]) -> str:
+    def _delete(self, stray: Stray, before: Sequence[Row]) -> str:
         """Remove a stray that is one still; returns what became of it."""
         stayed = {row.stray.resource.resource_id for row in before if row.outcome not in _WENT}
         if stayed & set(stray.images):
             return SPARED
-        fresh = inventory.again(self.client, stray.resource)
+        fresh = inventory.reload(self.client, stray.resource)
         if fresh is None:
             return GONE
         judged = self.there.judge(fresh)
         if judged is None or action(judged, self.wish, self.now) is not Action.REMOVE:
             return SPARED
         logger.info("Removing %s '%s'", fresh.kind, fresh.resource_id)
-        return Action.REMOVE.value if _REMOVERS[fresh.kind](self.client, judged) else SPARED
+        return Action.REMOVE.value if _DELETERS[fresh.kind](self.client, judged) else SPARED
 
 
-def _remove_image(client: "EC2Client", stray: Stray) -> bool:
-    image_removal.deregister(client, stray.resource.resource_id)
+def _delete_image(client: "EC2Client", stray: Stray) -> bool:
+    image_deletion.deregister(client, stray.resource.resource_id)
     return True
 
 
-def _remove_snapshot(client: "EC2Client", stray: Stray) -> bool:
+def _delete_snapshot(client: "EC2Client", stray: Stray) -> bool:
     if not snapshots.delete(client, stray.resource.resource_id, next(iter(stray.images), None)):
         raise CloudError("Another AMI uses it")
     return True
 
 
-def _remove_volume(client: "EC2Client", stray: Stray) -> bool:
+def _delete_volume(client: "EC2Client", stray: Stray) -> bool:
     """Once: a volume that is attached by now comes free again only when somebody wants it elsewhere."""
     if not inventory.delete_idle_volume(client, stray.resource.resource_id):
         return False
@@ -102,15 +102,15 @@ def _remove_volume(client: "EC2Client", stray: Stray) -> bool:
     return True
 
 
-def _remove_interface(client: "EC2Client", stray: Stray) -> bool:
+def _delete_interface(client: "EC2Client", stray: Stray) -> bool:
     return inventory.delete_idle_interface(client, stray.resource.resource_id)
 
 
 _WENT: Final = frozenset({Action.REMOVE.value, GONE})
-_REMOVERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], bool]]] = {
-    "AMI": _remove_image,
-    "snapshot": _remove_snapshot,
-    "volume": _remove_volume,
-    "interface": _remove_interface,
+_DELETERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], bool]]] = {
+    "AMI": _delete_image,
+    "snapshot": _delete_snapshot,
+    "volume": _delete_volume,
+    "interface": _delete_interface,
 }
 """Each returns whether it is gone; False when something uses it. An instance is never removed."""
