@@ -105,7 +105,7 @@ def test_failure(
     answer = cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
     errors = [line for line in answer.stderr.splitlines() if " ERROR: " in line]
-    said = f" failed, the VM is deleted all the same: {action} failed with AccessDenied: Not for you."
+    said = f" failed, the VM is deleted anyway: {action} failed with AccessDenied: Not for you."
     assert [name in error and said in error for name, error in zip(what, errors, strict=True)] == [
         True
     ] * len(what)

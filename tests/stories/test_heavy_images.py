@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tests.stories.stemcell_images import Heavy
 
 AGAIN = ". Download the stemcell again"
-NO_TAR = f"is no gzipped tar{AGAIN}"
-NO_IMAGE = "holds no root.img: is it a stemcell for AWS?"
+NO_TAR = f"is not a gzipped tar{AGAIN}"
+NO_IMAGE = "contains no root.img: is it a stemcell for AWS?"
 WHOLE = packed()
 LARGE = 2048 * MIB // BLOCK
 """How many blocks the large image has."""
@@ -49,19 +49,19 @@ A process of its own, and a small one: a new process's peak begins with that of 
     [
         (b"this is no image", NO_TAR),
         (SMALL[:MIB], NO_TAR),
-        (gzip.compress(b"this is no tar" * 100), f"is cut off or damaged: invalid header{AGAIN}"),
-        (b"", f"is cut off or damaged: empty file{AGAIN}"),
+        (gzip.compress(b"this is no tar" * 100), f"is truncated or damaged: invalid header{AGAIN}"),
+        (b"", f"is truncated or damaged: empty file{AGAIN}"),
         (packed(name="disk.img"), NO_IMAGE),
         (packed(kind=tarfile.DIRTYPE), NO_IMAGE),
         (packed(kind=tarfile.SYMTYPE), NO_IMAGE),
         (
             WHOLE[: len(WHOLE) // 2],
-            "is cut off or damaged: Compressed file ended before the end-of-stream marker was reached"
+            "is truncated or damaged: Compressed file ended before the end-of-stream marker was reached"
             + AGAIN,
         ),
         (
             gzip.compress(gzip.decompress(WHOLE)[: len(SMALL) // 2], 1),
-            f"is cut off or damaged: unexpected end of data{AGAIN}",
+            f"is truncated or damaged: unexpected end of data{AGAIN}",
         ),
     ],
     ids=[
@@ -94,7 +94,7 @@ def test_damaged(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws) -> None:
     """An archive whose checksum at the end does not match is damaged, though all of it can be read."""
     path = heavy.arguments[0] = written(tmp_path, WHOLE[:-8] + bytes(4) + WHOLE[-4:])
     message = heavy.create().error["message"]
-    assert message.startswith(f"Stemcell image '{path}' is cut off or damaged: CRC check failed")
+    assert message.startswith(f"Stemcell image '{path}' is truncated or damaged: CRC check failed")
     assert message.endswith(AGAIN)
     assert fake_aws.actions() == []
 

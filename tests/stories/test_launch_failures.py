@@ -84,7 +84,7 @@ def test_full_subnet(
     error = create_vm(networks=networks).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert said in error["message"]
-    assert error["message"].endswith("Use a larger subnet, or delete what is in it")
+    assert error["message"].endswith("Use a larger subnet, or delete resources in it")
     assert world.state() == before
 
 

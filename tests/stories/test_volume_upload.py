@@ -131,7 +131,7 @@ def test_by_itself(
     assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
     why = f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}"
     (told,) = [line for line in warnings(answer) if line.startswith("The EBS direct APIs")]
-    assert told.startswith(f"The EBS direct APIs may not be used, so a volume is: {why}")
+    assert told.startswith(f"No permission for the EBS direct APIs, using a volume instead: {why}")
 
 
 def test_encrypted(own_vm: OwnVm, sent: Callable[[str], list[dict[str, str]]], world: World) -> None:

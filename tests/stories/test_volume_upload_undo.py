@@ -92,7 +92,8 @@ def test_no_program(
     """Without the program, which the release brings along, nothing is made, and the other ways are told."""
     own_vm.has_no_program()
     message = (
-        "There is no stemcell-copy here, which the release brings along: set aws.stemcell_upload to "
+        "The program stemcell-copy, which is part of the release, is not installed here: set "
+        "aws.stemcell_upload to "
         "ebs_direct, or use the light stemcell of the same version"
     )
     assert own_vm.create().error == failure("CloudError", message)

@@ -1,4 +1,4 @@
-"""What every verb is given: configuration, contract version, and lazily the rest."""
+"""The object that every verb gets: configuration, contract version, and lazily created clients."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.config.cpi_config import CpiConfig
 
 STEMCELL_WITHOUT_REGISTRY = 2
-"""From this stemcell api_version on the agent takes all its settings from user_data."""
+"""From this stemcell api_version on, the agent reads all its settings from user_data."""
 
 
 class Cloud:
@@ -32,19 +32,19 @@ class Cloud:
 
     @cached_property
     def stemcell_api_version(self) -> int:
-        """The api_version of the stemcell that the call is about; V1 knows none but 1.
+        """The stemcell's api_version; always 1 in contract V1.
 
         Raises:
-            CPIAPIVersionNotSupported: It is null or no positive integer.
+            CPIAPIVersionNotSupported: It is not a positive integer.
         """
         return 1 if self.api_version == 1 else configuration.stemcell_api_version(self.config.stemcell)
 
     @cached_property
     def registry(self) -> Registry:
-        """Where agent settings go: the registry for old stemcells, else nowhere.
+        """The registry for the agent settings of old stemcells; newer ones need none.
 
         Raises:
-            CPIAPIVersionNotSupported: The stemcell's api_version is no version.
+            CPIAPIVersionNotSupported: The stemcell's api_version is not a positive integer.
         """
         if self.stemcell_api_version >= STEMCELL_WITHOUT_REGISTRY:
             return NoRegistry()
@@ -56,7 +56,7 @@ class Cloud:
 
     @cached_property
     def clients(self) -> "Clients":
-        """The AWS clients, made one by one as they are asked for."""
+        """The AWS clients, each created when it is first used."""
         from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - loads botocore
 
         return Clients(self.config.aws, self.statistics)

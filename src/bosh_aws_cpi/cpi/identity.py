@@ -1,4 +1,4 @@
-"""The identity of a request: by it a call that is made again finds what was made before it was killed."""
+"""The identity of a request: a retry finds the resources that a killed attempt has created by it."""
 
 import uuid
 
@@ -8,19 +8,19 @@ from bosh_aws_cpi.plan.tokens import client_token
 
 
 def call_id(cloud: Cloud, method: str, *wish: object) -> str:
-    """The id of this call, for a tag by which what it makes is found.
+    """The id of this call, for a tag that marks the resources that it creates.
 
-    The Director numbers its requests, at random and from a small range. One that is made again as
-    it was gets the same id again; so does, once in a blue moon, another one that asks for the very
-    same thing. Whoever looks for what such an id has made must therefore take what is new alone.
+    The Director numbers its requests at random, from a small range. A retry has the same id as the first
+    attempt. On rare occasions, so has another request with the same arguments: a resource with this tag
+    is this call's only if it is recent.
 
     Args:
         cloud: The call's cloud.
         method: The method.
-        wish: Its arguments, as far as they say what is to be made; JSON.
+        wish: The arguments that determine the resource; JSON.
 
     Returns:
-        At most 64 characters. Without a request id each call has its own.
+        At most 64 characters. Without a request id, it is different for each call.
     """
     config = cloud.config
     if config.request_id is None:

@@ -1,4 +1,4 @@
-"""info and ping: answered without AWS, and with as little loaded as possible."""
+"""info and ping: they call no AWS API, and import as little as possible."""
 
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.jsontext import Json
@@ -7,13 +7,13 @@ STEMCELL_FORMATS = ("aws-raw", "aws-light")
 
 
 def info(cloud: Cloud) -> Json:
-    """Say which stemcells and which contract version this CPI takes (contract: CPI Info)."""
+    """Return the stemcell formats and the contract version that this CPI supports (contract: info)."""
     return {
         "stemcell_formats": list(STEMCELL_FORMATS),
         "api_version": cloud.config.supported_api_version,
     }
 
 
-def ping(cloud: Cloud) -> str:  # noqa: ARG001 - every verb is given the cloud
+def ping(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cloud
     """Answer "pong"."""
     return "pong"

@@ -11,21 +11,21 @@ from bosh_aws_cpi.plan import tags as tag_plan
 
 
 def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
-    """Take a snapshot of the disk and wait until it holds all data (contract: snapshot_disk).
+    """Take a snapshot of the disk and wait until it is completed (contract: snapshot_disk).
 
-    The same request made again, as its id says, finds the snapshot that the first one took.
+    A retry with the same request id finds the snapshot that the first attempt took.
 
     Args:
         cloud: The call's cloud.
         disk_cid: The disk, attached or not.
-        metadata: Goes into description and tags; no key of it is needed.
+        metadata: For the description and the tags; all its keys are optional.
 
     Returns:
         The snapshot's id.
 
     Raises:
         DiskNotFound: EC2 does not know the disk.
-        CloudError: EBS could not make the snapshot; nothing of it is left.
+        CloudError: EBS could not create the snapshot; nothing is left behind.
     """
     device = _device(volumes.find(cloud.ec2, disk_cid))
     mark = (tag_plan.CALL_TAG, call_id(cloud, "snapshot_disk", disk_cid, metadata))
@@ -36,11 +36,11 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         **tag_plan.specifications(tags, "snapshot"),
     }
     earlier = snapshots.find_marked(cloud.ec2, mark) if cloud.config.request_id else None
-    if earlier is not None:  # not under undo: that request may have been answered
+    if earlier is not None:  # not under undo: the Director may have got its id
         snapshots.wait_until_completed(cloud.ec2, earlier)
         return earlier
 
-    def make(undo: Undo) -> str:
+    def create(undo: Undo) -> str:
         snapshot_cid = undo.create(
             lambda: snapshots.create(cloud.ec2, disk_cid, arguments, mark),
             lambda created: snapshots.discard(cloud.ec2, created),
@@ -48,11 +48,11 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         snapshots.wait_until_completed(cloud.ec2, snapshot_cid)
         return snapshot_cid
 
-    return undoing(make)
+    return undoing(create)
 
 
 def delete_snapshot(cloud: Cloud, snapshot_cid: str) -> None:
-    """Delete a snapshot; one that is gone is fine (contract: delete_snapshot).
+    """Delete a snapshot; one that is already gone is fine (contract: delete_snapshot).
 
     Raises:
         CloudError: An AMI uses it.

@@ -1,4 +1,4 @@
-"""What is known of instance types: from EC2, or from the built-in table where it may not be asked."""
+"""Facts about instance types: from EC2, or from the built-in table if the account may not call EC2 for it."""
 
 from collections.abc import Sequence
 
@@ -11,22 +11,22 @@ from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 
 
 def type_facts(cloud: Cloud, names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
-    """The facts of instance types, by name."""
+    """The facts about instance types, by name."""
     if cloud.config.aws.enable_describe_instance_types:
         if (asked := instance_types.facts(cloud.ec2, names)) is not None:
             return asked
         logger.warning(
-            "The account may not call ec2:DescribeInstanceTypes: a built-in table is used, which knows no "
-            "types newer than itself. Allow the call, or set aws.enable_describe_instance_types to false"
+            "The account may not call ec2:DescribeInstanceTypes: using a built-in table, which lacks newer "
+            "types. Allow the call, or set aws.enable_describe_instance_types to false"
         )
     return {name: static_facts(name) for name in names}
 
 
 def facts_for_attaching(cloud: Cloud, instance: Instance) -> InstanceTypeFacts:
-    """What attaching a disk depends on, mostly without asking: how a type shows disks never changes.
+    """The facts for attaching a disk, mostly without a call to EC2: a type's device names never change.
 
-    EC2 is asked for a type that the built-in table does not have, and for an instance with so many disks
-    that the type's limit counts, which AWS may have raised.
+    EC2 is called for a type that is not in the built-in table, and for an instance with so many disks that
+    the type's limit matters: AWS may have raised it.
     """
     name = instance.instance_type
     if device_names.has_usual_name_free(instance.devices) and (tabled := tabled_facts(name)) is not None:

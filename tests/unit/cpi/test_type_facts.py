@@ -34,8 +34,8 @@ def test_unauthorised(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixt
     (record,) = program_log.records
     assert record.levelname == "WARNING"
     assert record.getMessage() == (
-        "The account may not call ec2:DescribeInstanceTypes: a built-in table is used, which knows no "
-        "types newer than itself. Allow the call, or set aws.enable_describe_instance_types to false"
+        "The account may not call ec2:DescribeInstanceTypes: using a built-in table, which lacks newer "
+        "types. Allow the call, or set aws.enable_describe_instance_types to false"
     )
 
 

@@ -1,4 +1,4 @@
-"""attach_disk and detach_disk: AWS first, the registry afterwards, so that a repeated call can finish."""
+"""attach_disk and detach_disk: first AWS, then the registry, so that a retry can finish a failed call."""
 
 from bosh_aws_cpi.aws import attachments, instances
 from bosh_aws_cpi.aws.sdk import timing
@@ -12,9 +12,9 @@ from bosh_aws_cpi.plan import device_names
 
 
 def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
-    """Attach the disk and say where the guest finds it (contract: attach_disk).
+    """Attach the disk and return its device path in the guest (contract: attach_disk).
 
-    A disk that is attached to that VM already is attached: the call may be a repetition.
+    A disk that is already attached to that VM is fine: the call may be a retry.
 
     Returns:
         The device path.
@@ -27,14 +27,14 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     registry = cloud.registry
     instance = instances.find_alive(cloud.ec2, vm_cid)
     if instance.is_ending:
-        message = f"VM '{vm_cid}' is {instance.state}: it takes no disk any more"
+        message = f"VM '{vm_cid}' is {instance.state}: no disk can be attached to it"
         raise CloudError(message)
     facts = facts_for_attaching(cloud, instance)
     device_name = _name_of(instance, disk_cid)
     if device_name is None:
         device_name = _attach(cloud, instance, facts, disk_cid)
     else:
-        logger.info("Disk '%s' is attached to '%s' already, as %s", disk_cid, vm_cid, device_name)
+        logger.info("Disk '%s' is already attached to '%s', as %s", disk_cid, vm_cid, device_name)
     attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
     path = device_names.guest_path(device_name, disk_cid, facts)
     registry.attach(vm_cid, disk_cid, path)
@@ -42,7 +42,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
 
 
 def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid: str) -> str:
-    """Attach the disk under a free name; one that was just detached leaves its name some seconds later."""
+    """Attach the disk under a free name; a disk that was just detached frees its name some seconds later."""
     looks = iter([instance])
     too_many = CloudError("Instance has too many disks attached")
 
@@ -63,8 +63,8 @@ def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid
 def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
     """Detach the disk and wait until it is free (contract: detach_disk).
 
-    A disk that is gone is detached. One that is detached already, but still in the
-    registry, is a call that failed half-way and is finished now.
+    A deleted disk counts as detached. If the disk is detached but still in the registry, an earlier call
+    failed half-way, and this one finishes it.
 
     Raises:
         DiskNotAttached: It is not attached to that VM.
@@ -78,7 +78,7 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
     except DiskNotFound:
         logger.info("Disk '%s' is gone: there is nothing to detach from '%s'", disk_cid, vm_cid)
     except DiskNotAttached:
-        instances.find(cloud.ec2, vm_cid)  # a VM that is gone is the better answer
+        instances.find(cloud.ec2, vm_cid)  # VMNotFound is the better error if the VM is gone
         if not _finish_detaching(registry, vm_cid, disk_cid):
             raise
         return
@@ -86,19 +86,19 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
 
 
 def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:
-    """Take a disk that AWS has detached out of the registry; False when there was nothing to finish."""
+    """Remove a disk that AWS has detached from the registry; False when the registry did not have it."""
     try:
         is_finished = registry.is_there and registry.detach(vm_cid, disk_cid)
     except CloudError as error:
-        logger.warning("The registry was asked for disk '%s' in vain: %s", disk_cid, error)
+        logger.warning("Could not look for disk '%s' in the registry: %s", disk_cid, error)
         return False
     if is_finished:
-        logger.info("Disk '%s' was detached before, its registry entry is removed now", disk_cid)
+        logger.info("Disk '%s' was already detached; removed its registry entry", disk_cid)
     return is_finished
 
 
 def _name_of(instance: Instance, disk_cid: str) -> str | None:
-    """The device name under which the disk is attached; a disk that is being detached has none."""
+    """The disk's device name; None for a disk that is not attached or being detached."""
     if disk_cid in instance.leaving:
         return None
     return next((name for name, attached in instance.devices.items() if attached == disk_cid), None)

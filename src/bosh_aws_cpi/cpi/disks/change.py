@@ -11,22 +11,22 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 
 
 def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
-    """Make a disk larger (contract: resize_disk).
+    """Enlarge a disk (contract: resize_disk).
 
     Args:
         cloud: The call's cloud.
-        disk_cid: The disk, which no VM has attached.
+        disk_cid: The disk, which must not be attached.
         new_size: MiB.
 
     Raises:
         DiskNotFound: EC2 does not know the disk.
-        NotSupported: It would become smaller, or EBS takes no change of it now: the Director copies.
-        CloudError: It is attached, or EBS could not make the change.
+        NotSupported: It would become smaller, or EBS can't change it now: the Director then copies it.
+        CloudError: It is attached, or the change failed.
     """
     volume = volumes.find(cloud.ec2, disk_cid)
     size = gib(_checked(new_size))
     if size == volume.size_gib:
-        logger.info("Disk '%s' has %d GiB already", disk_cid, size)
+        logger.info("Disk '%s' already has %d GiB", disk_cid, size)
         return
     volume_changes.check_not_smaller(volume, size)
     volume_changes.check_modifiable(volume, volume.type)
@@ -37,7 +37,7 @@ def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
 
 
 def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Json) -> None:
-    """Make a disk what create_disk would make with these arguments; it keeps its id.
+    """Change a disk to match what create_disk would create with these arguments; it keeps its id.
 
     Args:
         cloud: The call's cloud.
@@ -47,15 +47,15 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
 
     Raises:
         DiskNotFound: EC2 does not know the disk.
-        NotSupported: It can't be done in place, or not now: the Director copies.
-        CloudError: A property is wrong, or EBS could not make the change.
+        NotSupported: It can't be done in place, or not now: the Director then copies the disk.
+        CloudError: A property is wrong, or the change failed.
     """
     properties = DiskProperties.parse(cloud_properties)
     size = gib(_checked(new_size))
     volume = volumes.find(cloud.ec2, disk_cid)
     changes = volume_changes.changes(volume, size, properties, cloud.config.aws.encryption)
     if not changes:
-        logger.info("Disk '%s' is as it is to be", disk_cid)
+        logger.info("Disk '%s' needs no change", disk_cid)
         return
     modifications.modify(cloud.ec2, disk_cid, changes)
 

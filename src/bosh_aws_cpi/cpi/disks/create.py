@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | None) -> str:
-    """Make an EBS volume and wait until it is available (contract: create_disk).
+    """Create an EBS volume and wait until it is available (contract: create_disk).
 
-    The same request made again, as its id says, finds the volume that the first one made.
+    A retry with the same request id finds the volume that the first attempt created.
 
     Args:
         cloud: The call's cloud.
         size: MiB.
         cloud_properties: See `DiskProperties`.
-        vm_cid: The VM it is meant for, whose zone it is made in; null: a random zone.
+        vm_cid: The VM that the disk is meant for: it is created in the VM's zone; null: a random zone.
 
     Returns:
         The disk's id.
 
     Raises:
-        CloudError: A property is wrong, or EBS could not make the volume.
+        CloudError: A property is wrong, or EBS could not create the volume.
         VMNotFound: EC2 does not know that VM.
     """
     if size <= 0:
@@ -57,29 +57,29 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     }
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     wish = _Wish(arguments, {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin})
-    return undoing(lambda undo: _created(cloud, wish, call, undo))
+    return undoing(lambda undo: _create(cloud, wish, call, undo))
 
 
 @dataclass(frozen=True)
 class _Wish:
-    """What is asked of EBS, whichever call of ours asks it."""
+    """The volume to create: CreateVolume's arguments without the client token, and the tags."""
 
     arguments: Json
     tags: Mapping[str, str]
 
 
-def _created(cloud: Cloud, wish: _Wish, call: str, undo: Undo) -> str:
-    """Make the volume; under an id of its own when that of the request has led to another one."""
+def _create(cloud: Cloud, wish: _Wish, call: str, undo: Undo) -> str:
+    """Create the volume; with a random client token if another request has used the same request id."""
     if cloud.config.request_id is None:
-        return _available(cloud, wish, call, undo)
+        return _create_as(cloud, wish, call, undo)
     try:
-        return _available(cloud, wish, call, undo, is_shared=True)
+        return _create_as(cloud, wish, call, undo, is_shared=True)
     except volumes.NotCreated as error:
         undo.run(error.message)
-        return _available(cloud, wish, str(uuid.uuid4()), undo)
+        return _create_as(cloud, wish, str(uuid.uuid4()), undo)
 
 
-def _available(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: bool = False) -> str:
+def _create_as(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: bool = False) -> str:
     mark = (tag_plan.CALL_TAG, call)
     tags = {**wish.tags, mark[0]: mark[1]}
     arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
@@ -92,20 +92,20 @@ def _available(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: b
 
 
 def _discard_unused(ec2: "EC2Client", disk_cid: str) -> None:
-    """Remove the volume, unless it is seen to be used: then another request has the same client token."""
+    """Discard the volume, unless it is in use: then another request had the same client token."""
     try:
         is_used = volumes.is_used(volumes.find(ec2, disk_cid))
-    except Exception as error:  # noqa: BLE001 - one that can't be looked at is rather removed than left
-        logger.info("Volume '%s' can't be looked at: %s", disk_cid, described(error))
+    except Exception as error:  # noqa: BLE001 - if in doubt, delete it
+        logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
         is_used = False
     if is_used:
-        logger.warning("Volume '%s' stays: it is used", disk_cid)
+        logger.warning("Volume '%s' is not deleted: it is in use", disk_cid)
         return
     volumes.discard(ec2, disk_cid)
 
 
 def _zone(cloud: Cloud, vm_cid: str | None, call: str) -> str:
-    """The VM's zone, or one that chance says; the same call again means the same one."""
+    """The VM's zone, or a random one, which is the same for a retry."""
     if vm_cid:
         return instances.find_alive(cloud.ec2, vm_cid).availability_zone
     return random.Random(call).choice(networks.ordinary_zones(cloud.ec2))  # noqa: S311 - spreads disks, guards nothing

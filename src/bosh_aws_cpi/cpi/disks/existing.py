@@ -9,7 +9,7 @@ from bosh_aws_cpi.plan import tags as tag_plan
 
 
 def has_disk(cloud: Cloud, disk_cid: str) -> bool:
-    """Say whether the disk is there (contract: has_disk)."""
+    """Say whether the disk exists (contract: has_disk)."""
     try:
         return volumes.find(cloud.ec2, disk_cid).state != "deleted"
     except DiskNotFound:
@@ -19,7 +19,7 @@ def has_disk(cloud: Cloud, disk_cid: str) -> bool:
 def delete_disk(cloud: Cloud, disk_cid: str) -> None:
     """Delete the disk and wait until it is gone (contract: delete_disk).
 
-    With ``fast_path_delete`` it is tagged instead of waited for.
+    With ``fast_path_delete`` it is tagged instead, without waiting.
 
     Raises:
         DiskNotFound: EC2 does not know the disk.

@@ -19,8 +19,8 @@ class HttpRegistry:
     """``PUT``, ``GET`` and ``DELETE`` of ``{endpoint}/instances/{vm_cid}/settings``.
 
     Args:
-        config: Where it is, and the user and password for Basic authentication. Those in
-            the URL are not used: the endpoint carries them for the agent.
+        config: Its URL, and the user and password for Basic authentication. Credentials in the URL are
+            not used: they are meant for the agent.
     """
 
     is_used = True
@@ -29,15 +29,15 @@ class HttpRegistry:
     def __init__(self, config: RegistryConfig) -> None:
         self._base = _without_userinfo(config.base_url)
         self._session = requests.Session()
-        # Given as bytes, since HTTP's own Latin-1 has not every password's characters.
+        # Bytes, since Latin-1, HTTP's encoding, lacks characters that a password may have.
         user, password = (config.user or "").encode(), (config.password or "").encode()
-        self._session.auth = (user, password)  # type: ignore[assignment]  # requests takes bytes too
+        self._session.auth = (user, password)  # type: ignore[assignment]  # requests accepts bytes, too
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings.
 
         Raises:
-            CloudError: The registry did not take them.
+            CloudError: The registry did not accept them.
         """
         what = f"Cannot update settings for '{vm_cid}'"
         body = jsontext.encode(settings).encode()
@@ -46,10 +46,10 @@ class HttpRegistry:
             raise _refused(what, answer)
 
     def delete(self, vm_cid: str) -> None:
-        """Remove a VM's settings; a document that is not there is fine.
+        """Delete a VM's settings; it is fine if there are none.
 
         Raises:
-            CloudError: The registry did not do it.
+            CloudError: The registry did not delete them.
         """
         what = f"Cannot delete settings for '{vm_cid}'"
         answer = self._send("DELETE", vm_cid, what)
@@ -57,7 +57,7 @@ class HttpRegistry:
             raise _refused(what, answer)
 
     def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
-        """Note a persistent disk in a VM's settings.
+        """Add a persistent disk to a VM's settings.
 
         Raises:
             CloudError: They can't be read or written.
@@ -67,7 +67,7 @@ class HttpRegistry:
         self.save(vm_cid, settings)
 
     def detach(self, vm_cid: str, disk_cid: str) -> bool:
-        """Take a persistent disk out of a VM's settings; nothing is written when it is not in them.
+        """Remove a persistent disk from a VM's settings; nothing is written when it is not in them.
 
         Returns:
             Whether it was in them.
@@ -130,7 +130,7 @@ def _persistent(settings: Json) -> Json:
 
 
 def _object(parent: Json, key: str) -> Json:
-    """The object below a key, made when it is not there."""
+    """The object below a key, created if it is missing."""
     if not isinstance(parent.get(key), dict):
         parent[key] = {}
     inner: Json = parent[key]
@@ -138,7 +138,7 @@ def _object(parent: Json, key: str) -> Json:
 
 
 def _reason(error: requests.RequestException) -> str:
-    """Why there was no answer: the innermost cause, which unlike the outer ones holds no URL."""
+    """Why there was no answer: the innermost cause, since only the outer ones contain the URL."""
     cause: BaseException = error
     while cause.__context__ is not None:
         cause = cause.__context__

@@ -1,4 +1,4 @@
-"""Agent settings outside user_data: three kinds of registry, so that no verb asks which one it has."""
+"""The registry for agent settings outside user_data: three kinds, so that no verb has to tell them apart."""
 
 from typing import Protocol
 
@@ -7,34 +7,34 @@ from bosh_aws_cpi.jsontext import Json
 
 
 class Registry(Protocol):
-    """Where the agent of an old stemcell reads its settings."""
+    """The place where the agent of an old stemcell reads its settings."""
 
     is_used: bool
-    """Whether the agent reads it: then user_data holds the minimal settings alone."""
+    """Whether the agent reads it: then user_data contains only minimal settings."""
     is_there: bool
-    """Whether it can be written."""
+    """Whether settings can be written; not so if a registry is needed and none is configured."""
 
     def save(self, vm_cid: str, settings: Json) -> None:
-        """Write a VM's settings, a whole document."""
+        """Write a VM's settings, the complete document."""
 
     def delete(self, vm_cid: str) -> None:
-        """Remove a VM's settings; none being there is fine."""
+        """Delete a VM's settings; it is fine if there are none."""
 
     def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
-        """Note a persistent disk in a VM's settings."""
+        """Add a persistent disk to a VM's settings."""
 
     def detach(self, vm_cid: str, disk_cid: str) -> bool:
-        """Take a persistent disk out of a VM's settings; False when it was not in them."""
+        """Remove a persistent disk from a VM's settings; False when it was not in them."""
 
 
 class NoRegistry:
-    """For stemcells of api_version 2 and above, which need none: does nothing."""
+    """For stemcells of api_version 2 and above, which need no registry: does nothing."""
 
     is_used = False
     is_there = True
 
     def save(self, vm_cid: str, settings: Json) -> None:
-        """Do nothing: user_data holds it all."""
+        """Do nothing: user_data contains all settings."""
 
     def delete(self, vm_cid: str) -> None:
         """Do nothing: there is no document."""
@@ -62,7 +62,7 @@ class DisabledRegistry:
         raise _disabled("update", vm_cid)
 
     def delete(self, vm_cid: str) -> None:
-        """Do nothing: a registry that is not there is no reason to fail a delete."""
+        """Do nothing: a missing registry must not fail a deletion."""
 
     def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:  # noqa: ARG002
         """Refuse.

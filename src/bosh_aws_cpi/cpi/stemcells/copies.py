@@ -1,9 +1,8 @@
-"""create_stemcell for a light stemcell whose AMI has to be copied: encrypted, from another region, or both.
+"""create_stemcell for a light stemcell whose AMI has to be copied: encrypted, or from another region.
 
 A copy belongs to one stemcell, because delete_stemcell deletes it. Two stemcells may have the same source
-AMI (a repacked one and its original), and a light stemcell's properties rarely say which one it is. So a
-copy is used again only by the request that began it, and by a stemcell whose name and version say that it
-is the same one.
+AMI (a repacked one and its original), and a light stemcell's properties rarely identify it. So a copy is
+reused only by a retry of the request that began it, and by a stemcell with the same name and version.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ from bosh_aws_cpi.properties.stemcell import StemcellProperties
 
 @dataclass(frozen=True)
 class Source:
-    """An AMI that is to be copied, and whether the copy is to be encrypted."""
+    """The AMI to copy, and the encryption of the copy."""
 
     ami_id: str
     region: str
@@ -42,17 +41,17 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         The copy's id.
 
     Raises:
-        CloudError: EC2 could not make it; nothing is left.
+        CloudError: EC2 could not create it; nothing is left behind.
     """
     marks = tag_plan.of_copy(cloud.config.director_uuid, source.ami_id, source.encryption)
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
     if (found := _earlier(cloud, marks, call, stemcell)) is not None:
-        logger.info("AMI '%s' is this stemcell's copy of '%s' already", found, source.ami_id)
-        return _reused(cloud, found, {**wanted_tags, **stemcell})
+        logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
+        return _reuse(cloud, found, {**wanted_tags, **stemcell})
     own = {tag_plan.CALL_TAG: call}
     all_tags = {**wanted_tags, **marks, **stemcell, **own}
-    tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # what comes to them later
+    tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # with the tags that are added later
     arguments = {
         "Name": f"Copied from SourceAMI {source.ami_id}",
         "SourceImageId": source.ami_id,
@@ -60,11 +59,11 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         **source.encryption.arguments(),
         **tag_plan.specifications(all_tags, "image", "snapshot"),
     }
-    return undoing(lambda undo: _created(cloud, arguments, own, undo))
+    return undoing(lambda undo: _create(cloud, arguments, own, undo))
 
 
 def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]) -> str | None:
-    """The stemcell's copy that an earlier call created or began; None unless one is surely its own."""
+    """The stemcell's copy by an earlier call, complete or pending; None unless one is certainly its own."""
     if not (stemcell or cloud.config.request_id):
         return None
     found = images.marked(cloud.ec2, marks)
@@ -78,19 +77,19 @@ def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mappin
         if stemcell.items() <= each.tags.items():
             return each.ami_id
     if len(found) == 1 and not {tag_plan.CALL_TAG, tag_plan.STEMCELL_NAME_TAG} & found[0].tags.keys():
-        return found[0].ami_id  # made by a version of this program that did not mark copies
+        return found[0].ami_id  # by a version of this program that did not mark copies
     return None
 
 
-def _reused(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
-    """Wait for a copy that there is, and tag it as if it had just been created."""
+def _reuse(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
+    """Wait for an existing copy, and tag it like a new one."""
     image = images.wait_until_available(cloud.ec2, ami_id)
     tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
     images.note_snapshots(cloud.ec2, image)
     return ami_id
 
 
-def _created(cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo) -> str:
+def _create(cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo) -> str:
     ami_id = undo.create(
         lambda: images.copy(cloud.ec2, arguments, own),
         lambda created: image_deletion.discard_copy(cloud.ec2, created, own),

@@ -1,4 +1,4 @@
-"""create_stemcell: an AMI that is there already, a copy of one, or one made of the stemcell's own image."""
+"""create_stemcell: an existing AMI, a copy of one, or a new one from the stemcell's own image."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties, StemcellProperties
 
 STEMCELL_TAGS_SINCE = 3
-"""The contract version from which the Director gives tags in ``env``."""
+"""The contract version from which on the Director passes tags in ``env``."""
 
 
 def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: Json | None = None) -> str:
@@ -21,22 +21,22 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
 
     Args:
         cloud: The call's cloud.
-        image_path: Of a heavy stemcell: a gzipped tar that holds root.img. Not used for a light one.
-        cloud_properties: See `StemcellProperties`; ``aws.stemcell`` is merged over them.
+        image_path: A heavy stemcell's image: a gzipped tar that contains root.img. Not used for a light one.
+        cloud_properties: See `StemcellProperties`; ``aws.stemcell`` overrides them.
         env: ``tags``, from contract V3 on.
 
     Returns:
-        "AMI light", or the id of an AMI that is ours: a copy, or one made of the image.
+        "AMI light", or the id of an AMI of our own: a copy, or one created from the image.
 
     Raises:
-        CloudError: No AMI of the stemcell is in the region, the image is no good, or EC2 could not
-            make the AMI.
+        CloudError: No AMI of the stemcell is in the region, the image is bad, or EC2 could not
+            create the AMI.
     """
     properties = StemcellProperties.parse({**cloud_properties, **cloud.config.aws.stemcell})
     own_tags = tag_plan.checked(properties.tags)
     given_tags = tag_plan.checked((env or {}).get("tags"))
     if isinstance(properties, HeavyStemcellProperties):
-        from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - light ones need nothing of it
+        from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
         wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
         return heavy.create(cloud, image_path, properties, tag_plan.formatted(wanted))

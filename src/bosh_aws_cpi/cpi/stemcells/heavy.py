@@ -1,4 +1,4 @@
-"""create_stemcell for a stemcell that brings its image along: image → snapshot → AMI."""
+"""create_stemcell for a heavy stemcell, which contains its image: image → snapshot → AMI."""
 
 import uuid
 from collections.abc import Mapping
@@ -30,11 +30,11 @@ _DIRECT: Final = frozenset({"StartSnapshot", "PutSnapshotBlock", "CompleteSnapsh
 def create(
     cloud: Cloud, image_path: str, properties: HeavyStemcellProperties, wanted_tags: Mapping[str, str]
 ) -> str:
-    """Make an AMI of a stemcell's image.
+    """Create an AMI from a stemcell's image.
 
     Args:
         cloud: The call's cloud.
-        image_path: A gzipped tar that holds root.img.
+        image_path: A gzipped tar that contains root.img.
         properties: The stemcell's cloud properties.
         wanted_tags: For the snapshot and the AMI.
 
@@ -42,13 +42,15 @@ def create(
         The AMI's id.
 
     Raises:
-        CloudError: The image is no good, and nothing was made; or AWS did not make the AMI, and
-            nothing is left.
+        CloudError: The image is bad, and nothing was created; or AWS could not create the AMI, and
+            nothing is left behind.
     """
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call}
-    tag_plan.check_for_ec2({**tags_of_all, "Name": "", images.AMI_TAG: ""})  # what comes to them later
+    tag_plan.check_for_ec2(
+        {**tags_of_all, "Name": "", images.AMI_TAG: ""}
+    )  # with the tags that are added later
     encryption = _encryption(cloud, properties)
     survey = image_file.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
     kernel_id = _kernel(cloud, properties)
@@ -62,7 +64,7 @@ def create(
         encryption=encryption,
     )
 
-    def make(undo: Undo) -> str:
+    def create_new(undo: Undo) -> str:
         snapshot_id = _snapshot(cloud, source, undo)
         arguments = register_image.arguments(
             properties,
@@ -79,13 +81,13 @@ def create(
 
     if cloud.config.request_id and (earlier := _created_before(cloud, source)):
         return earlier
-    return undoing(make)
+    return undoing(create_new)
 
 
 def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
-    """The AMI of this very request, which was killed before; what is no AMI yet is removed.
+    """The AMI of an earlier, killed attempt at this request; without an AMI, its leftovers are discarded.
 
-    Not under undo: an AMI that is whole may have been answered.
+    Not under undo: the Director may have got the id of a complete AMI.
     """
     mark = (tag_plan.STEMCELL_TAG, source.call_id)
     snapshot_id = snapshots.find_marked(cloud.ec2, mark)
@@ -93,15 +95,15 @@ def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
         volume_upload.discard_earlier(cloud, mark)
         return None
     if ami_id := images.find_marked(cloud.ec2, dict([mark])):
-        logger.info("AMI '%s' was made by this request before", ami_id)
-        return _finished_or_discarded(cloud, ami_id, snapshot_id)
+        logger.info("AMI '%s' was created by an earlier attempt at this request", ami_id)
+        return _finish_or_discard(cloud, ami_id, snapshot_id)
     volume_upload.discard_earlier(cloud, mark)
     snapshots.discard(cloud.ec2, snapshot_id)
     return None
 
 
-def _finished_or_discarded(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
-    """Wait for an earlier call's AMI; nobody was answered with one that EC2 could not make."""
+def _finish_or_discard(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
+    """Wait for an earlier attempt's AMI; a failed one is discarded, since no caller can have got its id."""
     try:
         return images.finish(cloud.ec2, ami_id)
     except images.NotCreated:
@@ -113,10 +115,10 @@ def _finished_or_discarded(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
 
 
 def _encryption(cloud: Cloud, properties: HeavyStemcellProperties) -> Encryption:
-    """The snapshot's encryption; the key as an ARN where the EBS direct APIs write the snapshot.
+    """The snapshot's encryption; the EBS direct APIs need the key as an ARN.
 
     Raises:
-        CloudError: They can't take the key.
+        CloudError: They don't accept the key.
     """
     encryption = properties.encryption(cloud.config.aws.encryption)
     aws = cloud.config.aws
@@ -135,12 +137,12 @@ def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:
 
 
 def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
-    """Write the image into a snapshot: directly, or by way of a volume where that is not permitted."""
+    """Write the image into a snapshot: directly, or with a volume if the account may not do that."""
     if cloud.config.aws.stemcell_upload == "volume":
         return volume_upload.upload(cloud, source, current_vm_id(cloud), undo)
     try:
         return snapshot_upload.upload(cloud, source, undo)
-    except SSLError:  # connected, to a server whose certificate is not trusted
+    except SSLError:  # a server answered, whose certificate is not trusted
         raise
     except NotConnected as error:
         message = (
@@ -155,20 +157,22 @@ def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
 
 
 def _by_volume_instead(cloud: Cloud, source: ImageSource, undo: Undo, refused: Exception) -> str:
-    """Write the image by way of a volume, as far as this process runs on EC2.
+    """Write the image with a volume, if this process runs on EC2.
 
     Raises:
-        CloudError: That can't be done either; the message says why not the first way.
+        CloudError: That failed as well; the message contains both reasons.
     """
     try:
         vm_cid = current_vm_id(cloud)
-        logger.warning("The EBS direct APIs may not be used, so a volume is: %s", described(refused))
-        undo.run("a snapshot that takes no blocks")  # StartSnapshot may be permitted alone
+        logger.warning(
+            "No permission for the EBS direct APIs, using a volume instead: %s", described(refused)
+        )
+        undo.run("a snapshot without blocks")  # StartSnapshot alone may be permitted
         return volume_upload.upload(cloud, source, vm_cid, undo)
     except (CloudError, cloud.ec2.exceptions.ClientError) as error:
         message = (
             f"{described(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
             "ebs:CompleteSnapshot: allow them, or use the light stemcell of the same version. "
-            f"By way of a volume it did not go either: {error}"
+            f"The upload with a volume failed as well: {error}"
         )
         raise CloudError(message) from error

@@ -1,6 +1,6 @@
-"""A heavy stemcell's image: ``root.img`` in a gzipped tar, read as a stream, a block at a time.
+"""A heavy stemcell's image: ``root.img`` in a gzipped tar, read as a stream, block by block.
 
-It is several gigabytes when unpacked: never whole in memory, never on disk.
+Unpacked it has several gigabytes, so it is never completely in memory and never unpacked to disk.
 """
 
 import gzip
@@ -23,40 +23,40 @@ _CHUNK: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Survey:
-    """What is in an image that was read to its end."""
+    """The content of an image that was read to its end."""
 
     size: int
     """Bytes."""
     full_blocks: int
-    """How many of its blocks are not all zeros."""
+    """The number of blocks that are not all zeros."""
 
 
 @dataclass(frozen=True)
 class ImageSource:
-    """An image that was surveyed, and what its snapshot is to be like."""
+    """A surveyed image, and the settings of its snapshot."""
 
     path: str
     """The gzipped tar."""
     survey: Survey
     size_gib: int
-    """GiB of the disk that the image is for."""
+    """The stemcell's disk, in GiB."""
     description: str
     tags: Mapping[str, str]
     call_id: str
-    """Tells what this call makes from all else."""
+    """Identifies the resources that this call creates."""
     encryption: Encryption
 
 
 def survey(path: str, block_size: int, disk_mib: int) -> Survey:
-    """Read an image to its end, so that one that is no good is known before anything is made.
+    """Read an image to its end, so that a bad one fails before any resource is created.
 
     Args:
         path: The gzipped tar.
-        block_size: Bytes of a block.
-        disk_mib: MiB of the disk that the image is for.
+        block_size: A block's size in bytes.
+        disk_mib: The stemcell's disk, in MiB.
 
     Raises:
-        CloudError: It is no gzipped tar, holds no root.img, is cut off, or is too large.
+        CloudError: It is not a gzipped tar, contains no root.img, is truncated, or is too large.
     """
     with _open(path) as (image, size, archive):
         if size > disk_mib * _MIB:
@@ -68,7 +68,7 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
             raise CloudError(message)
         logger.info("Checking '%s', %d MiB unpacked", path, size // _MIB)
         full = sum(1 for _ in _full_blocks(image, size, block_size))
-        while archive.read(_CHUNK):  # to the checksum at its end
+        while archive.read(_CHUNK):  # up to the checksum at its end
             pass
     if not full:
         message = f"{_NAME} in '{path}' is empty{_REMEDY}"
@@ -77,7 +77,7 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
 
 
 def full_blocks(path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
-    """The blocks of an image that are not all zeros, each with its index; the last one is filled up.
+    """The blocks of an image that are not all zeros, each with its index; the last one is padded.
 
     Raises:
         CloudError: The image can't be read.
@@ -87,7 +87,7 @@ def full_blocks(path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
 
 
 def chunks(path: str) -> Iterator[bytes]:
-    """The whole image, zeros and all, a piece at a time.
+    """The whole image, including zeros, in chunks.
 
     Raises:
         CloudError: The image can't be read.
@@ -124,10 +124,10 @@ def _tar(archive: gzip.GzipFile) -> tarfile.TarFile:
 
 @contextmanager
 def _open(path: str) -> Iterator[tuple[IO[bytes], int, gzip.GzipFile]]:
-    """The image, its size, and the unpacked tar that it is read from.
+    """The image, its size, and the uncompressed stream of the tar that contains it.
 
     Raises:
-        CloudError: There is none, or it can't be read.
+        CloudError: There is no image, or it can't be read.
     """
     try:
         with gzip.open(path, "rb") as archive, _tar(archive) as members:
@@ -138,12 +138,12 @@ def _open(path: str) -> Iterator[tuple[IO[bytes], int, gzip.GzipFile]]:
                     yield image, member.size, archive
                     return
     except (EOFError, zlib.error, tarfile.TarError, gzip.BadGzipFile) as error:
-        if "Not a gzipped file" in str(error):  # else it is one, whose checksum is wrong
-            raise CloudError(f"Stemcell image '{path}' is no gzipped tar{_REMEDY}") from None
-        raise CloudError(f"Stemcell image '{path}' is cut off or damaged: {error}{_REMEDY}") from None
+        if "Not a gzipped file" in str(error):  # otherwise it is one, with a wrong checksum
+            raise CloudError(f"Stemcell image '{path}' is not a gzipped tar{_REMEDY}") from None
+        raise CloudError(f"Stemcell image '{path}' is truncated or damaged: {error}{_REMEDY}") from None
     except OSError as error:
         raise CloudError(f"Stemcell image '{path}' can't be read: {error.strerror or error}") from None
-    raise CloudError(f"Stemcell image '{path}' holds no {_NAME}: is it a stemcell for AWS?")
+    raise CloudError(f"Stemcell image '{path}' contains no {_NAME}: is it a stemcell for AWS?")
 
 
 _REMEDY: Final = ". Download the stemcell again"

@@ -1,4 +1,4 @@
-"""Writing an image into a snapshot with the EBS direct APIs: from anywhere, without a VM or sudo."""
+"""Writes an image into a snapshot with the EBS direct APIs: works anywhere, without a VM or sudo."""
 
 import time
 import uuid
@@ -18,26 +18,26 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan.tags import STEMCELL_TAG
 
 _IN_FLIGHT: Final = 2 * MAX_CONNECTIONS
-"""Blocks that are in memory at once: so many times half a MiB."""
+"""Blocks in memory at once, of half a MiB each."""
 _FIRST_REPORT: Final = 5.0
-"""Seconds until the first line about the progress; each further one takes twice as long as the one before."""
+"""Seconds until the first log line about the progress; the interval doubles with each line."""
 _MIB: Final = 1 << 20
 
 
 def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
-    """Write an image into a new snapshot and wait until that is completed.
+    """Write an image into a new snapshot and wait until it is completed.
 
     Args:
         cloud: The call's cloud.
         source: The image.
-        undo: Where the snapshot's removal is armed.
+        undo: Gets the step that discards the snapshot.
 
     Returns:
         The snapshot's id.
 
     Raises:
-        CloudError: EBS did not take the image; nothing is left once undo has run.
-        ClientError: The same, and EBS may not be used like this at all.
+        CloudError: EBS did not accept the image; nothing is left behind once undo has run.
+        ClientError: The same; or the account may not use the EBS direct APIs.
     """
     ebs = cloud.clients.ebs
     snapshot_id = undo.create(
@@ -47,7 +47,7 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
             description=source.description,
             tags=source.tags,
             encryption=source.encryption,
-            client_token=str(uuid.uuid4()),  # that of an earlier snapshot is spent
+            client_token=str(uuid.uuid4()),  # an earlier one may belong to a deleted snapshot
             find=lambda: snapshots.find_marked(cloud.ec2, (STEMCELL_TAG, source.call_id)),
         ),
         lambda created: snapshots.discard(cloud.ec2, created),
@@ -77,7 +77,7 @@ def _put_all(
     blocks: Iterable[tuple[int, bytes]],
     progress: "_Progress",
 ) -> dict[int, bytes]:
-    """Put all blocks from several threads; the first error ends it, and no more than a few wait in memory."""
+    """Put all blocks from several threads, with few of them in memory; the first error ends it."""
     digests: dict[int, bytes] = {}
     pending: set[Future[_Digest]] = set()
 
@@ -98,13 +98,13 @@ def _put_all(
         while pending:
             collect()
     finally:
-        stop.set()  # else the threads would go on for as long as they are patient
+        stop.set()  # otherwise the threads would go on with their retries
         pool.shutdown(cancel_futures=True)
     return digests
 
 
 class _Progress:
-    """Tells how far it is: soon at first, and in a few lines however long it takes.
+    """Logs the progress: soon for the first time, then at growing intervals.
 
     Args:
         total: Bytes.
@@ -117,7 +117,7 @@ class _Progress:
         self._next = self._began + _FIRST_REPORT
 
     def count(self, size: int) -> None:
-        """Count bytes that were written."""
+        """Count written bytes."""
         self._done += size
         now = time.monotonic()
         is_last = bool(size) and self._done >= self._total

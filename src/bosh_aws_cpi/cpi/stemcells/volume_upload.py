@@ -1,7 +1,7 @@
-"""Writing an image into a snapshot by way of a volume that this process's own VM has attached.
+"""Writes an image into a snapshot with a volume that is attached to the VM of this process.
 
-For accounts that may not use the EBS direct APIs. The device is written by ``stemcell-copy``, which
-sudo lets run as root.
+For accounts that may not use the EBS direct APIs. The program ``stemcell-copy``, which sudo runs as root,
+writes to the device.
 """
 
 import os
@@ -28,19 +28,19 @@ from bosh_aws_cpi.plan import tags as tag_plan
 
 PROGRAM: Final = "stemcell-copy"
 _PACKAGED: Final = Path(__file__).parents[3] / "bin" / PROGRAM
-"""Beside the folder of the libraries, as the BOSH package has it."""
+"""Next to the libraries' folder, as in the BOSH package."""
 _OUTPUT_SHOWN: Final = 2000
-"""Bytes of what the program said, for an error."""
+"""The part of the program's output that an error quotes, in bytes."""
 
 
 def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
-    """Write an image to a new volume and take a snapshot of that; the volume goes again, whatever happens.
+    """Write an image to a new volume and take a snapshot of it; the volume is deleted in any case.
 
     Args:
         cloud: The call's cloud.
         source: The image.
         vm_cid: The VM that this process runs on.
-        undo: Where the snapshot's removal is armed.
+        undo: Gets the step that discards the snapshot.
 
     Returns:
         The snapshot's id.
@@ -69,7 +69,7 @@ def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
 
 
 def discard_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
-    """Remove the volume of an upload that was killed.
+    """Discard the volume of an earlier, killed upload.
 
     Args:
         cloud: The call's cloud.
@@ -78,15 +78,15 @@ def discard_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
     disk_cid = volumes.find_marked(cloud.ec2, mark)
     if disk_cid is None:
         return
-    with suppress(DiskNotFound):  # it is just going
+    with suppress(DiskNotFound):  # it is being deleted
         for vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
-            with suppress(VMNotFound):  # and with it the attachment
+            with suppress(VMNotFound):  # the attachment is gone, too
                 attachments.detach_by_force(cloud.ec2, disk_cid, vm_cid)
         volumes.discard(cloud.ec2, disk_cid)
 
 
 def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scratch: Undo) -> tuple[str, str]:
-    """A new volume that our own VM has attached: its id and device name."""
+    """Create a volume and attach it to our own VM; return its id and device name."""
     ec2 = cloud.ec2
     arguments = {
         "Size": source.size_gib,
@@ -111,26 +111,26 @@ def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scra
 
 
 def _command() -> list[str]:
-    """How the program is started.
+    """The command that starts the program.
 
     Raises:
-        CloudError: It is not there.
+        CloudError: The program is not installed.
     """
     program = str(_PACKAGED) if _PACKAGED.is_file() else shutil.which(PROGRAM)
     if program is None:
         message = (
-            f"There is no {PROGRAM} here, which the release brings along: set aws.stemcell_upload to "
-            "ebs_direct, or use the light stemcell of the same version"
+            f"The program {PROGRAM}, which is part of the release, is not installed here: set "
+            "aws.stemcell_upload to ebs_direct, or use the light stemcell of the same version"
         )
         raise CloudError(message)
     return [program] if os.geteuid() == 0 else ["sudo", "-n", program]
 
 
 def _block_device(disk_cid: str, name: str) -> str:
-    """Where the kernel shows the volume.
+    """The volume's device path.
 
     Raises:
-        CloudError: It does not.
+        CloudError: It does not appear.
     """
     candidates = device_names.guest_paths(name, disk_cid)
 
@@ -139,13 +139,13 @@ def _block_device(disk_cid: str, name: str) -> str:
             path = Path(candidate)
             if path.exists() and stat.S_ISBLK(path.stat().st_mode):
                 return str(path.resolve())
-        raise timing.NotYet("not there yet")
+        raise timing.NotYet("missing")
 
-    return timing.until(timing.DEVICE_SEEN, f"one of {', '.join(candidates)} to be there", probe)
+    return timing.until(timing.DEVICE_SEEN, f"one of {', '.join(candidates)} to appear", probe)
 
 
 def _copy(command: list[str], path: str, device: str) -> None:
-    """Give the image to the program; whatever ends this call closes its input, and so ends it."""
+    """Pipe the image to the program; when this call ends, its input is closed, which ends it."""
     logger.info("Writing '%s' to %s", path, device)
     with tempfile.TemporaryFile() as said:
         try:
@@ -164,7 +164,7 @@ def _copy(command: list[str], path: str, device: str) -> None:
 
 
 def _feed(process: "subprocess.Popen[bytes]", path: str) -> bool:
-    """Give the whole image to a program; False when it takes no more, as its exit status mostly explains."""
+    """Pipe the whole image to a program; False when it ends early, which its exit status should explain."""
     if process.stdin is None:
         return False
     try:

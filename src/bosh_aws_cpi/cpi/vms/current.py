@@ -1,4 +1,4 @@
-"""current_vm_id: which VM this process runs on."""
+"""current_vm_id: the id of the VM that this process runs on."""
 
 import os
 import time
@@ -9,16 +9,16 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
 
 PATIENCE = 5.0
-"""Seconds: off EC2 nobody answers, and the caller shall not wait long."""
-TOKEN_SECONDS = "300"  # noqa: S105 - how long a token lives, no token
+"""Seconds; short, because outside EC2 nothing answers."""
+TOKEN_SECONDS = "300"  # noqa: S105 - a token's lifetime, not a token
 DEFAULT_ENDPOINT = "http://169.254.169.254"
 
 
-def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every verb is given the cloud
+def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cloud
     """Read the instance's id from instance metadata, IMDSv2 (contract V1: current_vm_id).
 
     Raises:
-        CloudError: This is no EC2 instance, or its metadata service is switched off.
+        CloudError: This is not an EC2 instance, or its metadata service is switched off.
     """
     if os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true":
         message = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
@@ -37,7 +37,7 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every verb is given th
 def _instance_id(endpoint: str) -> str:
     deadline = time.monotonic() + PATIENCE
     with requests.Session() as session:
-        session.trust_env = False  # a proxy would answer for its own machine
+        session.trust_env = False  # a proxy would get its own machine's metadata
         token = session.put(
             f"{endpoint}/latest/api/token",
             headers={"X-aws-ec2-metadata-token-ttl-seconds": TOKEN_SECONDS},

@@ -1,4 +1,4 @@
-"""Taking a VM out of its load balancers before it is deleted, so that no request is cut off."""
+"""Deregisters a VM from its load balancers before its deletion, so that no request is cut off."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,14 +12,14 @@ from bosh_aws_cpi.log import logger
 def deregister(cloud: Cloud, vm_cid: str) -> None:
     """Deregister a VM from every target group and classic load balancer that it is registered with.
 
-    With ``fast_path_delete`` its connections are not waited for. What fails is logged: a VM
-    that is to be deleted is deleted.
+    With ``fast_path_delete`` it does not wait until the connections are drained. Errors are only logged:
+    they must not prevent the VM's deletion.
 
     Raises:
         VMNotFound: EC2 does not know the VM.
     """
     instance = instances.find(cloud.ec2, vm_cid)
-    if instance.vpc_id is None:  # it is ended
+    if instance.vpc_id is None:  # it is terminated
         return
     vpc_id = instance.vpc_id
     _attempt("classic load balancers", lambda: _leave_load_balancers(cloud, vm_cid))
@@ -46,11 +46,11 @@ def _leave_target_groups(cloud: Cloud, vm_cid: str, vpc_id: str) -> None:
 
 
 def _attempt(what: str, step: Callable[[], None]) -> bool:
-    """Take a step; False when it failed, which is logged."""
+    """Run a step; return False, and log the error, when it fails."""
     try:
         step()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the VM must go
+    except Exception as error:  # noqa: BLE001 - no error may prevent the deletion
         said = described(error)
-        logger.error("Deregistering from %s failed, the VM is deleted all the same: %s", what, said)
+        logger.error("Deregistering from %s failed, the VM is deleted anyway: %s", what, said)
         return False
     return True

@@ -8,12 +8,11 @@ from bosh_aws_cpi.plan import tags as tag_plan
 
 
 def delete_vm(cloud: Cloud, vm_cid: str) -> None:
-    """Terminate the VM and wait until EC2 has ended it (contract: delete_vm).
+    """Terminate the VM and wait until it is terminated (contract: delete_vm).
 
-    Persistent disks that are attached survive it. With ``fast_path_delete`` it is tagged
-    instead of waited for. With ``deregister_on_delete`` it leaves its load balancers first.
-    The registry document of an old stemcell's VM goes too, also
-    when the VM is gone already.
+    Attached persistent disks survive. With ``fast_path_delete`` the VM is tagged instead, without
+    waiting. With ``deregister_on_delete`` it is first deregistered from its load balancers. For an old
+    stemcell, the VM's registry document is deleted, too, even if the VM is already gone.
 
     Raises:
         VMNotFound: EC2 does not know the VM.
@@ -37,7 +36,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
 
 
 def has_vm(cloud: Cloud, vm_cid: str) -> bool:
-    """Say whether the VM is there; a terminated one is not (contract: has_vm)."""
+    """Say whether the VM exists; a terminated one does not (contract: has_vm)."""
     try:
         return not instances.find(cloud.ec2, vm_cid).is_gone
     except VMNotFound:

@@ -1,4 +1,4 @@
-"""Networks of their own, which AWS VMs don't have: a change of networks is a new VM."""
+"""configure_networks: not supported, since a VM on AWS needs to be recreated for other networks."""
 
 from typing import NoReturn
 
@@ -8,7 +8,7 @@ from bosh_aws_cpi.jsontext import Json
 
 
 def configure_networks(cloud: Cloud, vm_cid: str, networks: Json) -> NoReturn:  # noqa: ARG001
-    """Refuse, so that the Director makes a new VM (contract V1: configure_networks).
+    """Refuse, so that the Director recreates the VM (contract V1: configure_networks).
 
     Raises:
         NotSupported: Always.

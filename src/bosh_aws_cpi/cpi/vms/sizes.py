@@ -1,4 +1,4 @@
-"""calculate_vm_cloud_properties: from a wanted size to cloud properties, without AWS."""
+"""calculate_vm_cloud_properties: cloud properties for a VM of a given size, without a call to AWS."""
 
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.jsontext import Json

@@ -26,7 +26,7 @@ from bosh_aws_cpi.aws.sdk.translation import explained, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 VM, DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
-WAIT = "Wait until it is done with what it is doing, then repeat"
+WAIT = "Wait until the resource has changed its state, then retry"
 METHODS = pytest.mark.parametrize("method", ["create_vm", "attach_disk"])
 NO_ANSWER = EndpointConnectionError(endpoint_url="http://h/")
 UNTRUSTED = SSLError(endpoint_url="https://h/", error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"))

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("undone")
 AMI = "ami-1"
 NEEDED = (
     "A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and ebs:CompleteSnapshot: allow them, "
-    "or use the light stemcell of the same version. By way of a volume it did not go either: "
+    "or use the light stemcell of the same version. The upload with a volume failed as well: "
 )
 
 
@@ -135,7 +135,7 @@ def test_neither_way(
     if is_on_ec2:
         monkeypatch.setattr(heavy, "current_vm_id", lambda _: "i-1")
         monkeypatch.setenv("PATH", "/nowhere")
-        why = "There is no stemcell-copy here, which the release brings along: "
+        why = "The program stemcell-copy, which is part of the release, is not installed here: "
     with pytest.raises(CloudError) as caught:
         create(cloud, path)
     refused = f"{operation} failed with AccessDeniedException: no (request id none)"
@@ -154,5 +154,5 @@ def test_by_volume_instead(cloud: Cloud, ec2: Ec2, path: str, monkeypatch: pytes
     monkeypatch.setattr(volume_upload, "upload", upload)
     ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
     ec2.answers("delete_volume", VolumeId="i-1")
-    with pytest.raises(CloudError, match="By way of a volume it did not go either: sorry"):
+    with pytest.raises(CloudError, match="The upload with a volume failed as well: sorry"):
         create(cloud, path)

@@ -136,17 +136,17 @@ def test_cut_off(tmp_path: Path, part: float) -> None:
     path = written(tmp_path, whole[: int(len(whole) * part)])
     with pytest.raises(CloudError) as caught:
         survey(path, BLOCK, DISK_MIB)
-    assert caught.value.message.startswith(f"Stemcell image '{path}' is cut off or damaged: ")
+    assert caught.value.message.startswith(f"Stemcell image '{path}' is truncated or damaged: ")
     assert caught.value.message.endswith(AGAIN)
 
 
 def test_tar_cut_off(tmp_path: Path) -> None:
     """So is one whose tar was packed before it was whole."""
     path = written(tmp_path, gzip.compress(packed(("root.img", random_bytes(100_000)))[:50_000]))
-    with pytest.raises(CloudError, match="is cut off or damaged"):
+    with pytest.raises(CloudError, match="is truncated or damaged"):
         survey(path, BLOCK, DISK_MIB)
     for read in (lambda: full_blocks(path, BLOCK), lambda: chunks(path)):
-        with pytest.raises(CloudError, match="is cut off or damaged"):
+        with pytest.raises(CloudError, match="is truncated or damaged"):
             list(read())
 
 
@@ -185,7 +185,7 @@ def test_no_gzip(tmp_path: Path, content: bytes) -> None:
 def test_gzip_of_no_tar(tmp_path: Path) -> None:
     """So is a gzipped file that is no tar."""
     path = written(tmp_path, gzip.compress(b"nonsense" * 1000))
-    with pytest.raises(CloudError, match="is cut off or damaged"):
+    with pytest.raises(CloudError, match="is truncated or damaged"):
         survey(path, BLOCK, DISK_MIB)
 
 
@@ -195,7 +195,7 @@ def test_no_image(tmp_path: Path, members: list[tuple[str, bytes | None]]) -> No
     path = written(tmp_path, gzip.compress(packed(*members)))
     with pytest.raises(CloudError) as caught:
         survey(path, BLOCK, DISK_MIB)
-    assert caught.value.message == f"Stemcell image '{path}' holds no root.img: is it a stemcell for AWS?"
+    assert caught.value.message == f"Stemcell image '{path}' contains no root.img: is it a stemcell for AWS?"
 
 
 def test_no_file(tmp_path: Path) -> None:

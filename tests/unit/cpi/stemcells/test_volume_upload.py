@@ -100,7 +100,8 @@ def test_no_program(cloud: Cloud, source: ImageSource, folder: Path) -> None:
     with pytest.raises(CloudError) as caught:
         upload(cloud, source, VM, Undo())
     assert caught.value.message == (
-        "There is no stemcell-copy here, which the release brings along: set aws.stemcell_upload to "
+        "The program stemcell-copy, which is part of the release, is not installed here: set "
+        "aws.stemcell_upload to "
         "ebs_direct, or use the light stemcell of the same version"
     )
 
@@ -188,7 +189,7 @@ def test_device_that_never_comes(
     device.unlink()
     lay_attached(ec2)
     lay_removed(ec2)
-    with pytest.raises(CloudError, match=f"waiting for one of /nowhere, .*{device} to be there"):
+    with pytest.raises(CloudError, match=f"waiting for one of /nowhere, .*{device} to appear"):
         upload(cloud, source, VM, Undo())
 
 

@@ -130,7 +130,7 @@ def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, folder: Path, device: Pat
     install(folder, WRITE)
     lay_attached(ec2)
     lay_removed(ec2)
-    with pytest.raises(CloudError, match="is cut off or damaged"):
+    with pytest.raises(CloudError, match="is truncated or damaged"):
         upload(cloud, image_source(folder.parent, LARGE, 0.9), VM, Undo())
     assert 0 < len(device.read_bytes()) < len(LARGE)
 

@@ -104,7 +104,7 @@ def test_refused(
     elbv2.refuses("deregister_targets", "AccessDenied", "no", **target(ARNS[0]))
     deregister(cloud, VM)
     assert errors(program_log) == [
-        f"Deregistering from {what} failed, the VM is deleted all the same: "
+        f"Deregistering from {what} failed, the VM is deleted anyway: "
         f"{call} failed with AccessDenied: no (request id none)"
         for what, call in (
             ("classic load balancers", "DescribeLoadBalancers"),
