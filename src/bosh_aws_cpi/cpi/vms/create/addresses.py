@@ -35,7 +35,7 @@ class AddressTaken(CloudError):
 
 
 def claiming(
-    cloud: "Cloud", agent_id: str, subnet_id: str, addresses: Sequence[str], make: Callable[[], Created]
+    cloud: "Cloud", agent_id: str, subnet_id: str, addresses: Sequence[str], create: Callable[[], Created]
 ) -> Created:
     """Take addresses as soon as they are free.
 
@@ -44,7 +44,7 @@ def claiming(
         agent_id: Of the VM that they are for.
         subnet_id: Where the addresses are.
         addresses: IPv4 and IPv6 addresses, or delegated prefixes.
-        make: Takes them; nothing is made when EC2 says that one is in use.
+        create: Takes them; nothing is made when EC2 says that one is in use.
 
     Raises:
         AddressTaken: An interface that is not about to go holds one, or it takes too long.
@@ -53,7 +53,7 @@ def claiming(
 
     def attempt() -> Created:
         try:
-            return make()
+            return create()
         except cloud.ec2.exceptions.ClientError as error:
             if code_of(error) != _IN_USE:
                 raise

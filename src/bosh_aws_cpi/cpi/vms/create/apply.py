@@ -26,16 +26,16 @@ def launch(cloud: Cloud, plan: LaunchPlan) -> str:
 
 
 def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
-    made = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
-    launched = InstanceCreation(cloud, plan, made, undo).run()
+    created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
+    launched = InstanceCreation(cloud, plan, created, undo).run()
     instance = launched.instance
-    if made:
+    if created:
         attachments = [(nic.nic_id, nic.attachment_id) for nic in instance.nics]
         network_interfaces.delete_on_termination(cloud.ec2, attachments)
     if not plan.launch_spec.properties.source_dest_check:
         _pass_foreign_traffic(cloud, instance)
     route_traffic(cloud, plan.traffic, instance, undo)
-    settings = agent_settings.full(plan.settings_input, launched.option.devices, mac_addresses(plan, made))
+    settings = agent_settings.full(plan.settings_input, launched.option.devices, mac_addresses(plan, created))
     cloud.registry.save(instance.vm_cid, settings)
     return instance.vm_cid
 

@@ -45,14 +45,14 @@ class InstanceCreation:
     Args:
         cloud: The call's cloud.
         plan: The VM.
-        made: The interfaces that were made before; none when there is one that is made with it.
+        created: The interfaces that were made before; none when there is one that is made with it.
         undo: Where the removal of each instance is armed.
     """
 
-    def __init__(self, cloud: Cloud, plan: LaunchPlan, made: Sequence[Nic], undo: Undo) -> None:
+    def __init__(self, cloud: Cloud, plan: LaunchPlan, created: Sequence[Nic], undo: Undo) -> None:
         self._cloud = cloud
         self._plan = plan
-        self._created = made
+        self._created = created
         self._undo = undo
         self._tokens = ClientTokens(cloud, plan.identity)
         self._relaunches = MAX_RELAUNCHES
@@ -121,7 +121,7 @@ class InstanceCreation:
         arguments = self._arguments(option, self._tokens.token(option, generation))
         logger.info("Launching %s", option)
 
-        def make() -> Instance:
+        def create() -> Instance:
             return self._undo.create(
                 lambda: launches.run(
                     cloud.ec2,
@@ -135,9 +135,9 @@ class InstanceCreation:
         nic_plan = self._plan.nic_plans[0]
         try:
             if self._created:
-                return make()
+                return create()
             return claiming(
-                cloud, self._plan.settings_input.agent_id, nic_plan.subnet_id, nic_plan.addresses, make
+                cloud, self._plan.settings_input.agent_id, nic_plan.subnet_id, nic_plan.addresses, create
             )
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
@@ -243,9 +243,9 @@ class InstanceCreation:
         return answer
 
 
-def mac_addresses(plan: LaunchPlan, made: Sequence[Nic]) -> Mapping[str, str]:
+def mac_addresses(plan: LaunchPlan, created: Sequence[Nic]) -> Mapping[str, str]:
     """MAC address by network, for the interfaces that were made before the launch."""
-    return nics.mac_addresses(plan.nic_plans, [nic.mac_address for nic in made])
+    return nics.mac_addresses(plan.nic_plans, [nic.mac_address for nic in created])
 
 
 def _discard(cloud: Cloud, vm_cid: str) -> None:
