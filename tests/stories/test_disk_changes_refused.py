@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
 WHICH_KEY = (
-    f"Volume '{{}}' can't change its KMS key in place; whether '{KEY}' is the one that it has can only be "
-    "told of a key's id or ARN"
+    f"Volume '{{}}' can't change its KMS key in place, and '{KEY}' is not the id or ARN of its current key"
 )
 OLD = "Volume '{}' can't be changed in place, as none of type standard can"
 

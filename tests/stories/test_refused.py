@@ -43,11 +43,11 @@ OTHER_KIND = "AMI '{}' is for {}, instance type '{}' runs {}: use a type or a st
         ),
         (
             {"tags": {"owner": "me", "AWS:name": "x", "aws:cost": "y"}},
-            "Tags that begin with 'aws:' are AWS's own, remove: AWS:name, aws:cost",
+            "Tags that begin with 'aws:' are reserved for AWS, remove: AWS:name, aws:cost",
         ),
         (
             {"tags": {f"tag-{number}": "" for number in range(49)}},
-            "EC2 takes 50 tags, 51 are given; some come from env.bosh.tags",
+            "EC2 allows 50 tags, 51 are given; some come from env.bosh.tags",
         ),
         (
             {"tenancy": "dedicated", "dedicated_host": HOST},

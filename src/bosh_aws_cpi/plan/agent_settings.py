@@ -1,4 +1,4 @@
-"""What the agent on the VM boots from: the full settings, the minimal ones, and user_data."""
+"""The settings that the agent on the VM boots with: full settings, minimal settings, and user_data."""
 
 import uuid
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.model import BlockDevices
 
 MAX_USER_DATA = 16384
-"""Bytes that EC2 takes, before Base64."""
+"""EC2's limit in bytes, before Base64."""
 
 _VM_NAMES = uuid.UUID("9d1c4d58-6f7f-4b52-9b0a-3d0c6f4f2f1e")
 _MINIMAL_ALONE = frozenset({"dns", "registry"})
-"""Only the minimal settings hold these, whatever the agent section says."""
+"""Keys of the minimal settings, which the agent section can't override."""
 MAC_PLACEHOLDER = "00:00:00:00:00:00"
-"""As long as every MAC: settings can be measured before the interfaces are made."""
+"""Has the length of a MAC, so that the settings can be measured before the interfaces are created."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class AgentSettingsInput:
 
 
 def full(facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str]) -> Json:
-    """The whole settings: what a registry document holds.
+    """The full settings, the content of a registry document.
 
     Args:
         facts: The VM.
@@ -57,7 +57,7 @@ def full(facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, st
 
 
 def minimal(facts: AgentSettingsInput, macs: Mapping[str, str]) -> Json:
-    """What an agent needs to find the rest in the registry."""
+    """The settings with which an agent finds the others in the registry."""
     endpoint = facts.registry_endpoint
     return {
         "dns": _dns(facts.networks),
@@ -72,7 +72,7 @@ def user_data(
     """The JSON for EC2's user_data.
 
     Raises:
-        CloudError: It is larger than EC2 takes.
+        CloudError: It is larger than EC2 allows.
     """
     settings = minimal(facts, macs)
     if not is_registry_used:
@@ -82,7 +82,7 @@ def user_data(
     if size > MAX_USER_DATA:
         message = (
             f"The agent's settings are too large for EC2's user_data: {size} bytes, "
-            f"the limit is {MAX_USER_DATA}. Make env.bosh, the agent's certificates or the networks smaller"
+            f"the limit is {MAX_USER_DATA}. Reduce env.bosh, the agent's certificates or the networks"
         )
         raise CloudError(message)
     return text

@@ -1,4 +1,4 @@
-"""The block devices of a VM. Sizes are MiB in, GiB out, rounded up."""
+"""Plans the block devices of a VM. Sizes in properties are in MiB; EBS's are in GiB, rounded up."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,22 +17,22 @@ EPHEMERAL_NAME: Final = "/dev/sdb"
 _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
 _FIRST_RAW: Final = {"hvm": "/dev/xvdba", "paravirtual": "/dev/sdc"}
 _MOST_RAW: Final = {"hvm": 26, "paravirtual": 24}
-"""As many as there are letters from the first name on."""
+"""The number of letters from the first name on."""
 
 
 def block_devices(
     properties: VmProperties, image: Image, facts: InstanceTypeFacts, default: Encryption
 ) -> BlockDevices:
-    """Plan the root disk, the ephemeral one and those of the instance store.
+    """Plan the root disk, the ephemeral disk and those of the instance store.
 
     Args:
         properties: The VM's cloud properties.
         image: The stemcell's AMI.
-        facts: The instance type that is to be launched.
-        default: The configuration's encryption, for the ephemeral disk alone.
+        facts: The instance type to launch.
+        default: The configuration's encryption, which applies to the ephemeral disk only.
 
     Raises:
-        CloudError: The type has no instance store of the kind that is asked for, or EBS would refuse a disk.
+        CloudError: The type lacks the requested instance store, or EBS would refuse a disk.
     """
     _check_instance_store(properties, facts, default)
     root, left_out = _root(properties.root_disk, image)
@@ -59,10 +59,10 @@ def block_devices(
 
 
 def root_device_name(image: Image) -> str:
-    """The device name to map the root disk under.
+    """The device name for the root disk.
 
-    It is the AMI's block device equal to the root device name, else the one that the root
-    device name starts with: a partition (/dev/sda1) on a whole disk (/dev/sda).
+    It is the AMI's block device with the root device name, or else the disk (/dev/sda) that the root
+    device is a partition of (/dev/sda1).
     """
     name, devices = image.root_device_name, image.block_device_names
     if name in devices:
@@ -143,7 +143,7 @@ def _ephemeral(disk: EphemeralDisk, size: int, default: Encryption) -> Json:
 
 
 def _encrypted(encryption: Encryption) -> Json:
-    """Nothing when it is not: the snapshot of an encrypted AMI can't be made plain."""
+    """The arguments for encryption; none without it: a disk of an encrypted AMI can't be unencrypted."""
     return encryption.arguments() if encryption.encrypted else {}
 
 

@@ -1,11 +1,11 @@
-"""Device names for attached disks, and where the guest finds them."""
+"""Device names for attached disks, and their paths in the guest."""
 
 from collections.abc import Iterable
 
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts
 
 PERSISTENT_DISK_NAMES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
-"""What EC2 recommends for EBS data volumes on every type."""
+"""EC2's recommended names for EBS data volumes, on every type."""
 
 _NVME_BY_ID = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 
@@ -24,22 +24,23 @@ FURTHER_DISK_NAMES = (
     *_names("xvdd", _LETTERS[:24]),
     *_names("sd", "cdeqrstuvwxyz"),
 )
-"""Further names that EC2 takes on HVM; the usual ones, the root disk and /dev/sdb make it 128, the most.
+"""Further names that EC2 accepts on HVM. With the usual ones, the root disk and /dev/sdb there are 128, which
+is the maximum.
 
 From the EC2 user guide, "Device names for volumes". The aws-ebs-csi-driver, which found its list by trial
-(pkg/cloud/devicemanager/device_names.go), has /dev/xvddx as the last name too. The order of the first 48
+(pkg/cloud/devicemanager/device_names.go), has /dev/xvddx as the last name, too. The order of the first 48
 is that of earlier versions of this program.
 """
 
 
 def free_names(taken: Iterable[str], further: Iterable[str] = ()) -> list[str]:
-    """The names for a persistent disk that the instance is not seen to use, in the order to try them.
+    """The free device names for a persistent disk, in the order to try them.
 
-    ``/dev/xvdf`` takes ``/dev/sdf`` too: in the guest they are one.
+    ``/dev/xvdf`` also uses up ``/dev/sdf``: in the guest they are the same.
 
     Args:
         taken: The names that are in use.
-        further: Names beyond the usual ones that the instance takes; see `further_names`.
+        further: Names beyond the usual ones that the instance accepts; see `further_names`.
 
     """
     used = {_guest_name(name) for name in taken}
@@ -47,7 +48,7 @@ def free_names(taken: Iterable[str], further: Iterable[str] = ()) -> list[str]:
 
 
 def has_usual_name_free(taken: Iterable[str]) -> bool:
-    """Whether the next persistent disk gets a name that every type takes."""
+    """Whether one of the names is free that every type accepts."""
     used = {_guest_name(name) for name in taken}
     return any(name not in used for name in PERSISTENT_DISK_NAMES)
 
@@ -57,9 +58,9 @@ def _guest_name(name: str) -> str:
 
 
 def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ...]:
-    """The names beyond the usual ones that an instance takes: on HVM and Nitro, up to the type's limit.
+    """The names beyond the usual ones that an instance accepts: on HVM and Nitro, up to the type's limit.
 
-    Those that raw disks of an instance store have, which EC2 does not show, are left out.
+    The names of an instance store's raw disks, which EC2 does not show, are left out.
     """
     is_full = len(instance.devices) >= facts.max_ebs_attachments
     if is_full or instance.virtualization_type != "hvm" or not facts.ebs_needs_nvme_path:
@@ -68,19 +69,19 @@ def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ..
 
 
 def guest_paths(device_name: str, disk_cid: str) -> list[str]:
-    """Every path at which a Linux guest may show an attached EBS volume."""
+    """All paths that an attached EBS volume may have in a Linux guest."""
     xen = device_name.replace("/dev/sd", "/dev/xvd")
     return [_nvme_path(disk_cid), xen, device_name]
 
 
 def guest_path(device_name: str, disk_cid: str, facts: InstanceTypeFacts) -> str:
-    """Where the agent finds an attached EBS volume.
+    """The path by which the agent finds an attached EBS volume.
 
-    On Nitro the guest numbers its NVMe devices as it likes; udev's link is what stays.
+    On Nitro the guest numbers its NVMe devices in no fixed order; only udev's link is stable.
     """
     return _nvme_path(disk_cid) if facts.ebs_needs_nvme_path else device_name
 
 
 def _nvme_path(disk_cid: str) -> str:
-    """Udev's link to a volume, which carries the volume's id without its hyphen."""
+    """Udev's link to a volume, which contains the volume's id without its hyphen."""
     return _NVME_BY_ID + disk_cid.replace("-", "", 1)

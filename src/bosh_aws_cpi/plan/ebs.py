@@ -1,7 +1,7 @@
-"""Which figures a type of EBS volume takes.
+"""The iops and throughput that each type of EBS volume accepts.
 
-From the EBS user guide, "Amazon EBS volume types". The highest iops and sizes are not checked here: they
-grow from year to year, and EBS names them in its error. The ratios have stayed as they are.
+From the EBS user guide, "Amazon EBS volume types". The maximum iops and sizes are not checked here: they
+grow from year to year, and EBS names them in its errors. The ratios have never changed.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
 
 
 def _refusal(volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None) -> str | None:
-    """Why EBS would refuse a volume, with the property's name and the remedy; None when EBS takes it."""
+    """Why EBS would refuse a volume, with the property's name and the remedy; None when EBS accepts it."""
     if throughput is not None and volume_type not in TAKES_THROUGHPUT:
         return f"throughput can't be set for type {volume_type}: remove it, or use gp3"
     if iops is not None and volume_type not in TAKES_IOPS:
@@ -37,18 +37,18 @@ def _refusal(volume_type: str, iops: int | None, throughput: int | None, size_gi
 def check(
     what: str, path: str, volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None
 ) -> None:
-    """Check that EBS takes a volume.
+    """Check that EBS accepts a volume.
 
     Args:
         what: "disk", "root disk": for the message.
-        path: Where its properties stand: "cloud_properties".
-        volume_type: EBS's name of it: "gp3".
-        iops: As given; None when it is not.
-        throughput: MiB/s, as given; None when it is not.
+        path: The path of its properties: "cloud_properties".
+        volume_type: EBS's name: "gp3".
+        iops: The configured iops, if any.
+        throughput: The configured throughput in MiB/s, if any.
         size_gib: GiB; None when it is not known.
 
     Raises:
-        CloudError: It would refuse it; the message names the property and the remedy.
+        CloudError: EBS would refuse it; the message names the property and the remedy.
     """
     if reason := _refusal(volume_type, iops, throughput, size_gib):
         message = f"EBS would refuse the {what}: {path}.{reason}"
@@ -56,7 +56,7 @@ def check(
 
 
 def figures(volume_type: str, iops: int | None, throughput: int | None) -> Json:
-    """The Iops and Throughput of a volume: what is not given is the baseline that EBS gives gp3."""
+    """The Iops and Throughput of a volume; for gp3, EBS's baseline if they are not given."""
     if volume_type == "gp3":
         baseline = max(_GP3_BASELINE_IOPS, (throughput or 0) * _GP3_IOPS_PER_MIBPS) if iops is None else iops
         return {"Iops": baseline, "Throughput": throughput or _GP3_BASELINE_THROUGHPUT}

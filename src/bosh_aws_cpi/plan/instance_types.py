@@ -1,4 +1,4 @@
-"""What is known of instance types without asking EC2."""
+"""Facts about instance types without a call to EC2."""
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
@@ -9,9 +9,9 @@ XEN_FAMILIES = frozenset(
 )
 """The families that run on Xen, where a guest sees an EBS volume under its device name.
 
-From the "instances built on the Nitro System" page of the EC2 user guide, by exclusion:
-AWS has not made a Xen type since 2018, so the list is complete and what is missing here is
-Nitro. The bare-metal sizes of these families (i3.metal) are Nitro.
+From the "instances built on the Nitro System" page of the EC2 user guide, by exclusion: AWS has
+introduced no Xen type since 2018, so the list is complete, and all other families run on Nitro. The
+bare-metal sizes of these families (i3.metal) are Nitro, too.
 """
 
 _SIXTH_GENERATION = {
@@ -69,16 +69,15 @@ _FIRST_INSTANCE_STORE_GIB = {
 }
 """Size of the first instance-store disk by family and size.
 
-Only the types for which the Ruby CPI made the default ephemeral disk as large as the
-instance store: replacing that release must not change the disk of any VM. Types that are
-missing there keep 10 GiB here too.
+Only the types for which the Ruby CPI's default ephemeral disk has the size of the instance store: replacing
+that release must not change the disk of any VM. Types that are missing there have 10 GiB here, too.
 """
 
 DEFAULT_EPHEMERAL_GIB = 10
 
 
 def tabled_facts(name: str) -> InstanceTypeFacts | None:
-    """The facts of a type from the built-in tables; None for one that is in neither."""
+    """The facts about a type from the built-in tables; None for a type that is in neither."""
     from bosh_aws_cpi.plan.instance_type_table import TYPES  # noqa: PLC0415 - large, and seldom needed
     from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES  # noqa: PLC0415 - the same
 
@@ -99,7 +98,7 @@ def tabled_facts(name: str) -> InstanceTypeFacts | None:
 
 
 def static_facts(name: str) -> InstanceTypeFacts:
-    """The facts of a type without EC2: from the built-in tables, or as far as its name tells."""
+    """The facts about a type without EC2: from the built-in tables, or derived from its name."""
     if (tabled := tabled_facts(name)) is not None:
         return tabled
     family, _, size = name.partition(".")
@@ -111,8 +110,8 @@ def default_ephemeral_gib(name: str, *, is_store_raw: bool = False) -> int:
 
     Args:
         name: The instance type.
-        is_store_raw: Whether the instance store is the agent's to use: then the ephemeral
-            disk does not stand in for it.
+        is_store_raw: Whether the agent gets the raw disks of the instance store: then the ephemeral
+            disk does not replace it.
     """
     family, _, size = name.partition(".")
     if is_store_raw:
@@ -121,10 +120,10 @@ def default_ephemeral_gib(name: str, *, is_store_raw: bool = False) -> int:
 
 
 def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
-    """Check that a type runs an AMI.
+    """Check that a type can run an AMI; if an architecture is unknown, EC2 checks it.
 
     Raises:
-        CloudError: It is made for another architecture. What is not known is left to EC2.
+        CloudError: The AMI is for another architecture.
     """
     if facts.architectures and image.architecture and image.architecture not in facts.architectures:
         message = (
@@ -135,7 +134,7 @@ def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
 
 
 def check_ebs_optimized(facts: InstanceTypeFacts, *, is_asked: bool) -> None:
-    """Check that a type can be EBS-optimised when that is asked for.
+    """Check that a type can be EBS-optimised if that is requested.
 
     Raises:
         CloudError: It can't.

@@ -1,4 +1,4 @@
-"""The ways in which a VM may be launched, in the order in which they are tried."""
+"""The launch options of a VM, in the order in which they are tried."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class LaunchOption:
 def launch_options(
     types: Sequence[tuple[InstanceTypeFacts, BlockDevices]], *, is_spot: bool, falls_back_to_demand: bool
 ) -> list[LaunchOption]:
-    """All spot offers before all others: who asks for spot prices, wants another type before paying more.
+    """All options on spot come first: with a spot price, another type is preferred to a higher price.
 
     Args:
         types: The instance types in their order, each with its block devices.
         is_spot: Whether a spot price is set.
-        falls_back_to_demand: Whether a spot launch that failed is tried again on demand.
+        falls_back_to_demand: Whether on-demand launches are tried after the spot launches have failed.
     """
     markets = [True, False] if is_spot and falls_back_to_demand else [is_spot]
     return [LaunchOption(facts, devices, market) for market in markets for facts, devices in types]

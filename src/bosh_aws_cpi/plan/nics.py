@@ -1,4 +1,4 @@
-"""From networks to network interfaces."""
+"""Plans a VM's network interfaces for its networks."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ _GROUP_ID = re.compile(r"sg-[0-9a-f]{8,}")
 
 
 def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
-    """The interfaces that the networks ask for; an interface's device index is its place.
+    """The interfaces for the networks; an interface's index in the list is its device index.
 
-    Manual networks share an interface with those of the same ``nic_group``, in the order in
-    which the groups appear; then the first dynamic network makes one, and further dynamic
-    ones none. vip networks make none.
+    Manual networks with the same ``nic_group`` share an interface, in the order in which the groups
+    appear. After these comes an interface for the first dynamic network; further dynamic networks and
+    vip networks have none.
 
     Raises:
-        CloudError: No network makes an interface, or a group's networks name no subnet or several, or
+        CloudError: No network needs an interface, or a group's networks name no subnet or several, or
             a manual group has no single address.
     """
     groups: dict[str, list[str]] = {}
@@ -34,19 +34,19 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
     if dynamic is not None:
         plans.append(NicPlan(dynamic, [dynamic], _subnet(dynamic, [networks[dynamic]]), "dynamic"))
     if not plans:
-        message = "No network makes a network interface: a VM needs a manual or a dynamic network"
+        message = "No network needs a network interface: a VM needs a manual or a dynamic network"
         raise CloudError(message)
     _check_addresses(plans)
     return plans
 
 
 def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip | None:
-    """The elastic IP that the networks ask for; None without a vip network.
+    """The elastic IP of the vip network; None without a vip network.
 
     Args:
         networks: All networks.
-        plans: The interfaces: the vip's ``nic_group`` names the one that gets the address. It is
-            the first one when the group is unknown or not given.
+        plans: The interfaces. The vip's ``nic_group`` names the one that gets the address; the first
+            one gets it if the group is unknown or not given.
 
     Raises:
         CloudError: There are several vip networks, or one has no address.
@@ -69,16 +69,16 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
 
 
 def are_created_first(networks: Mapping[str, Network]) -> bool:
-    """Whether the interfaces are made before the instance.
+    """Whether the interfaces are created before the instance.
 
-    With more than one network that is not a vip, the agent needs MAC addresses to tell
-    them apart, also when they share an interface. A single one needs none.
+    With more than one network that is not a vip, the agent needs MAC addresses to tell the networks
+    apart, even if they share an interface. A single network needs none.
     """
     return sum(network.kind != "vip" for network in networks.values()) > 1
 
 
 def _check_addresses(plans: Sequence[NicPlan]) -> None:
-    """No two of a VM's addresses and prefixes may overlap within a subnet: EC2 would refuse the second."""
+    """Check that a VM's addresses and prefixes in a subnet do not overlap: EC2 would refuse the second."""
     asked = [
         (plan.subnet_id, plan.group, text)
         for plan in plans
@@ -137,10 +137,10 @@ def security_groups(
 ) -> list[str]:
     """The names and ids of the security groups that every interface gets.
 
-    The VM's own win over the networks', which win over the defaults.
+    The VM's own groups take precedence over those of the networks, and these over the defaults.
 
     Raises:
-        CloudError: There are none at all.
+        CloudError: There are none.
     """
     of_networks = sorted(
         {group for network in networks.values() for group in network.cloud_properties.security_groups}
@@ -158,15 +158,15 @@ def is_group_id(entry: str) -> bool:
 
 
 def create_arguments(plan: NicPlan, group_ids: Sequence[str]) -> Json:
-    """CreateNetworkInterface's arguments, but for the tags."""
+    """CreateNetworkInterface's arguments, without the tags."""
     return {"SubnetId": plan.subnet_id, "Groups": list(group_ids), **_addresses(plan)}
 
 
 def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: bool) -> Json:
-    """RunInstances' specification of an interface that it makes itself.
+    """RunInstances' specification of an interface that it creates itself.
 
-    AssociatePublicIpAddress is always given: a subnet that hands out public addresses would
-    otherwise give one to a VM that never had one.
+    AssociatePublicIpAddress is always given: otherwise a VM would get a public address from a subnet that
+    assigns them by default.
 
     Args:
         plan: The interface.
@@ -184,16 +184,16 @@ def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: 
 
 
 def attached_specification(index: int, nic_id: str) -> Json:
-    """RunInstances' specification of an interface that is there already."""
+    """RunInstances' specification of an existing interface."""
     return {"DeviceIndex": index, "NetworkInterfaceId": nic_id}
 
 
 def mac_addresses(plans: Sequence[NicPlan], macs: Sequence[str]) -> dict[str, str]:
-    """MAC address by manual network, for interfaces that are made before the launch.
+    """MAC address by manual network, for interfaces that are created before the launch.
 
     Args:
         plans: All interfaces of the VM.
-        macs: Their addresses, in the same order; none when RunInstances makes the interface.
+        macs: Their addresses, in the same order; none when RunInstances creates the interface.
     """
     return {
         name: mac

@@ -1,4 +1,4 @@
-"""In which zone a VM is, and that all who have a say agree."""
+"""The availability zone of a VM, and checks that subnets, properties and disks agree on it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -38,9 +38,9 @@ def check_zone(subnet_zone: str, vm_zone: str, disk_zones: Sequence[str]) -> Non
     """Check that the subnet, the VM and the disks it will get are in one zone.
 
     Args:
-        subnet_zone: Where the subnets are.
+        subnet_zone: The subnets' zone.
         vm_zone: The cloud properties' ``availability_zone``.
-        disk_zones: Where each hinted disk is, repeats kept.
+        disk_zones: The zone of each of the disks, with duplicates.
 
     Raises:
         CloudError: They differ: EC2 can't attach a volume across zones.

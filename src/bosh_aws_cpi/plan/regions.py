@@ -1,18 +1,18 @@
-"""AWS's regions, as far as their names tell."""
+"""Facts about AWS's regions that follow from their names."""
 
 from collections.abc import Iterable
 from typing import Final
 
 _PARTITIONS: Final = ("cn-", "us-gov-", "us-isob-", "us-isof-", "us-iso-", "eu-isoe-", "eusc-")
-"""How the regions of the partitions begin that are not the ordinary one; nothing is copied between them."""
+"""Prefixes of the regions outside the partition "aws"; AMIs can't be copied between partitions."""
 
 
 def nearest(regions: Iterable[str], region: str) -> str | None:
-    """The region to copy from: of the same partition, and of the same continent if there is one.
+    """The region to copy from: in the same partition, and on the same continent if there is one.
 
     Args:
-        regions: Those that something is in.
-        region: The one that it is to come to.
+        regions: The regions to choose from.
+        region: The target region.
     """
     candidates = [name for name in regions if _partition(name) == _partition(region)]
     continent = region.partition("-")[0]

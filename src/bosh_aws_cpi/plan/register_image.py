@@ -1,4 +1,4 @@
-"""RegisterImage's arguments for a stemcell."""
+"""RegisterImage's arguments for a heavy stemcell."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,12 +13,12 @@ from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 ROOT_DEVICE: Final = "/dev/xvda"
 PARAVIRTUAL_DEVICE: Final = "/dev/sda"
 _PARTITION_BOOT: Final = re.compile(r"-hd00[-_](\d+)\.(\d+)")
-"""pv-grub for a root device that is a partition, /dev/sda1: by the names of Amazon's kernel images."""
+"""The names of Amazon's pv-grub kernel images for a root device that is a partition, /dev/sda1."""
 _DISK_BOOT: Final = re.compile(r"-hd0[-_](\d+)\.(\d+)")
 
 
 def description(properties: HeavyStemcellProperties) -> str | None:
-    """``NAME VERSION``; None unless both are there."""
+    """``NAME VERSION``; None unless both are given."""
     if properties.name and properties.version:
         return f"{properties.name} {properties.version}"[:MAX_DESCRIPTION]
     return None
@@ -34,14 +34,14 @@ def arguments(
 ) -> Json:
     """RegisterImage's arguments.
 
-    Encryption is the snapshot's: EC2 refuses it here.
+    They contain no encryption: EC2 takes it from the snapshot, and refuses it here.
 
     Args:
         properties: The stemcell's cloud properties.
         name: The AMI's name, which is unique.
-        snapshot_id: What its root device is made from.
-        kernel_id: The kernel image of a paravirtual one.
-        tags: The stemcell's.
+        snapshot_id: The snapshot for its root device.
+        kernel_id: The kernel image of a paravirtual AMI.
+        tags: The stemcell's tags.
     """
     text = description(properties)
     kind = _paravirtual(properties, kernel_id) if properties.is_paravirtual else _hvm(properties)
@@ -64,7 +64,7 @@ def newest_kernel(kernels: Iterable[tuple[str, str]], root_device_name: str | No
 
     Args:
         kernels: (id, image location) of each.
-        root_device_name: Whether it boots from a partition or a disk.
+        root_device_name: Determines whether the AMI boots from a partition or a disk.
 
     Raises:
         CloudError: There is none.

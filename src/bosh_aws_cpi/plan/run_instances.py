@@ -13,7 +13,7 @@ from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 
 @dataclass(frozen=True)
 class LaunchSpec:
-    """What RunInstances is told of a VM, whichever way it is launched."""
+    """The VM's settings for RunInstances that are the same for all launch options."""
 
     ami_id: str
     properties: VmProperties
@@ -22,7 +22,7 @@ class LaunchSpec:
     metadata_options: Json
     """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
-    """For instance and volumes, and for an interface that is made with it."""
+    """For the instance, its volumes, and an interface that is created with it."""
     zone: str
 
 
@@ -38,16 +38,16 @@ def arguments(
 
     Args:
         launch_spec: The VM.
-        option: The way it is launched.
+        option: The instance type and the market.
         interfaces: The network interfaces, each with its device index.
         user_data: The agent's settings as JSON; the SDK encodes them in Base64.
-        client_token: By which EC2 recognises the same launch.
+        client_token: EC2 recognises a retry by it.
     """
     properties = launch_spec.properties
     key_name = properties.key_name or launch_spec.default_key_name
     profile = properties.iam_instance_profile or launch_spec.default_iam_instance_profile
-    made_here = any("SubnetId" in interface for interface in interfaces)
-    tagged = ("instance", "volume", "network-interface") if made_here else ("instance", "volume")
+    creates_interface = any("SubnetId" in interface for interface in interfaces)
+    tagged = ("instance", "volume", "network-interface") if creates_interface else ("instance", "volume")
     optional = {
         "KeyName": key_name,
         "IamInstanceProfile": {"Name": profile} if profile else None,
@@ -81,7 +81,7 @@ def _camel(name: str) -> str:
 
 
 def _given(properties: Properties | None) -> Json:
-    """A hash of properties under EC2's names, without those that are not given."""
+    """The given properties of a hash, under EC2's names."""
     if properties is None:
         return {}
     known = {name: getattr(properties, name) for name in type(properties).model_fields}

@@ -1,19 +1,19 @@
-"""What a disk's snapshot is called."""
+"""The description and the tags of a disk's snapshot."""
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
 MAX_DESCRIPTION = 255
-"""Characters that EC2 takes."""
+"""EC2's limit, in characters."""
 _RENAMED = frozenset({"director_name", "index", "job"})
 
 
 def description(metadata: Json, device: str | None) -> str:
-    """``deployment/job/index`` and the device's last path part, as far as they are there.
+    """``deployment/job/index`` and the last part of the device's path, without missing parts.
 
     Args:
-        metadata: As the Director gives it; no key of it is certain.
-        device: The device name under which the disk is attached; None when it is not.
+        metadata: The Director's metadata; all keys are optional.
+        device: The disk's device name; None when it is not attached.
     """
     parts = [metadata.get(key) for key in ("deployment", "job", "index")]
     named = [str(part) for part in parts if part is not None and part != ""]
@@ -25,8 +25,8 @@ def tags(metadata: Json, device: str | None) -> dict[str, str]:
     """The snapshot's tags: the metadata under names that operators know.
 
     Args:
-        metadata: As the Director gives it.
-        device: The device name under which the disk is attached; None when it is not.
+        metadata: The Director's metadata.
+        device: The disk's device name; None when it is not attached.
     """
     instance = [metadata.get(key) for key in ("job", "instance_id")]
     index = metadata.get("index")

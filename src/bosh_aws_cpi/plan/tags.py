@@ -1,4 +1,4 @@
-"""Tags as EC2 takes them."""
+"""The tags of the CPI's resources, in the form that EC2 accepts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ MAX_VALUE = 255
 
 
 def formatted(tags: Mapping[str, Any]) -> dict[str, str]:
-    """Cut keys and values to EC2's limits, drop null values, make strings of all else.
+    """Cut keys and values to EC2's limits, drop null values, and convert all others to strings.
 
     Booleans become ``true`` and ``false``, lists and objects become JSON.
     """
@@ -20,10 +20,10 @@ def formatted(tags: Mapping[str, Any]) -> dict[str, str]:
 
 
 def checked(value: object) -> Json:
-    """A ``tags`` property, which must be a hash; null is none.
+    """Return a ``tags`` property, which must be a hash or null.
 
     Raises:
-        CloudError: It is something else.
+        CloudError: It is neither.
     """
     if value is None:
         return {}
@@ -37,24 +37,24 @@ MAX_TAGS = 50
 
 
 def check_for_ec2(tags: Mapping[str, str]) -> None:
-    """Check that EC2 takes these tags.
+    """Check that EC2 accepts these tags.
 
     Raises:
-        CloudError: There are too many, or one has a key that AWS keeps for itself.
+        CloudError: There are too many, or one has a key that is reserved for AWS.
     """
     if reserved := sorted(key for key in tags if key.lower().startswith("aws:")):
-        message = f"Tags that begin with 'aws:' are AWS's own, remove: {', '.join(reserved)}"
+        message = f"Tags that begin with 'aws:' are reserved for AWS, remove: {', '.join(reserved)}"
         raise CloudError(message)
     if len(tags) > MAX_TAGS:
-        message = f"EC2 takes {MAX_TAGS} tags, {len(tags)} are given; some come from env.bosh.tags"
+        message = f"EC2 allows {MAX_TAGS} tags, {len(tags)} are given; some come from env.bosh.tags"
         raise CloudError(message)
 
 
 def of_environment(environment: Json | None) -> Json:
-    """The tags that the Director puts into create_vm's environment, ``bosh.tags``.
+    """The tags in create_vm's environment, ``bosh.tags``, which the Director sets.
 
     Raises:
-        CloudError: They are no hash.
+        CloudError: They are not a hash.
     """
     bosh = (environment or {}).get("bosh")
     return checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
@@ -65,11 +65,11 @@ AGENT_TAG = "bosh_agent_id"
 
 
 def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[str, str]:
-    """The tags by which a stray resource can be traced to who asked for it.
+    """The tags that trace a resource to the Director and the VM that it was created for.
 
     Args:
-        director_uuid: The request's; None when it carries none.
-        agent_id: The VM's, for all that is made for one VM.
+        director_uuid: The request's director; None when the request has none.
+        agent_id: The VM's agent, for resources of one VM.
     """
     given = {DIRECTOR_TAG: director_uuid, AGENT_TAG: agent_id}
     return formatted({key: value for key, value in given.items() if value})
@@ -78,20 +78,20 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
 CALL_TAG = "bosh_call"
 """On a disk, a disk's snapshot and a copy of an AMI: the id of the call that created it."""
 STEMCELL_TAG = "bosh_stemcell"
-"""On all that one create_stemcell made of an image: that call's own id."""
+"""On all resources that one create_stemcell created from an image: the id of that call."""
 SOURCE_TAG = "bosh_source_ami"
 KEY_TAG = "bosh_kms_key"
 STEMCELL_NAME_TAG = "bosh_stemcell_name"
-"""On a copy of an AMI: whose copy it is, "NAME/VERSION"."""
+"""On a copy of an AMI: the stemcell that it belongs to, "NAME/VERSION"."""
 
 
 def stemcell_name(name: str | None, version: str | None) -> dict[str, str]:
-    """The tag that says which stemcell a copy belongs to; none unless both are known."""
+    """The tag with the stemcell that a copy belongs to; none unless name and version are known."""
     return formatted({STEMCELL_NAME_TAG: f"{name}/{version}"}) if name and version else {}
 
 
 def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> dict[str, str]:
-    """The tags that say what a copy of an AMI was made from: its source, and the key it is encrypted with."""
+    """The tags with the origin of an AMI's copy: its source AMI, and the key that encrypts it."""
     key = (encryption.kms_key_arn or "default") if encryption.encrypted else "none"
     return {**of_origin(director_uuid), **formatted({SOURCE_TAG: source, KEY_TAG: key})}
 

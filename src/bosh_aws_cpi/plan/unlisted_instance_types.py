@@ -1,7 +1,7 @@
-"""What is known of the instance types that the generated table lacks: retired ones, and rarely offered ones.
+"""Facts about the instance types that the generated table lacks: retired ones, and rarely offered ones.
 
 EC2 no longer describes most of them, so the newest moto, from which the table is generated, lacks them.
-Older releases of moto hold what EC2 said of them at the time. For the types that EC2 still describes those
+Older releases of moto contain EC2's descriptions of that time. For the types that EC2 still describes, those
 releases agree with EC2, so they are trusted. "The guide" is AWS's "Amazon EC2 instance types" guide.
 """
 
@@ -60,7 +60,7 @@ UNLISTED_TYPES: Final[Mapping[str, Row]] = {
     "u7inh-32tb.480xlarge": ("x86_64", True, "default", False, 0, 0, False, 128),
     # "Instance store volumes" and "EBS-optimized instances" of the EC2 user guide (2018).
     "cr1.8xlarge": ("x86_64", False, "unsupported", False, 2, 120, False, 0),
-    # The Ruby CPI's own table of instance stores; of these types nothing else is known for certain.
+    # The Ruby CPI's own table of instance stores; nothing else is known for certain about these types.
     "cg1.4xlarge": ("", False, "default", False, 2, 840, False, 0),
     "hi1.4xlarge": ("", False, "default", False, 2, 1024, False, 0),
     "hs1.8xlarge": ("", False, "default", False, 24, 2000, False, 0),

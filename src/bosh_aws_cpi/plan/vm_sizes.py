@@ -1,4 +1,4 @@
-"""The instance type for a wanted size, for calculate_vm_cloud_properties."""
+"""Chooses an instance type by size, for calculate_vm_cloud_properties."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -41,8 +41,8 @@ VM_SIZES = (
     VmSize("m5.16xlarge", 64, 262144),
     VmSize("r5.16xlarge", 64, 524288),
 )
-"""In order of preference. A manifest that names sizes keeps its instance types, so the
-order is that of the Ruby CPI, and newer families stay out."""
+"""In order of preference. A manifest with sizes must keep its instance types, so the order is that of the
+Ruby CPI, without newer families."""
 
 _KEYS = ("cpu", "ram", "ephemeral_disk_size")
 
@@ -54,7 +54,7 @@ def cloud_properties(wanted: Json) -> Json:
         wanted: ``cpu``, ``ram`` (MiB) and ``ephemeral_disk_size`` (MB).
 
     Raises:
-        CloudError: A key is missing or no number, or no known type is large enough.
+        CloudError: A key is missing or not a number, or no known type is large enough.
     """
     missing = [f"'{key}'" for key in _KEYS if wanted.get(key) is None]
     if missing:

@@ -1,4 +1,4 @@
-"""What of an EBS volume is to change, and what can't change in place."""
+"""Plans an EBS volume's changes for update_disk and resize_disk, and refuses those that need a copy."""
 
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import NotSupported
@@ -12,7 +12,7 @@ def check_not_smaller(volume: Volume, size_gib: int) -> None:
     """Check that a volume does not shrink.
 
     Raises:
-        NotSupported: It would: EBS can't do that, and the Director copies to a new disk.
+        NotSupported: It would: EBS can't do that, so the Director copies the data to a new disk.
     """
     if size_gib < volume.size_gib:
         message = f"Cannot resize volume to a smaller size from {volume.size_gib} GiB to {size_gib} GiB"
@@ -20,11 +20,11 @@ def check_not_smaller(volume: Volume, size_gib: int) -> None:
 
 
 def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: Encryption) -> Json:
-    """ModifyVolume's arguments for what differs from what create_disk would make; empty when nothing does.
+    """ModifyVolume's arguments for the differences from a volume that create_disk would create, if any.
 
     Args:
-        volume: The volume as it is.
-        size_gib: The size that it is to have, in GiB.
+        volume: The current volume.
+        size_gib: The wanted size in GiB.
         properties: The disk's cloud properties.
         default: The configuration's encryption.
 
@@ -46,16 +46,16 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
     differing = {name: value for name, value in wanted.items() if value != current[name]}
     if differing:
         check_modifiable(volume, properties.type)
-    # With another type EBS forgets figures that are not sent anew.
+    # When the type changes, EBS resets iops and throughput unless they are sent, too.
     kept = {"Iops", "Throughput"} & wanted.keys() if "VolumeType" in differing else set()
     return {**differing, **{name: wanted[name] for name in sorted(kept)}}
 
 
 def check_modifiable(volume: Volume, target_type: str) -> None:
-    """Check that EBS changes volumes of these types at all.
+    """Check that EBS can change volumes of these types.
 
     Raises:
-        NotSupported: It doesn't: the old magnetic volumes stay what they are.
+        NotSupported: It can't: magnetic volumes can't be changed.
     """
     if "standard" in {volume.type, target_type}:
         message = f"Volume '{volume.disk_cid}' can't be changed in place, as none of type standard can"
@@ -63,10 +63,10 @@ def check_modifiable(volume: Volume, target_type: str) -> None:
 
 
 def _check_encryption(volume: Volume, properties: DiskProperties, wanted: Encryption) -> None:
-    """Check that the encryption stays.
+    """Check that the encryption does not change.
 
-    A volume that is encrypted though nothing asks for it is so by the account's own default,
-    and a copy would be too.
+    A volume may be encrypted although no property asks for it, by the account's default: a copy would be
+    encrypted, too.
     """
     is_by_account = volume.encrypted and "encrypted" not in properties.model_fields_set
     if wanted.encrypted != volume.encrypted and not (is_by_account and not wanted.encrypted):
@@ -75,12 +75,12 @@ def _check_encryption(volume: Volume, properties: DiskProperties, wanted: Encryp
         raise NotSupported(message)
     if wanted.encrypted and wanted.kms_key_arn and not _is_same_key(wanted.kms_key_arn, volume.kms_key_arn):
         message = (
-            f"Volume '{volume.disk_cid}' can't change its KMS key in place; whether "
-            f"'{wanted.kms_key_arn}' is the one that it has can only be told of a key's id or ARN"
+            f"Volume '{volume.disk_cid}' can't change its KMS key in place, and '{wanted.kms_key_arn}' is "
+            "not the id or ARN of its current key"
         )
         raise NotSupported(message)
 
 
 def _is_same_key(wanted: str, current: str | None) -> bool:
-    """Whether a key's ARN or bare id names the key that a volume has; EBS shows its ARN."""
+    """Whether a key's ARN or id is that of the volume's key, of which EBS shows the ARN."""
     return current is not None and wanted in {current, current.rpartition("key/")[2]}

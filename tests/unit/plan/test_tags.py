@@ -120,7 +120,7 @@ def test_most_tags() -> None:
     tags.check_for_ec2({str(number): "" for number in range(50)})
     with pytest.raises(CloudError) as caught:
         tags.check_for_ec2({str(number): "" for number in range(51)})
-    assert caught.value.message == "EC2 takes 50 tags, 51 are given; some come from env.bosh.tags"
+    assert caught.value.message == "EC2 allows 50 tags, 51 are given; some come from env.bosh.tags"
 
 
 def test_reserved_keys() -> None:
@@ -128,7 +128,7 @@ def test_reserved_keys() -> None:
     tags.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
     with pytest.raises(CloudError) as caught:
         tags.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})
-    assert caught.value.message == "Tags that begin with 'aws:' are AWS's own, remove: AWS:a, aws:z"
+    assert caught.value.message == "Tags that begin with 'aws:' are reserved for AWS, remove: AWS:a, aws:z"
 
 
 def test_specifications() -> None:

@@ -139,8 +139,8 @@ def test_other_key(key: str, *, is_default: bool) -> None:
     with pytest.raises(NotSupported) as caught:
         changes(SECRET, 20, default, **given)
     assert caught.value.message == (
-        f"Volume 'vol-1' can't change its KMS key in place; whether '{key}' is the one that it has can "
-        "only be told of a key's id or ARN"
+        f"Volume 'vol-1' can't change its KMS key in place, and '{key}' is not the id or ARN of its "
+        "current key"
     )
 
 

@@ -61,8 +61,8 @@ def refusal(operation: str, code: str = "AccessDeniedException") -> ClientError:
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        ({f"k{n}": "v" for n in range(47)}, "EC2 takes 50 tags, 51 are given"),
-        ({"aws:mine": "v"}, "Tags that begin with 'aws:' are AWS's own, remove: aws:mine"),
+        ({f"k{n}": "v" for n in range(47)}, "EC2 allows 50 tags, 51 are given"),
+        ({"aws:mine": "v"}, "Tags that begin with 'aws:' are reserved for AWS, remove: aws:mine"),
     ],
     ids=["too many", "reserved"],
 )
