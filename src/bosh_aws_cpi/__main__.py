@@ -1,6 +1,6 @@
 """The executable: ``cpi CONFIG_PATH``, one request on stdin, one response on stdout.
 
-The only module that knows the process it runs in; joins the protocol and the cloud. Also
+The only module that deals with the process; it connects the protocol with the cloud. Also
 ``cpi COMMAND CONFIG_PATH …`` for operators.
 """
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
 _COMMANDS = ("preflight", "sweep")
-"""Modules of `tools`; their names are here, so that an ordinary call loads nothing of it."""
+"""Modules of `tools`; listed here, so that an ordinary call does not import them."""
 _GARBAGE = 100_000
-"""How many more objects there may be before Python looks for cycles among all of them: most of what a call
-makes stays to its end, and the looking takes a tenth of a short one."""
+"""The number of new objects before Python's garbage collector runs: most objects live until the end of the
+call, and the collector would take a tenth of a short call's time."""
 _USAGE = """\
 Usage: cpi CONFIG_PATH                 one request on stdin, one response on stdout: how BOSH calls it
-       cpi preflight CONFIG_PATH ...   what the configuration's keys may do at AWS
-       cpi sweep CONFIG_PATH ...       what calls that were cut off have left at AWS
-Each command says more with --help.
+       cpi preflight CONFIG_PATH ...   checks the permissions of the configuration's keys at AWS
+       cpi sweep CONFIG_PATH ...       lists resources that interrupted calls have left behind at AWS
+Each command has --help.
 """
 
 
 class _AwsHost:
-    """The AWS CPI as the protocol sees it."""
+    """The AWS CPI behind the protocol's interface."""
 
     def __init__(self, arguments: list[str]) -> None:
         self._arguments = arguments
@@ -59,7 +59,7 @@ class _AwsHost:
         return verb
 
     def translate(self, error: Exception) -> BoshError | None:
-        if "botocore" not in sys.modules:  # then it raised nothing either
+        if "botocore" not in sys.modules:  # so the error can't come from it
             return None
         from bosh_aws_cpi.aws.sdk.translation import translate  # noqa: PLC0415
 
@@ -70,10 +70,10 @@ class _AwsHost:
 
 
 def run() -> NoReturn:
-    """Be the process: `main`, and the end.
+    """Run `main`, and exit the process at once.
 
-    The end is the system's: the interpreter's own takes every module apart, which costs a short
-    call a tenth of its time. What was logged is flushed by then, and no thread is left.
+    The interpreter's own shutdown, which clears every module, would take a tenth of a short call's time.
+    The logs are flushed by then, and no thread is left.
     """
     gc.set_threshold(_GARBAGE)
     main.__code__ = frame_memory.roomy(main.__code__)
@@ -81,11 +81,11 @@ def run() -> NoReturn:
 
 
 def main() -> int:
-    """Answer one request, or carry out an operator's command.
+    """Answer one request, or run an operator's command.
 
     Returns:
-        0 when a response was written, also when it is an error, or the usage; 1 when nobody takes
-        the response. A command's own exit status.
+        0 when a response, which may be an error, or the usage was written; 1 when the response could
+        not be written. The exit status of a command.
     """
     status = _carried_out(sys.argv[1:])
     _flush_logs()
@@ -103,7 +103,7 @@ def _carried_out(arguments: list[str]) -> int:
 
 
 def _is_command(arguments: list[str]) -> bool:
-    """Whether these ask for a command; by itself its name may be a configuration's."""
+    """Whether the arguments are a command; a single argument may be a configuration of that name."""
     if not arguments or arguments[0] not in _COMMANDS:
         return False
     return len(arguments) > 1 or not os.access(arguments[0], os.F_OK)
@@ -115,7 +115,7 @@ def _answer(arguments: list[str]) -> int:
     output = _claim_stdout()
     log.start()
     if output is None:
-        log.logger.error("stdout is closed: nobody would learn what the call made, so it is not made")
+        log.logger.error("stdout is closed: no response can be written, so the call is not executed")
         return 1
     host = _AwsHost(arguments)
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
@@ -123,11 +123,11 @@ def _answer(arguments: list[str]) -> int:
 
 
 def _claim_stdout() -> int | None:
-    """Keep stdout for the response alone: whatever a library prints goes to stderr.
+    """Reserve stdout for the response: all other output goes to stderr.
 
     Returns:
-        The file descriptor for the response, not inherited by child processes, so that
-        none keeps it open; None when stdout is closed.
+        The file descriptor for the response, which child processes do not inherit, so that none keeps it
+        open; None when stdout is closed.
     """
     _fill_gap(_STDIN)
     is_closed = _fill_gap(_STDOUT)
@@ -140,7 +140,7 @@ def _claim_stdout() -> int | None:
 
 
 def _fill_gap(descriptor: int) -> bool:
-    """A standard stream that is closed becomes /dev/null, so that no file gets its number."""
+    """Open a closed standard stream as /dev/null, so that no file gets its number."""
     try:
         os.fstat(descriptor)
     except OSError:
@@ -168,14 +168,14 @@ def _deliver(output: int, response: bytes) -> int:
         while rest:
             rest = rest[os.write(output, rest) :]
     except OSError:
-        text = "The caller is gone; nobody took the response: %s"
+        text = "The caller is gone; it did not read the response: %s"
         log.logger.error(text, response.decode(), extra=log.WHOLE)
         return 1
     return 0
 
 
 def _flush_logs() -> None:
-    """A stderr that takes nothing any more must not make the interpreter end with an error."""
+    """Flush stdout and stderr; a closed stream must not cause an error at exit."""
     for stream, descriptor in ((sys.stdout, _STDOUT), (sys.stderr, _STDERR)):
         try:
             if stream is not None:

@@ -1,11 +1,11 @@
-"""Counting what a call costs at AWS, for its summary line."""
+"""Counts a call's calls to AWS, for its summary line."""
 
 from collections import Counter
 from threading import Lock
 
 
 class CallStatistics:
-    """The AWS calls of one CPI call by name, and what became of their attempts; for several threads."""
+    """The AWS calls of one CPI call, by name, with their retries; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -19,16 +19,16 @@ class CallStatistics:
             self._calls[name] += 1
 
     def attempted(self, number: int, *, is_throttled: bool) -> None:
-        """Count an attempt at a call that ended: the first or a later one, which AWS may have throttled.
+        """Count a completed attempt at a call: the first one or a retry, which AWS may have throttled.
 
-        Not of one whose answer can't be read at all: the SDK tells nobody of it.
+        An attempt whose answer can't be parsed is not counted: the SDK emits no event for it.
         """
         with self._lock:
             self._retries += number > 1
             self._throttled += is_throttled
 
     def summary(self) -> str:
-        """The count as the end of a sentence, or nothing when AWS was not called.
+        """The counts as the end of a sentence; empty when AWS was not called.
 
         ", 2 AWS calls, 1 retry, 0 throttled (2 x ec2.DescribeInstances)".
         """

@@ -1,4 +1,4 @@
-"""Whether disks are encrypted: the configuration says it, and so do disks and stemcells themselves."""
+"""The encryption of disks, for the configuration and for the properties of disks and stemcells."""
 
 from typing import NamedTuple
 
@@ -15,6 +15,6 @@ class Encryption(NamedTuple):
     kms_key_arn: str | None = None
 
     def arguments(self) -> Json:
-        """The encryption as EC2 takes it in CreateVolume, CopyImage and block devices."""
+        """EC2's arguments for it, in CreateVolume, CopyImage and block devices."""
         key = {"KmsKeyId": self.kms_key_arn} if self.encrypted and self.kms_key_arn else {}
         return {"Encrypted": self.encrypted, **key}

@@ -1,7 +1,7 @@
-"""The errors a caller of the CPI can be answered with.
+"""The errors in the CPI's responses.
 
-The Director maps the type string of a response back to its own classes, so the
-strings are part of the contract::
+The Director maps the type in a response back to its own classes, so the type strings are part of the
+contract::
 
     BoshError
     ├── InvalidCall                   InvalidCall
@@ -18,19 +18,19 @@ strings are part of the contract::
         ├── DiskNotFound              Bosh::Clouds::DiskNotFound
         └── DiskNotAttached           Bosh::Clouds::DiskNotAttached
 
-Only ``ok_to_retry`` of VMCreationFailed is acted upon: the Director then repeats
-create_vm, with the same agent id, up to five times.
+The Director acts on ``ok_to_retry`` of VMCreationFailed only: it retries create_vm, with the same agent
+id, up to five times.
 """
 
 from typing import ClassVar
 
 
 class BoshError(Exception):
-    """An error with a name on the wire.
+    """An error that has a type in the response.
 
     Args:
-        message: What was attempted, on which id, and what to do about it.
-        ok_to_retry: Whether the same call may succeed when it is made again.
+        message: The failed action, the id of the resource, and the remedy.
+        ok_to_retry: Whether a retry may succeed.
     """
 
     wire_type: ClassVar[str] = "Unknown"
@@ -42,18 +42,18 @@ class BoshError(Exception):
 
 
 class InvalidCall(BoshError):
-    """The request, its arguments or the configuration are not what they should be."""
+    """The request, its arguments or the configuration are wrong."""
 
     wire_type = "InvalidCall"
 
 
 def not_correct(details: str) -> InvalidCall:
-    """The error for arguments and configuration that don't fit, in the words that callers know."""
+    """The error for wrong arguments or a wrong configuration, in the form that callers know."""
     return InvalidCall(f"Arguments are not correct, details: '{details}'")
 
 
 class Unknown(BoshError):
-    """The configuration file can't be used, or something happened that nobody foresaw."""
+    """The configuration file can't be used, or an unexpected error occurred."""
 
     wire_type = "Unknown"
 
@@ -65,19 +65,19 @@ class CpiError(BoshError):
 
 
 class CPIAPIVersionNotSupported(CpiError):
-    """The stemcell's api_version is null or no positive integer."""
+    """The stemcell's api_version is not a positive integer."""
 
     wire_type = "Bosh::Clouds::CPIAPIVersionNotSupported"
 
 
 class MethodNotImplemented(CpiError):
-    """The method is unknown, or known and not there: the caller falls back."""
+    """The method is unknown or not implemented: the caller falls back to another one."""
 
     wire_type = "Bosh::Clouds::NotImplemented"
 
 
 class NotSupported(CpiError):
-    """This can't be done in this way: the caller falls back."""
+    """The method can't do this: the caller falls back to another one."""
 
     wire_type = "Bosh::Clouds::NotSupported"
 
@@ -89,7 +89,7 @@ class CloudError(BoshError):
 
 
 class VMNotFound(CloudError):
-    """The VM is gone: callers go on with their clean-up."""
+    """The VM does not exist: callers go on with their cleanup."""
 
     wire_type = "Bosh::Clouds::VMNotFound"
 
@@ -98,25 +98,25 @@ class VMNotFound(CloudError):
 
 
 class VMCreationFailed(CloudError):
-    """The VM could not be created, and nothing of it is left."""
+    """The VM could not be created, and nothing is left behind."""
 
     wire_type = "Bosh::Clouds::VMCreationFailed"
 
 
 class NetworkNotFound(CloudError):
-    """The network that is to be deleted is gone."""
+    """The network to delete does not exist."""
 
     wire_type = "Bosh::Clouds::NetworkNotFound"
 
 
 class NoDiskSpace(CloudError):
-    """There is no room for the disk."""
+    """There is no space for the disk."""
 
     wire_type = "Bosh::Clouds::NoDiskSpace"
 
 
 class DiskNotFound(CloudError):
-    """The disk is gone."""
+    """The disk does not exist."""
 
     wire_type = "Bosh::Clouds::DiskNotFound"
 

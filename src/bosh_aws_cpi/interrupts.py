@@ -1,8 +1,8 @@
-"""SIGTERM, SIGINT and SIGHUP as an exception that comes only where it can do no harm.
+"""Turns SIGTERM, SIGINT and SIGHUP into an exception, which is raised only at safe points.
 
-A signal between "EC2 has made it" and "its removal is armed" would orphan what was
-made. Such steps are shielded: the signal waits for their end. Only the first signal
-counts, so that the undo it starts is not itself interrupted.
+A signal between the creation of a resource and the arming of its undo step would orphan the resource.
+Such steps are shielded: the signal is held back until their end. Only the first signal counts, so that
+the undo that it starts is not itself interrupted.
 """
 
 import signal
@@ -12,7 +12,7 @@ from types import FrameType
 
 
 class Interrupted(BaseException):
-    """The call was ended by a signal. No `Exception`, so that no handler of errors swallows it."""
+    """A signal ended the call. Not an `Exception`, so that no error handler swallows it."""
 
     def __init__(self, signal_name: str) -> None:
         super().__init__(f"interrupted by {signal_name}")
@@ -20,7 +20,7 @@ class Interrupted(BaseException):
 
 
 class _Signals:
-    """What has arrived so far, and whether it may be acted upon."""
+    """The signal that has arrived, if any, and whether it may end the call now."""
 
     def __init__(self) -> None:
         self.received: str | None = None
@@ -42,9 +42,9 @@ _signals = _Signals()
 
 
 def install() -> None:
-    """Catch SIGTERM, SIGINT and SIGHUP from now on; they wait until there is somebody to tell.
+    """Catch SIGTERM, SIGINT and SIGHUP from now on; they are held back until `start`.
 
-    SIGHUP stays ignored where the parent ignores it, as nohup does.
+    SIGHUP stays ignored if the parent process ignores it, as nohup does.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _signals.on_signal)
@@ -56,7 +56,7 @@ def start() -> None:
     """Turn the first signal into `Interrupted` from now on, raised in the main thread.
 
     Raises:
-        Interrupted: A signal came already.
+        Interrupted: A signal has already come.
     """
     _signals.closed = False
     _signals.raise_if_due()
@@ -72,25 +72,25 @@ def check() -> None:
 
 
 def pending() -> str | None:
-    """The name of a signal that waits for the end of a shielded step; None when there is none."""
+    """The name of a signal that is held back by a shielded step; None when there is none."""
     return None if _signals.closed else _signals.received
 
 
 def close() -> None:
-    """Take no signal as a reason to end the call any more: its outcome stands."""
+    """Ignore signals from now on: the call's outcome stands."""
     _signals.closed = True
 
 
 @contextmanager
 def shielded() -> Iterator[None]:
-    """Hold a signal back until the step is over.
+    """Hold a signal back until the step ends.
 
-    When the step itself fails, its error goes first, and the signal waits for `check`.
-    As a context manager it may raise before its step begins or after it ended, so what the
-    step made must be undone by somebody outside: `cpi.undo.undoing`.
+    When the step itself fails, its error takes precedence, and the signal is held back until `check`. As a
+    context manager this may raise before its step begins or after it has ended, so the caller has to
+    undo the step: `cpi.undo.undoing`.
 
     Raises:
-        Interrupted: At the end of a step that succeeded, if a signal came meanwhile.
+        Interrupted: At the end of a step that succeeded, if a signal came in the meantime.
     """
     _signals.shields += 1
     try:

@@ -1,4 +1,4 @@
-"""JSON as every other program reads it: strict on the way in, plain on the way out."""
+"""JSON: a strict reader, and a writer whose output every other program can read."""
 
 import json
 import math
@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeGuard
 Json = dict[str, Any]
 """A JSON object."""
 MAX_DEPTH = 100
-"""Deeper documents are refused: what can be read must also be writable again."""
+"""Documents with more levels are refused: the program must be able to write what it reads."""
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _OPENING = re.compile(r"[\[{]")
@@ -16,21 +16,21 @@ _TYPE_NAMES = {dict: "Hash", list: "Array", str: "String", bool: "Boolean", int:
 
 
 class JsonTextError(ValueError):
-    """The text is no JSON. The message never quotes the text, which may hold secrets."""
+    """The text is not JSON. The message never quotes the text, which may contain secrets."""
 
 
 def decode(raw: bytes) -> Any:  # noqa: ANN401 - JSON is what it is
     """Read one JSON document.
 
-    Stricter than Python's own reader, which takes NaN, infinite numbers, duplicate keys
-    and lone surrogates: none of these would survive the way to AWS or to the agent.
+    Stricter than Python's own reader, which accepts NaN, infinite numbers, duplicate keys and lone
+    surrogates: AWS or the agent would not get any of these unchanged.
 
     Args:
         raw: The document in UTF-8.
 
     Raises:
-        JsonTextError: It is no JSON, or holds one of the above, or is nested deeper than
-            `MAX_DEPTH`.
+        JsonTextError: It is not JSON, or contains one of the above, or has more than `MAX_DEPTH`
+            levels.
     """
     try:
         text = raw.decode("utf-8")
@@ -56,27 +56,27 @@ def decode(raw: bytes) -> Any:  # noqa: ANN401 - JSON is what it is
 
 
 def encode(value: object, *, ascii_only: bool = False) -> str:
-    """Write a value as JSON on one line, without spare blanks.
+    """Write a value as JSON on one line, without spaces.
 
     Args:
         value: Any JSON value.
-        ascii_only: Escape all other characters, so that it reads the same in every encoding.
+        ascii_only: Escape all non-ASCII characters, so that the text is the same in every encoding.
     """
     return json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only, allow_nan=False)
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a value is a JSON integer; Python counts its booleans among them, JSON does not."""
+    """Whether a value is a JSON integer; Python's booleans are integers, JSON's are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_true(value: object) -> bool:
-    """Truth as the Ruby CPI has it, and manifests rely on: only null and false are false."""
+    """Ruby's truth, which manifests rely on: only null and false are false."""
     return value is not None and value is not False
 
 
 def type_name(value: object) -> str:
-    """Name the JSON type of a value the way BOSH's documents do: Hash, Array, String and so on."""
+    """The JSON type of a value, in BOSH's terms: Hash, Array, String and so on."""
     return "null" if value is None else _TYPE_NAMES.get(type(value), type(value).__name__)
 
 

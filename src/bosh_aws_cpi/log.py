@@ -14,21 +14,21 @@ LEVELS: Final = {
 }
 
 LONGEST: Final = 300
-"""Characters of a message, unless all is to be logged: the Director reads stderr byte by byte. The error that
-ends a call is in the response as a whole."""
+"""A log message's maximum length, except at level debug: the Director reads stderr byte by byte. The response
+contains the whole error."""
 MOST_LINES: Final = 5
-"""Lines of such a message, each of which is logged with all that stands before a message."""
+"""Such a message's maximum number of lines, each of which is logged with time, request id and level."""
 WHOLE: Final = {"is_whole": True}
-"""``extra`` of a message that is logged as a whole in any case: it stands nowhere else."""
+"""``extra`` for a message that is never shortened, because it appears nowhere else."""
 
 redact: Final = Redactor()
-"""The process's one redactor: all that is logged or answered as an error goes through it."""
+"""The process's only redactor: all log lines and errors go through it."""
 
 logger: Final = logging.getLogger("bosh_aws_cpi")
 
 
 class _LineFormatter(logging.Formatter):
-    """Puts time, request id and level before every line, those of a traceback too."""
+    """Puts time, request id and level before each line, also of a traceback."""
 
     request_id: str | None = None
 
@@ -55,14 +55,14 @@ def start() -> None:
     """Log to stderr from now on, at level info."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_formatter)
-    logging.raiseExceptions = False  # a stderr that nobody reads any more must not end a call
+    logging.raiseExceptions = False  # a closed stderr must not end a call
     logger.handlers = [handler]
     logger.propagate = False
     logger.setLevel(logging.INFO)
 
 
 def set_request_id(request_id: object) -> None:
-    """Put the caller's request id on each line from now on; only a plain string is taken."""
+    """Add the caller's request id to each line from now on, if it is a printable string."""
     if isinstance(request_id, str) and request_id.isprintable():
         _formatter.request_id = request_id
 

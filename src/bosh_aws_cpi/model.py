@@ -1,4 +1,4 @@
-"""The values that all layers speak. Frozen: what is learned later travels in a new value."""
+"""The data types that all layers share. They are frozen: later changes need a new value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ MIB_PER_GIB = 1024
 
 
 def gib(mib: int) -> int:
-    """MiB in, GiB out, rounded up: BOSH counts disks in MiB, EBS in GiB."""
+    """Convert MiB, BOSH's unit for disks, to GiB, EBS's unit, rounded up."""
     return -(-mib // MIB_PER_GIB)
 
 
@@ -25,34 +25,34 @@ class Image:
     block_device_names: Sequence[str]
     snapshot_ids: Sequence[str]
     state: str = "available"
-    """EC2's; a VM can be launched only from an "available" one."""
+    """EC2's state; a VM can be launched only from an "available" AMI."""
 
 
 @dataclass(frozen=True)
 class InstanceTypeFacts:
-    """What EC2 says of an instance type."""
+    """EC2's facts about an instance type."""
 
     name: str
     ebs_needs_nvme_path: bool
     """True on Nitro, where the guest finds an EBS volume only below /dev/disk/by-id."""
     architectures: frozenset[str] = frozenset()
-    """Those of the AMIs that it runs; none when that is not known."""
+    """The architectures of the AMIs that it can run; empty when not known."""
     ebs_optimized: str = "default"
-    """"default" (always), "supported" (when asked for) or "unsupported"."""
+    """"default" (always), "supported" (on request) or "unsupported"."""
     is_burstable: bool = False
     store_disks: int = 0
-    """How many disks its instance store has."""
+    """The number of disks of its instance store."""
     store_gib: int = 0
     """The size of each, in GiB."""
     max_ebs_attachments: int = 0
-    """How many volumes it takes, the root disk among them; 0 when that is not known."""
+    """The maximum number of volumes, including the root disk; 0 when not known."""
     store_is_nvme: bool = False
-    """Then EC2 attaches the disks by itself, and the guest numbers them."""
+    """If so, EC2 attaches the disks by itself, and the guest numbers them."""
 
 
 @dataclass(frozen=True)
 class AttachedNic:
-    """A network interface as an instance has it."""
+    """A network interface in the description of its instance."""
 
     nic_id: str
     device_index: int
@@ -68,7 +68,7 @@ class StateReason:
     code: str
     """"Client.VolumeLimitExceeded": on the account's side, or "Server.InternalError": on AWS's."""
     text: str
-    """The code and EC2's words, "CODE: words"."""
+    """The code and EC2's message, "CODE: message"."""
 
 
 @dataclass(frozen=True)
@@ -82,19 +82,19 @@ class Instance:
     devices: Mapping[str, str]
     """Volume id by device name."""
     leaving: frozenset[str] = frozenset()
-    """Those of the volumes that are being detached."""
+    """The volumes that are being detached."""
     nics: Sequence[AttachedNic] = ()
     """Its network interfaces, by device index."""
     vpc_id: str | None = None
-    """None for an instance that is ended."""
+    """None for a terminated instance."""
     virtualization_type: str = "hvm"
     client_token: str | None = None
-    """The token of the RunInstances that made it."""
+    """The token of the RunInstances that launched it."""
     state_reason: StateReason | None = None
-    """For the last change of state."""
+    """The reason for the last change of state."""
     ami_id: str = ""
     age: float | None = None
-    """Seconds from its launch to EC2's answer, both by AWS's clock; None when EC2 did not say."""
+    """Seconds from its launch to EC2's answer, both by AWS's clock; None when not known."""
     is_spot: bool = False
 
     def __str__(self) -> str:
@@ -102,16 +102,16 @@ class Instance:
 
     @property
     def is_gone(self) -> bool:
-        """Whether EC2 has ended it: such an instance is shown for about an hour more."""
+        """Whether it is terminated: EC2 shows such an instance for about an hour more."""
         return self.state == "terminated"
 
     @property
     def is_ending(self) -> bool:
-        """Whether EC2 is ending it or has ended it."""
+        """Whether it is shutting down or terminated."""
         return self.state in {"shutting-down", "terminated"}
 
     def nic_at(self, device_index: int) -> str:
-        """The id of the network interface at a device index, which must be there."""
+        """The id of the network interface at a device index, which must exist."""
         return next(nic.nic_id for nic in self.nics if nic.device_index == device_index)
 
 
@@ -145,7 +145,7 @@ class Subnet:
 
 @dataclass(frozen=True)
 class NicPlan:
-    """A network interface that is to be."""
+    """A planned network interface."""
 
     group: str
     """The nic group: the networks' ``nic_group``, or the one network's name."""
@@ -166,11 +166,11 @@ class NicPlan:
 
 @dataclass(frozen=True)
 class Vip:
-    """The elastic IP that a VM is to get."""
+    """The elastic IP for a VM."""
 
     ip: str
     device_index: int
-    """Of the interface that gets it."""
+    """The device index of the interface that gets it."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class ElasticIp:
     nic_id: str | None = None
     """The network interface that has it."""
     private_ip: str | None = None
-    """Which of that interface's addresses it stands for."""
+    """The private address of that interface which it is associated with."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Route:
 
     destination: str
     target: Mapping[str, str | bool]
-    """Where it leads, as CreateRoute and ReplaceRoute take it: {"GatewayId": "igw-1"}."""
+    """Its target, as an argument for CreateRoute and ReplaceRoute: {"GatewayId": "igw-1"}."""
     is_blackhole: bool
     """Whether its target is gone."""
 
@@ -235,16 +235,16 @@ class BlockDevices:
     mappings: Sequence[Json]
     """RunInstances' BlockDeviceMappings."""
     ephemeral: str | None
-    """Device name of the ephemeral disk; None when it lives on the root disk."""
+    """Device name of the ephemeral disk; None when it is on the root disk."""
     raw_ephemeral: Sequence[str] = ()
-    """Device names of the instance store's disks that the agent is to use as they are."""
+    """Device names of the instance store's disks that the agent uses as raw disks."""
     left_out: Sequence[str] = ()
     """Properties that are not passed on, and why."""
 
 
 @dataclass(frozen=True)
 class CreatedVm:
-    """What create_vm made, before a contract version gives it a shape."""
+    """The result of create_vm, which each contract version returns in its own form."""
 
     vm_cid: str
     networks: Json

@@ -1,4 +1,4 @@
-"""What must not be seen: found in documents by name and shape, removed from all text."""
+"""Masks secrets: finds them in documents by the names of keys and by their form, and masks them in texts."""
 
 import json
 import re
@@ -8,10 +8,9 @@ from urllib.parse import quote
 MASK = "<redacted>"
 
 _MIN_LENGTH = 8
-"""A shorter secret is masked only where its form shows it: as a URL's password, or behind a secret's key.
+"""A shorter secret is masked only where its context shows it: in a URL, or behind a secret's key.
 
-It may well be an ordinary word ("agent", "vcap"): masked everywhere, it would garble the message and
-give itself away.
+It may be an ordinary word ("agent", "vcap"): masking it everywhere would garble the message and reveal it.
 """
 
 _SECRET_NAME = re.compile(
@@ -24,10 +23,10 @@ _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
 _OF_AWS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
 """Parameters of AWS's calls that only sound like secrets."""
 _OBJECTS = frozenset({"credentials"})
-"""Names of objects whose own keys say what is secret in them: preflight reports whose credentials it has."""
+"""Objects whose own keys tell which values are secret: preflight's report has "credentials"."""
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.IGNORECASE | re.DOTALL)
-"""A value that is a URL as a whole: its password may hold any character, a slash or blank too."""
+"""A value that is completely a URL: its password may contain any character, even a slash or a space."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
 _KEY = re.compile(
@@ -41,7 +40,7 @@ _BRACKET = re.compile(r"""[\[\]{}]""")
 
 
 class Redactor:
-    """Removes secrets from text: those it was told of, and whatever looks like one."""
+    """Masks secrets in texts: those that it has learned, and others by their form."""
 
     def __init__(self) -> None:
         self._values: list[str] = []  # longest first: a secret may be part of another
@@ -79,7 +78,7 @@ def _without_named(text: str) -> str:
 
 
 def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
-    """The quotation mark of a key's value, and where the value ends; None when nothing there is a value."""
+    """The quotation mark and the end position of a key's value; None when there is no value."""
     if quoted := _QUOTED.match(text, key.end()):
         return quoted["open"], quoted.end()
     is_in_query = key["sign"] == "=" and key[0].endswith("=") and not key["quote"]
@@ -93,9 +92,9 @@ def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
 
 
 def _end_of_brackets(text: str, begin: int) -> int:
-    """Where an object or a list ends; the end of the text when it is not closed.
+    """The end position of an object or a list; the end of the text when it is not closed.
 
-    A bracket inside a string may shift that, never in front of the first string's end.
+    A bracket inside a string may change the result, but never to a position before the first string's end.
     """
     depth = 0
     for bracket in _BRACKET.finditer(text, begin):
@@ -127,7 +126,7 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _spellings(value: str) -> set[str]:
-    """A secret as it may stand in text: as it is, in JSON, in a Python literal, in a URL."""
+    """The forms that a secret may have in a text: unchanged, in JSON, in a Python literal, in a URL."""
     return {
         value,
         json.dumps(value)[1:-1],

@@ -111,8 +111,8 @@ def test_error_without_stderr(early: Checked) -> None:
 @pytest.mark.parametrize(
     ("stdout", "said"),
     [
-        ("&-", "stdout is closed: nobody would learn what the call made, so it is not made"),
-        *((full, 'nobody took the response: {"result":"pong"') for full in FULL),
+        ("&-", "stdout is closed: no response can be written, so the call is not executed"),
+        *((full, 'it did not read the response: {"result":"pong"') for full in FULL),
     ],
 )
 def test_no_stdout(stdout: str, said: str) -> None:

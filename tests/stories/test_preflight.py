@@ -153,9 +153,9 @@ def test_missing(
 @pytest.mark.parametrize(
     ("action", "code", "words"),
     [
-        ("GetCallerIdentity", "InvalidClientTokenId", ["AWS does not take the keys of aws.access_key_id"]),
+        ("GetCallerIdentity", "InvalidClientTokenId", ["AWS does not accept the keys of aws.access_key_id"]),
         ("GetCallerIdentity", "AuthFailure", ["AWS does not take the keys", "clock"]),
-        ("DescribeAvailabilityZones", "InternalError", ["EC2 does not tell the zones of region 'us-east-1'"]),
+        ("DescribeAvailabilityZones", "InternalError", ["EC2 does not list the zones of region 'us-east-1'"]),
     ],
 )
 def test_not_carried_out(
@@ -175,12 +175,12 @@ def test_refused_connection(preflight: Preflight, fake_aws: FakeAws, needed: lis
     assert answer.returncode == status
     problems = {each["service"]: each["problem"] for each in answer.document["endpoints"] if each["problem"]}
     assert problems == {
-        service: f"the connection is refused: check aws.{service}_endpoint, or make a VPC endpoint for it"
+        service: f"the connection is refused: check aws.{service}_endpoint, or create a VPC endpoint for it"
         for service in ("ebs", "sts")
     }
     assert feature(answer, "HeavyStemcells")["not_checkable"]["ebs:PutSnapshotBlock"] == "its endpoint fails"
     unknown = feature(answer, "LoadBalancers")["not_checkable"]
-    assert unknown["elasticloadbalancing:RegisterTargets"] == "STS does not say which account it is"
+    assert unknown["elasticloadbalancing:RegisterTargets"] == "STS does not name the account"
     assert "RegisterTargets" not in fake_aws.actions()
     assert answer.document["credentials"]["arn"] is None
 

@@ -108,7 +108,7 @@ def test_other_keys(preflight: Preflight, fake_aws: FakeAws) -> None:
     fake_aws.rule(action="DescribeTargetGroups", error=error)
     answer = preflight("--json", "--feature", "LoadBalancers")
     problems = [each["problem"] for each in answer.document["endpoints"] if each["service"] == "elbv2"]
-    assert "it does not take the keys that other services took (SignatureDoesNotMatch)" in problems[0]
+    assert "it refuses the keys that other services accept (SignatureDoesNotMatch)" in problems[0]
     assert "aws.elb_endpoint" in problems[0]
     assert answer.returncode == 1
 
@@ -118,5 +118,5 @@ def test_unknown_caller(preflight: Preflight, fake_aws: FakeAws) -> None:
     fake_aws.rule(action="GetCallerIdentity", replace=[["<Arn>[^<]*</Arn>", "<Arn>root</Arn>"]])
     answer = preflight("--json")
     unknown = feature(answer, "LoadBalancers")["not_checkable"]
-    assert unknown["elasticloadbalancing:RegisterTargets"] == "STS does not say which account it is"
+    assert unknown["elasticloadbalancing:RegisterTargets"] == "STS does not name the account"
     assert answer.returncode == 0

@@ -124,7 +124,7 @@ def test_nothing_at_all(sweep: Sweep, world: World) -> None:
     """Where nothing has the tag, what is asked for may be wrong."""
     assert world.state() == world.empty
     answer = sweep("--json")
-    assert "Nothing at all carries the tag of director" in answer.stderr
+    assert "No resource has the tag of director" in answer.stderr
     assert "UUID, region (us-east-1) or account may be wrong" in answer.stderr
     kinds = ("AMI", "snapshot", "volume", "interface", "instance")
     assert answer.document["looked_at"] == dict.fromkeys(kinds, 0)

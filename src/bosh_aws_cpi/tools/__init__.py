@@ -1,4 +1,4 @@
-"""Commands for operators, beside the protocol: `cpi COMMAND CONFIG_PATH …`; `__main__` has their names.
+"""Commands for operators, outside the protocol: `cpi COMMAND CONFIG_PATH …`; `__main__` lists them.
 
-Each is a module of this package, whose `main` takes the arguments that follow its name.
+Each is a module of this package, whose `main` gets the arguments that follow the command's name.
 """

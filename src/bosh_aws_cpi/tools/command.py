@@ -1,4 +1,4 @@
-"""How a command ends."""
+"""Runs an operator's command, and turns its errors into messages and an exit status."""
 
 import sys
 from collections.abc import Callable
@@ -9,19 +9,19 @@ from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
 
 FAILED: Final = 2
-"""The exit status of a command that could not be carried out; argparse's too, for bad arguments."""
+"""The exit status of a command that failed; argparse uses it too, for bad arguments."""
 
 
 def carried_out(body: Callable[[], int]) -> int:
     """Run a command's body; an error of the configuration or of AWS becomes one line on stderr.
 
-    A signal ends it as in a call: where it can do no harm, and only the first one counts.
+    A signal ends it as it ends a call: only at a safe point, and only the first one counts.
 
     Args:
         body: Returns the exit status.
 
     Returns:
-        That, or `FAILED`.
+        The body's exit status, or `FAILED`.
     """
     log.start()
     interrupts.install()
@@ -31,7 +31,7 @@ def carried_out(body: Callable[[], int]) -> int:
         interrupts.close()
     except interrupts.Interrupted as interruption:
         return _failed(str(interruption))
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told, masked, and not carried out
+    except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
             log.logger.exception("This is a fault of the program")  # a bare traceback would show secrets

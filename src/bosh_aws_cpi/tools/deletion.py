@@ -1,4 +1,4 @@
-"""What `cpi sweep` does about each stray: mark it, remove it, or leave it."""
+"""Carries out `cpi sweep`: marks, deletes or leaves each stray."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Run:
 
     Attributes:
         client: The EC2 client.
-        there: All that there was when it began.
-        wish: What is asked for.
-        now: When it began.
+        there: All resources at its start.
+        wish: The operator's options.
+        now: The time of its start.
     """
 
     client: "EC2Client"
@@ -38,10 +38,10 @@ class Run:
     now: datetime
 
     def carry_out(self, rows: list[Row]) -> None:
-        """Do what there is to do, and write a row for each stray.
+        """Carry out the action for each stray, and add a row for it.
 
         Args:
-            rows: Grows with each stray, so that what was done is known if this is interrupted.
+            rows: Gets a row for each stray, so that the report is right even after an interruption.
         """
         for stray, then in self._due():
             rows.append(Row(stray, NOT_CERTAIN))
@@ -57,7 +57,7 @@ class Run:
                 yield stray, then
 
     def _row(self, stray: Stray, then: Action, before: Sequence[Row]) -> Row:
-        """Do what was decided; what fails is told of this one stray, and the others go on."""
+        """Carry out an action; an error goes into the stray's row, and the run goes on."""
         try:
             if then is Action.MARK:
                 inventory.mark(self.client, stray.resource.resource_id, SEEN_TAG, written_time(self.now))
@@ -69,7 +69,7 @@ class Run:
         return Row(stray, then.value)
 
     def _delete(self, stray: Stray, before: Sequence[Row]) -> str:
-        """Remove a stray that is one still; returns what became of it."""
+        """Delete a stray if it still is one; returns the outcome."""
         stayed = {row.stray.resource.resource_id for row in before if row.outcome not in _WENT}
         if stayed & set(stray.images):
             return SPARED
@@ -79,7 +79,7 @@ class Run:
         judged = self.there.judge(fresh)
         if judged is None or action(judged, self.wish, self.now) is not Action.REMOVE:
             return SPARED
-        logger.info("Removing %s '%s'", fresh.kind, fresh.resource_id)
+        logger.info("Deleting %s '%s'", fresh.kind, fresh.resource_id)
         return Action.REMOVE.value if _DELETERS[fresh.kind](self.client, judged) else SPARED
 
 
@@ -95,7 +95,7 @@ def _delete_snapshot(client: "EC2Client", stray: Stray) -> bool:
 
 
 def _delete_volume(client: "EC2Client", stray: Stray) -> bool:
-    """Once: a volume that is attached by now comes free again only when somebody wants it elsewhere."""
+    """Delete a volume; False when it is in use by now. No retry: a volume in use is no stray."""
     if not inventory.delete_idle_volume(client, stray.resource.resource_id):
         return False
     volumes.wait_until_deleted(client, stray.resource.resource_id)
@@ -113,4 +113,4 @@ _DELETERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], bool]]] = {
     "volume": _delete_volume,
     "interface": _delete_interface,
 }
-"""Each returns whether it is gone; False when something uses it. An instance is never removed."""
+"""Each returns whether the resource is gone; False when it is in use. An instance is never deleted."""

@@ -1,4 +1,4 @@
-"""Asking AWS what preflight reports: whose keys they are, which services answer, what is permitted."""
+"""preflight's calls to AWS: whose keys they are, which services answer, which actions are permitted."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result", bound=Mapping[str, Any])
 State = Literal["allowed", "missing", "not checkable", "no verdict"]
-"""The third can't be known; the last should be, but AWS has answered with something else."""
+"""Not checkable: no call can tell. No verdict: the call should tell, but AWS gave an unexpected answer."""
 
 _REPETITIONS: Final = 1
-"""Of the SDK: enough for throttling, and what is out of reach is not waited for again and again."""
+"""Retries by the SDK: enough for throttling, and few, so that an unreachable service costs little time."""
 _DRY_RUN: Final = "DryRunOperation"
 _ABOUT_AN_ID: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING | NIC_MISSING
 _NO_SUCH_ID: Final = ("NotFound", "Malformed")
-"""How all other codes end that are about an id which can't exist."""
+"""Suffixes of all other codes about an id that does not exist."""
 _DESCRIBE_TYPES: Final = "ec2:DescribeInstanceTypes"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known about one action; why, unless it is allowed."""
+    """Whether one action is allowed; with the reason unless it is."""
 
     state: State
     why: str = ""
@@ -64,16 +64,16 @@ _FAILS: Final = Verdict("not checkable", "its endpoint fails")
 
 @dataclass(frozen=True)
 class Findings:
-    """All that AWS was asked.
+    """The results of all calls.
 
     Attributes:
         account: The account's id; empty when it is not known.
-        caller: The ARN of whose keys they are; empty when it is not known.
-        region: The configured one.
+        caller: The ARN of the keys' user or role; empty when it is not known.
+        region: The configured region.
         zones: Its availability zones that are available.
-        endpoints: Where each service is asked, by the SDK's name of it.
-        problems: What is wrong with a service's endpoint; nothing for those that answer.
-        verdicts: By the action's name in IAM.
+        endpoints: Each service's endpoint, by the SDK's name of the service.
+        problems: The problems with services' endpoints, by the SDK's name; none for those that answer.
+        verdicts: The verdicts, by the action's name in IAM.
     """
 
     account: str
@@ -86,20 +86,20 @@ class Findings:
 
 
 def examine(config: AwsConfig) -> Findings:
-    """Ask AWS, one call for each action that can be asked about; nothing is made or changed.
+    """Call AWS once for each action that can be checked; nothing is created or changed.
 
     Args:
         config: The ``aws`` section.
 
     Raises:
-        CloudError: There are no keys, AWS does not take them, the role can't be assumed, or EC2 does not
-            tell the zones for another reason than a missing permission.
+        CloudError: There are no keys, AWS does not accept them, the role can't be assumed, or EC2 does not
+            list the zones for another reason than a missing permission.
     """
     return _Examination(config).findings()
 
 
 class _Examination:
-    """The calls, one after the other; a service that does not answer once is not asked again."""
+    """The calls, one after the other; a service that fails to answer once is not called again."""
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
@@ -122,22 +122,22 @@ class _Examination:
         return Findings(account, caller, region, tuple(zones), endpoints, self._problems, verdicts)
 
     def _identity(self) -> tuple[str, str]:
-        """Account and ARN; empty when STS does not say. Without a role nothing else needs STS."""
+        """Account and ARN; empty when STS does not answer. Without a role nothing else needs STS."""
         answer, _ = self._ask("sts", self._clients.sts.get_caller_identity)
         if self._config.role_arn and (problem := self._problems.get("sts")):
             raise CloudError(f"STS, which aws.role_arn '{self._config.role_arn}' needs, fails: {problem}")
         return (answer["Account"], answer["Arn"]) if answer else ("", "")
 
     def _zones(self) -> tuple[list[str], Verdict]:
-        """This call is not a dry run: its answer is of use."""
+        """The zones. This call is not a dry run, because its answer is needed."""
         answer, verdict = self._ask("ec2", self._clients.ec2.describe_availability_zones)
         if verdict.state not in {"allowed", "missing"} and "ec2" not in self._problems:
-            raise CloudError(f"EC2 does not tell the zones of region '{self._config.region}': {verdict.why}")
+            raise CloudError(f"EC2 does not list the zones of region '{self._config.region}': {verdict.why}")
         found: list[AvailabilityZoneTypeDef] = answer["AvailabilityZones"] if answer else []
         return sorted(zone["ZoneName"] for zone in found if zone["State"] == "available"), verdict
 
     def _role(self) -> Verdict:
-        """The first call would have failed without the permission."""
+        """Allowed if a role is set: otherwise the first call would have failed."""
         return _ALLOWED if self._config.role_arn else Verdict("not checkable", "no aws.role_arn is set")
 
     def _verdict(self, action: str, probe: Probe | None) -> Verdict:
@@ -146,7 +146,7 @@ class _Examination:
         if action in NOT_CHECKABLE:
             return Verdict("not checkable", NOT_CHECKABLE[action])
         if probe is None:
-            return Verdict("not checkable", "STS does not say which account it is")
+            return Verdict("not checkable", "STS does not name the account")
         if probe.service in self._problems:
             return _FAILS
         _, verdict = self._ask(probe.service, lambda: self._call(probe), probe.permitted)
@@ -155,7 +155,7 @@ class _Examination:
     def _client(self, service: str) -> Any:  # noqa: ANN401 - one of several types
         return getattr(self._clients, service)
 
-    def _call(self, probe: Probe) -> Any:  # noqa: ANN401 - each operation answers its own
+    def _call(self, probe: Probe) -> Any:  # noqa: ANN401 - each operation has its own answer
         client = self._client(probe.service)
         members = client.meta.service_model.operation_model(probe.operation).input_shape.members
         dry_run = {"DryRun": True} if "DryRun" in members else {}
@@ -164,7 +164,7 @@ class _Examination:
     def _ask(
         self, service: str, call: Callable[[], Result], permitted: frozenset[str] = frozenset()
     ) -> tuple[Result | None, Verdict]:
-        """Ask once; what AWS answered, if it is no error, and what follows from it."""
+        """Call once; return AWS's answer, unless it is an error, and the verdict."""
         try:
             answer = call()
         except ClientError as error:
@@ -177,7 +177,7 @@ class _Examination:
         return answer, _ALLOWED
 
     def _refused(self, service: str, error: ClientError, permitted: frozenset[str]) -> Verdict:
-        """What follows from an error: once the keys were taken, no call's answer speaks against them."""
+        """The verdict for an error; once AWS has accepted the keys, no error means that they are wrong."""
         if not is_error_of_aws(error):
             return self._failed(service, strange(service))
         if role := refused_role(self._config, error):
@@ -197,14 +197,14 @@ class _Examination:
 
 
 def judged(error: ClientError, permitted: frozenset[str]) -> Verdict:
-    """What an error says about the permission.
+    """The verdict for an error.
 
-    EC2 does not promise to look at the permission before it looks for what an id names, so its "not found"
-    settles nothing.
+    EC2 does not promise to check the permission before it looks up an id, so its "not found" proves
+    nothing.
 
     Args:
-        error: What AWS answered.
-        permitted: The codes that this service only answers to who is permitted.
+        error: AWS's error.
+        permitted: The codes that this service only answers after it has checked the permission.
     """
     code = code_of(error)
     if code == _DRY_RUN or code in permitted:

@@ -1,4 +1,4 @@
-"""`cpi preflight CONFIG`: may this configuration do what the CPI does? Nothing is made or changed."""
+"""`cpi preflight CONFIG`: checks whether this configuration has what the CPI needs. It changes nothing."""
 
 import argparse
 import sys
@@ -12,19 +12,19 @@ from bosh_aws_cpi.tools.command import carried_out
 
 _DESCRIPTION: Final = """\
 Check what the CPI needs of AWS: credentials, region, endpoints, and each permission of docs/iam-policy.json.
-Nothing is made or changed."""
+Nothing is created or changed."""
 _EPILOG: Final = f"""\
-All features are checked and shown. The exit status is about {BASELINE} and those that --feature names:
-0: nothing of them is missing, and the endpoints that they ask answer; what can't be checked is counted;
-1: something is missing, or AWS gave no verdict on it; 2: it could not be carried out: bad arguments, a bad
-configuration, or keys that AWS does not take."""
+All features are checked and shown. The exit status is about {BASELINE} and the features that --feature names:
+0: no permission is missing, and the endpoints answer; permissions that can't be checked are counted;
+1: a permission is missing or could not be determined, or an endpoint fails; 2: the check failed: bad
+arguments, a bad configuration, or keys that AWS does not accept."""
 
 
 def main(arguments: list[str]) -> int:
     """Check, and print a report.
 
     Args:
-        arguments: What follows ``preflight`` on the command line.
+        arguments: The arguments after ``preflight`` on the command line.
 
     Returns:
         The exit status.

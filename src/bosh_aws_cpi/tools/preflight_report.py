@@ -1,4 +1,4 @@
-"""What preflight says: one document, as JSON or as text, and the exit status that follows from it."""
+"""preflight's report: one document, as JSON or as text, and the exit status that follows from it."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -19,13 +19,13 @@ def document(findings: Findings, chosen: Collection[str], role_arn: str | None) 
     """The report as a JSON document.
 
     Args:
-        findings: What AWS was asked.
-        chosen: Features that are needed beside Baseline.
+        findings: The results of the calls to AWS.
+        chosen: Features that are needed in addition to Baseline.
         role_arn: The configured role.
 
     Returns:
-        ``is_ready`` tells whether the needed features miss nothing and the services that they ask answer
-        as AWS does; ``unverified`` counts the needed actions that are not known to be allowed.
+        ``is_ready`` is true when the needed features lack no permission and AWS answers for the services
+        that they call; ``unverified`` counts the needed actions that are not known to be allowed.
     """
     features = [_feature(name, findings, is_needed=name == BASELINE or name in chosen) for name in FEATURES]
     needed = [each for each in features if each["is_needed"]]
@@ -70,7 +70,7 @@ def _feature(name: str, findings: Findings, *, is_needed: bool) -> Document:
 
 
 def _together(features: list[Document], key: str) -> set[str]:
-    """The actions of several features, some of which may have the same, that are under this key."""
+    """The actions of several features under this key, without duplicates."""
     return {action for each in features for action in each[key]}
 
 
@@ -91,7 +91,7 @@ def text(report: Document) -> str:
 
 def _opening(report: Document) -> list[str]:
     credentials, region = report["credentials"], report["region"]
-    who = "not known: STS does not say whose keys they are"
+    who = "not known: STS does not name the owner of the keys"
     if credentials["arn"]:
         who = f"account {credentials['account']}, {credentials['arn']}"
     lines = [("Credentials", who)]
@@ -105,7 +105,7 @@ def _opening(report: Document) -> list[str]:
 def _endpoint(each: Document) -> str:
     if not each["problem"]:
         return f"{each['url']} answers"
-    idle = "" if each["is_needed"] else " (nothing that is needed asks it)"
+    idle = "" if each["is_needed"] else " (no needed feature calls it)"
     return f"{each['url']} FAILS{idle}: {each['problem']}"
 
 

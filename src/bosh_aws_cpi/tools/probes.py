@@ -1,6 +1,6 @@
-"""What preflight asks about each action: calls that change nothing, and the answers that settle it.
+"""preflight's probes: a call per action that changes nothing, and the answers that prove the permission.
 
-Every id in them is well formed and can't exist, so that nothing could happen even where a dry run is not one.
+All ids in them are well formed but can't exist, so that nothing could happen even if a dry run were ignored.
 """
 
 import re
@@ -34,22 +34,22 @@ SERVICES: Final = {
     "ebs": ("ebs",),
     "sts": ("sts",),
 }
-"""The SDK's names of the services that an action asks, by the action's prefix in IAM."""
+"""The SDK's names of the services that an action belongs to, by the action's prefix in IAM."""
 
 NOT_CHECKABLE: Final = {
-    "ebs:StartSnapshot": "it has no dry run, and would make a snapshot",
-    "iam:CreateServiceLinkedRole": "AWS asks for it at the account's first spot instance",
-    "iam:PassRole": "AWS asks for it at RunInstances with an instance profile",
-    "kms:CreateGrant": "AWS asks for it when a disk with a key of your own is attached",
-    "kms:Decrypt": "AWS asks for it when a disk or snapshot with a key of your own is used",
-    "kms:DescribeKey": "AWS asks for it when a disk or snapshot with a key of your own is made",
-    "kms:Encrypt": "AWS asks for it when a snapshot with a key of your own is written",
-    "kms:GenerateDataKey*": "AWS asks for it when a disk or snapshot with a key of your own is made",
-    "kms:ReEncrypt*": "AWS asks for it when an image is copied to a key of your own",
+    "ebs:StartSnapshot": "it has no dry run, and would create a snapshot",
+    "iam:CreateServiceLinkedRole": "AWS checks it at the account's first spot instance",
+    "iam:PassRole": "AWS checks it at RunInstances with an instance profile",
+    "kms:CreateGrant": "AWS checks it when a disk with a key of your own is attached",
+    "kms:Decrypt": "AWS checks it when a disk or snapshot with a key of your own is used",
+    "kms:DescribeKey": "AWS checks it when a disk or snapshot with a key of your own is created",
+    "kms:Encrypt": "AWS checks it when a snapshot with a key of your own is written",
+    "kms:GenerateDataKey*": "AWS checks it when a disk or snapshot with a key of your own is created",
+    "kms:ReEncrypt*": "AWS checks it when an image is copied with a key of your own",
 }
-"""Actions that no harmless call tells about, each with the reason.
+"""Actions that no harmless call can check, each with the reason.
 
-What has neither a reason nor a probe is known from preflight's first calls: the role, and the zones.
+Actions with neither a reason nor a probe are known from preflight's first calls: the role, and the zones.
 """
 
 
@@ -60,8 +60,8 @@ class Probe:
     Attributes:
         service: The SDK's name of the service.
         operation: Such as "DescribeInstances".
-        parameters: The call's; DryRun is added where the operation has it.
-        permitted: Error codes that are only answered once the permission was found to be there.
+        parameters: The call's parameters; DryRun is added if the operation has it.
+        permitted: Error codes that AWS only answers after it has checked the permission.
     """
 
     service: str
@@ -76,11 +76,11 @@ def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
     Args:
         region: The configured region.
         zone: One of its availability zones.
-        caller: The ARN of whose keys they are; from it those of target groups take partition and account.
-            When it does not say them there is no target group to ask about.
+        caller: The ARN of the keys' user or role. The ARNs of target groups need its partition and
+            account; without these, target groups have no probe.
 
     Returns:
-        By the action's name in IAM, "ec2:RunInstances".
+        The probes by the action's name in IAM, "ec2:RunInstances".
     """
     ec2 = {**{name: {} for name in _READS}, **_changes(region, zone)}
     found = {f"ec2:{name}": Probe("ec2", name, parameters) for name, parameters in ec2.items()}
@@ -103,10 +103,10 @@ _READS: Final = (
 
 
 def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
-    """The parameters of EC2's actions that would change something, if it were no dry run."""
+    """The parameters of EC2's actions that change something, unless they are a dry run."""
     device = {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": _SNAPSHOT}}
     return {
-        # These two have no dry run: an interface that can't exist is all that keeps them from doing anything.
+        # These two have no dry run: they do nothing only because the interface does not exist.
         "AssignIpv6Addresses": {"NetworkInterfaceId": _NIC, "Ipv6PrefixCount": 1},
         "AssignPrivateIpAddresses": {"NetworkInterfaceId": _NIC, "Ipv4PrefixCount": 1},
         "AssociateAddress": {"AllocationId": f"eipalloc-{_NONE}", "InstanceId": _INSTANCE},
@@ -129,7 +129,7 @@ def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
         "RebootInstances": {"InstanceIds": [_INSTANCE]},
         "RegisterImage": {"Name": _NAME, "RootDeviceName": "/dev/sda1", "BlockDeviceMappings": [device]},
         "ReplaceRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
-        # Without a subnet EC2 would look for a default VPC first, which many accounts have not.
+        # Without a subnet EC2 would look for a default VPC first, which many accounts lack.
         "RunInstances": {"ImageId": _IMAGE, "SubnetId": _SUBNET, "MinCount": 1, "MaxCount": 1},
         "StartInstances": {"InstanceIds": [_INSTANCE]},
         "TerminateInstances": {"InstanceIds": [_INSTANCE]},
@@ -137,7 +137,7 @@ def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
 
 
 def _balancers() -> dict[str, Probe]:
-    """What is asked of classic load balancers, which look at the permission before the balancer."""
+    """Probes for classic load balancers: ELB checks the permission before it looks up the balancer."""
     unknown = frozenset({"LoadBalancerNotFound", "InvalidInstance"})
     member = {"LoadBalancerName": f"no-{_NAME}", "Instances": [{"InstanceId": _INSTANCE}]}
     calls: dict[str, dict[str, Any]] = {
@@ -152,7 +152,7 @@ def _balancers() -> dict[str, Probe]:
 
 
 def _target_groups(region: str, caller: str) -> dict[str, Probe]:
-    """The same of target groups; one of another account would be refused whatever the permissions are."""
+    """Probes for target groups of the own account: another account's would be refused in any case."""
     calls: dict[str, dict[str, Any]] = {"DescribeTargetGroups": {"PageSize": 1}}
     if (said := _ARN.match(caller)) is not None:
         partition, account = said.groups()
@@ -171,9 +171,9 @@ def _target_groups(region: str, caller: str) -> dict[str, Probe]:
 
 
 def _blocks() -> dict[str, Probe]:
-    """What is asked of the EBS direct APIs: a snapshot that can't exist takes no block."""
+    """Probes for the EBS direct APIs, with a snapshot that can't exist."""
     unknown = frozenset({"ResourceNotFoundException"})
-    block = bytes(BLOCK_SIZE)  # shorter ones are refused before anything is looked at
+    block = bytes(BLOCK_SIZE)  # shorter ones are refused before the permission is checked
     digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
     put = {"SnapshotId": _SNAPSHOT, "BlockIndex": 0, "BlockData": block, "DataLength": len(block), **digest}
     calls = {

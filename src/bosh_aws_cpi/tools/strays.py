@@ -1,6 +1,6 @@
-"""Which of a director's resources are strays, and what is to become of each. Pure: no AWS, no clock.
+"""Decides which of a director's resources are strays, and what `cpi sweep` does with each. Pure.
 
-Certainty comes before completeness: whatever BOSH might still know, or something runs on, is no stray.
+Certainty comes before completeness: a resource that BOSH may still know, or that is in use, is no stray.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,35 +18,35 @@ from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
 
 SEEN_TAG: Final = "bosh_sweep_seen"
-"""When a sweep first saw it: on what EC2 does not tell since when it is attached to nothing."""
+"""The time when a sweep first saw it: EC2 does not say since when it is detached."""
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
 _HOUR: Final = 3600
 
 
 class Removal(Enum):
-    """What it takes to remove a stray."""
+    """The options, or the person, that it takes to remove a stray; a word of the report's JSON."""
 
     DELETE = "--delete"
     DISK = "--delete --disk"
-    """By its name alone: it may hold data, and the Director may know it."""
+    """Only if the operator names it: it may hold data, and the Director may know it."""
     HAND = "a person"
-    """It may not be one."""
+    """Only by a person, since it may not be a stray."""
 
 
 @dataclass(frozen=True)
 class Stray:
-    """Something that belongs to nothing that runs."""
+    """A resource that nothing uses any more."""
 
     resource: Resource
     why: str
     removal: Removal
     since: datetime | None
-    """When it was made, or was first seen to be one; None when that is not known."""
+    """When it was created, or first seen as a stray; None when that is not known."""
     is_marked: bool = False
-    """Whether the time is that of a mark, `SEEN_TAG`, which a first sweep writes."""
+    """Whether the time comes from the mark `SEEN_TAG`, which a first sweep writes."""
     images: tuple[str, ...] = ()
-    """For a snapshot: the AMIs, strays themselves, that are made of it."""
+    """For a snapshot: the AMIs that use it, which are strays themselves."""
 
     def age(self, now: datetime) -> float | None:
         """Hours; None when that is not known."""
@@ -55,12 +55,12 @@ class Stray:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All that tells what is a stray.
+    """The resources among which strays are looked for.
 
     Args:
         director: The UUID.
-        resources: What carries its tag, as EC2's filter understood it, and all AMIs of the account: any
-            of those may be made of a snapshot.
+        resources: The resources that EC2's filter found for the director's tag, and all AMIs of the
+            account: any of these may use a snapshot.
     """
 
     director: str
@@ -68,34 +68,34 @@ class Inventory:
 
     @cached_property
     def own(self) -> Mapping[Kind, Sequence[Resource]]:
-        """Those that are the director's indeed, by kind; AMIs come before their snapshots."""
+        """The director's own resources, by kind; AMIs come before their snapshots."""
         own = [each for each in self.resources if each.tags.get(DIRECTOR_TAG) == self.director]
         return {kind: [each for each in own if each.kind == kind] for kind in _JUDGES}
 
     @cached_property
     def agents(self) -> frozenset[str]:
-        """Those whose instance is there."""
+        """The agents whose instance exists."""
         alive = (each for each in self.own["instance"] if each.state not in _ENDING)
         return frozenset(each.tags.get(AGENT_TAG, "") for each in alive)
 
     @property
     def looked_at(self) -> dict[Kind, int]:
-        """How many things there are, by kind."""
+        """The number of resources, by kind."""
         return {kind: len(resources) for kind, resources in self.own.items()}
 
     def strays(self) -> list[Stray]:
-        """List the strays, in the order in which they can be removed."""
+        """List the strays, in the order in which they can be deleted."""
         judged = (self.judge(each) for each in chain.from_iterable(self.own.values()))
         return [stray for stray in judged if stray is not None]
 
     def judge(self, resource: Resource) -> Stray | None:
-        """Say why something is a stray; None when it is none, or not known to be one."""
+        """Return the stray that a resource is; None when it is none, or not certainly one."""
         if resource.tags.get(DIRECTOR_TAG) != self.director:
             return None
         return _JUDGES[resource.kind](resource, self)
 
     def created_from(self, snapshot_id: str) -> list[Resource]:
-        """List the AMIs that are made of a snapshot."""
+        """List the AMIs that use a snapshot."""
         return [each for each in self.resources if snapshot_id in each.snapshot_ids]
 
 
@@ -104,7 +104,7 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
         return None
     if image.state in _UNUSABLE:
         return Stray(
-            image, f"a stemcell that EC2 could not make: {image.state}", Removal.DELETE, image.created
+            image, f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE, image.created
         )
     unsaid = [
         each
@@ -113,7 +113,7 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
     ]
     marks = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # older copies were not
     if image.state == "available" and marks and unsaid:
-        why = "perhaps of a create_stemcell that was cut off"
+        why = "perhaps of an interrupted create_stemcell"
         return Stray(image, why, Removal.HAND, image.created)
     return None
 
@@ -138,7 +138,7 @@ def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
 
 
 def _is_being_copied(snapshot: Resource, images: Iterable[Resource]) -> bool:
-    """Whether it may belong to a copy in the making, with which EC2 does not show its snapshots."""
+    """Whether it may belong to a pending copy, for which EC2 does not list the snapshots."""
     source = snapshot.tags.get(SOURCE_TAG)
     return source is not None and any(
         image.state == "pending" and image.tags.get(SOURCE_TAG) == source for image in images
@@ -163,7 +163,7 @@ def _interface(interface: Resource, there: Inventory) -> Stray | None:
 
 
 def _of_lost_vm(resource: Resource, there: Inventory) -> Stray | None:
-    """What was made for a VM that is gone; how old it is does not tell how long it has been of no use."""
+    """A resource of a VM that is gone; its age does not tell since when it has been unused."""
     agent = resource.tags.get(AGENT_TAG)
     if agent is None or agent in there.agents:
         return None
@@ -175,7 +175,7 @@ def _instance(instance: Resource, there: Inventory) -> Stray | None:
     del there
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
-    why = "perhaps of a create_vm that was cut off"
+    why = "perhaps of an interrupted create_vm"
     return Stray(instance, why, Removal.HAND, instance.created)
 
 
@@ -189,7 +189,7 @@ _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
 
 
 class Action(Enum):
-    """What becomes of a stray in one run."""
+    """What a run does with a stray; the report's words."""
 
     LIST = "stray"
     UNKNOWN = "age unknown"
@@ -202,20 +202,20 @@ class Action(Enum):
 
 @dataclass(frozen=True)
 class Wish:
-    """What the operator asks for."""
+    """The operator's options."""
 
     older_than: float = 24.0
     """Hours."""
     delete: bool = False
     disks: frozenset[str] = frozenset()
-    """The ids of those that are to go too."""
+    """The ids of the disks to delete, too."""
 
 
 def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
-    """Decide what becomes of a stray; None when it is not worth a line yet."""
+    """Decide what to do with a stray; None when the report does not list it yet."""
     age = stray.age(now)
     is_due = age is not None and age >= wish.older_than
-    if stray.removal is Removal.HAND:  # in the first hours it is a call that goes on
+    if stray.removal is Removal.HAND:  # a young one may belong to a call that still runs
         return Action.LOOK if is_due else None
     if age is None:
         return Action.MARK if wish.delete and stray.is_marked else Action.UNKNOWN

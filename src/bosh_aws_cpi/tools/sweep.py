@@ -1,4 +1,4 @@
-"""`cpi sweep`: lists what calls that were cut off have left at EC2, and removes it when told to."""
+"""`cpi sweep`: lists resources that interrupted calls have left behind, and deletes them on request."""
 
 import argparse
 import math
@@ -25,26 +25,26 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "instance")
-"""What every policy lets the CPI list, beside AMIs; one without stemcells of its own lacks snapshots."""
+"""The kinds that every policy allows to list, besides AMIs; a policy for light stemcells lacks snapshots."""
 
 
 def main(arguments: list[str]) -> int:
-    """List, and with ``--delete`` remove, what is stray of one director.
+    """List, and with ``--delete`` delete, the stray resources of one director.
 
     Args:
-        arguments: What follows the command's name.
+        arguments: The arguments after the command's name.
 
     Returns:
-        The exit status: 0 nothing is left to do, 1 something is, 2 it could not be carried out.
+        The exit status: 0 nothing is left to do, 1 something is, 2 the command failed.
     """
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.disk and not given.delete:
-        parser.error("--disk names what --delete may remove: give both")
+        parser.error("--disk names disks for --delete to delete: give both")
     if given.delete and 0 < given.older_than < 1:
         parser.error(
-            "--delete takes what is 1 hour old or older, as a call that is made again uses what it has made "
-            "in the last 30 minutes; 0 takes all, and is only for when nothing else runs"
+            "--delete needs --older-than 1 or more, because a retried call uses the resources that it has "
+            "created in the last 30 minutes; 0 deletes all, and is safe only while no other call runs"
         )
     return carried_out(lambda: _sweep(given))
 
@@ -52,21 +52,23 @@ def main(arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("cpi sweep", description=__doc__, allow_abbrev=False)
     parser.add_argument("config", metavar="CONFIG_PATH", help="the configuration, cpi.json")
-    parser.add_argument("--director", required=True, type=_uuid, metavar="UUID", help="whose resources")
+    parser.add_argument(
+        "--director", required=True, type=_uuid, metavar="UUID", help="the director that owns the resources"
+    )
     parser.add_argument(
         "--older-than",
         default=24.0,
         type=_hours,
         metavar="HOURS",
-        help="spare what is younger; 24 by default",
+        help="the minimum age; 24 by default",
     )
-    parser.add_argument("--delete", action="store_true", help="remove the strays, but for disks")
+    parser.add_argument("--delete", action="store_true", help="delete the strays, except for disks")
     parser.add_argument(
         "--disk",
         action="append",
         default=[],
         metavar="ID",
-        help="with --delete: remove this disk too, if it is a stray; may be repeated",
+        help="with --delete: delete this disk too, if it is a stray; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="write one JSON document in place of the table")
     return parser
@@ -94,7 +96,7 @@ def _sweep(given: argparse.Namespace) -> int:
     there, not_listed = _look(client, given.director)
     if not any(there.looked_at.values()):
         log.logger.warning(
-            "Nothing at all carries the tag of director '%s': UUID, region (%s) or account may be wrong",
+            "No resource has the tag of director '%s': UUID, region (%s) or account may be wrong",
             given.director,
             config.region,
         )
@@ -103,17 +105,17 @@ def _sweep(given: argparse.Namespace) -> int:
     try:
         Run(client, there, wish, report.now).carry_out(report.rows)
         report.is_complete = True
-    finally:  # what went is told, whatever has ended it, and nothing interrupts that
+    finally:  # deletions are reported, whatever has ended the run, and no signal interrupts that
         interrupts.close()
         sys.stdout.write(log.redact(f"{encode(report.document())}\n" if given.json else report.table()))
     return report.status
 
 
 def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
-    """What there is, and the kinds that the credentials may not list.
+    """The director's resources, and the kinds that the credentials may not list.
 
-    The instances come last: one that was launched meanwhile is seen then, and all that is its own
-    stays.
+    The instances come last, so that one that is launched meanwhile is listed, and its interfaces and
+    volumes are no strays.
     """
     tags = of_origin(director)
     found, not_listed = _snapshots(client, tags)
@@ -129,5 +131,5 @@ def _snapshots(client: "EC2Client", tags: Mapping[str, str]) -> tuple[list[Resou
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        log.logger.warning("Snapshots are left out, they may not be listed: %s", described(error))
+        log.logger.warning("Snapshots are left out, no permission to list them: %s", described(error))
         return [], ["snapshot"]

@@ -1,4 +1,4 @@
-"""What `cpi sweep` says: a table for people, or one JSON document for scripts. Pure."""
+"""The report of `cpi sweep`: a table for people, or one JSON document for scripts. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ _PER_GIB: Final = {
     "st1": 0.045,
     "standard": 0.05,
 }
-"""US dollars a month by list price in us-east-1, by volume type."""
+"""List price in us-east-1 in US dollars per GiB and month, by volume type."""
 _PER_IOPS: Final = 0.065
-"""The same for each of io1's and io2's."""
+"""The price per provisioned IOPS of io1 and io2."""
 _BY_IOPS: Final = frozenset({"io1", "io2"})
 _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
@@ -31,46 +31,46 @@ GONE: Final = "gone"
 SPARED: Final = "spared"
 FAILED: Final = "failed"
 NOT_CERTAIN: Final = "not certain"
-"""What became of it: the run was ended in the middle of its removal."""
+"""The outcome when the run was ended in the middle of a deletion."""
 _LEAVE_NOTHING: Final = frozenset({Action.REMOVE.value, GONE, SPARED})
 _ASK_NOBODY: Final = _LEAVE_NOTHING | {Action.MARK.value, Action.UNKNOWN.value, Action.YOUNG.value}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A stray, and what became of it."""
+    """A stray and its outcome."""
 
     stray: Stray
     outcome: str
-    """An action's value, or one of the above."""
+    """An action's value, or one of the constants above."""
     error: str | None = None
 
 
 @dataclass
 class Report:
-    """All that one run has to say; it grows while the run goes on."""
+    """The report of one run; it grows during the run."""
 
     there: Inventory
     region: str
     wish: Wish
     now: datetime
     not_listed: Sequence[Kind] = ()
-    """What could not be asked for."""
+    """The kinds that could not be listed."""
     rows: list[Row] = field(default_factory=list)
     is_complete: bool = False
-    """Whether the run came to its end."""
+    """Whether the run reached its end."""
 
     @property
     def status(self) -> int:
-        """The exit status: 1 when there is something to do for someone, or something was not seen."""
+        """The exit status: 1 when something is left to do, or a kind could not be listed."""
         return int(bool(self.not_listed) or any(row.outcome not in _ASK_NOBODY for row in self.rows))
 
     def table(self) -> str:
-        """The table, and what it amounts to."""
+        """The table, and its summary."""
         return "\n".join([*self._lines(), *self._closing(), ""])
 
     def document(self) -> Json:
-        """The same for scripts."""
+        """The report for scripts."""
         return {
             "director": self.there.director,
             "region": self.region,
@@ -116,7 +116,7 @@ class Report:
         return [looked] if self.is_complete else [looked, "NOT COMPLETE: the run was ended before its end"]
 
     def _looked_at(self) -> list[tuple[Kind, int | None]]:
-        """How many there are of each kind; None for what could not be asked for."""
+        """The number of resources of each kind; None for a kind that could not be listed."""
         return [
             (kind, None if kind in self.not_listed else count) for kind, count in self.there.looked_at.items()
         ]
@@ -140,9 +140,9 @@ class Report:
 
 
 def monthly(resource: Resource) -> float | None:
-    """About what a resource costs, in US dollars a month; None when that can't be said from its size.
+    """A resource's approximate cost in US dollars per month; None when its size does not determine it.
 
-    A snapshot costs what it holds: its volume's size is the most that may be.
+    A snapshot's cost depends on its data, of which its volume's size is the maximum.
     """
     if resource.kind == "volume":
         iops = resource.iops if resource.type in _BY_IOPS else 0
@@ -152,7 +152,7 @@ def monthly(resource: Resource) -> float | None:
 
 
 def written_time(time: datetime) -> str:
-    """A time as tags and reports have it: in UTC, to the second."""
+    """A time for tags and reports: in UTC, to the second."""
     return time.astimezone(UTC).strftime(_TIME)
 
 

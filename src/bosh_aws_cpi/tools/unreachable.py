@@ -1,4 +1,4 @@
-"""What is wrong when AWS is out of reach, another answers, or the keys are refused: words and remedy."""
+"""Messages and remedies for preflight: AWS is out of reach, something else answers, or keys are refused."""
 
 import socket
 from collections.abc import Iterator, Mapping
@@ -21,10 +21,10 @@ from bosh_aws_cpi.config.cpi_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, KeyError)
-"""What the SDK raises when it has no answer of AWS; the last when a page lacks what its parser looks for."""
+"""The SDK's exceptions without an answer of AWS; KeyError is its parser's for a page that is not AWS's."""
 NOT_AWS: Final = "something other than AWS answers, perhaps a proxy: check env.https_proxy and {endpoint}"
 _NO_CODES: Final = frozenset({"", "Unknown"})
-"""Of the SDK, for an error that it can't read."""
+"""The SDK's codes for an error that it can't parse."""
 
 _PROPERTIES: Final = {
     "ec2": "aws.ec2_endpoint",
@@ -48,7 +48,7 @@ _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str]
     (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
     (Exception, "there is no connection ({cause}): check routes, proxy and {endpoint}"),
 )
-"""The first kind counts that is among an error's causes."""
+"""The first type that is among an error's causes counts."""
 _NOT_TAKEN: Final = frozenset(
     {
         "AuthFailure",
@@ -66,7 +66,7 @@ _NOT_TAKEN: Final = frozenset(
         "UnrecognizedClientException",
     }
 )
-"""Codes that speak of keys, clock or account rather than of a permission: every call is answered so."""
+"""Codes about keys, clock or account, and not about one permission: every call fails with them."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
     "env_or_profile": "the environment or the instance profile",
@@ -74,33 +74,33 @@ _SOURCES: Final = {
 
 
 def is_answer_of_aws(answer: Mapping[str, Any]) -> bool:
-    """Whether an answer that is no error can be one of AWS, and is no page of a proxy."""
+    """Whether a successful answer can come from AWS, and is not a proxy's page."""
     return "RequestId" in answer["ResponseMetadata"]
 
 
 def is_error_of_aws(error: ClientError) -> bool:
-    """The same of an error: where the SDK finds no code, it takes HTTP's, or none at all."""
+    """Whether an error can come from AWS: if the SDK finds no code, it uses the HTTP status, or none."""
     code = code_of(error)
     return code not in _NO_CODES and not code.isdecimal()
 
 
 def refused_role(config: AwsConfig, error: ClientError) -> CloudError | None:
-    """The error for a role that can't be assumed; None when the answer is about another call."""
+    """The error for a role that can't be assumed; None when another call failed."""
     if error.operation_name != "AssumeRole":
         return None
     what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
-    trust = ". The role's trust policy must name whose keys they are"
+    trust = ". The role's trust policy must name the user or role of these keys"
     return CloudError(f"{what}: {explained(error)}{trust if has_code(error, UNAUTHORIZED) else ''}")
 
 
 def speaks_of_keys(error: ClientError) -> bool:
-    """Whether an answer says that the keys are not taken."""
+    """Whether an error means that AWS does not accept the keys."""
     return has_code(error, _NOT_TAKEN)
 
 
 def refused_keys(config: AwsConfig, error: ClientError) -> CloudError:
-    """The error for keys that AWS does not take."""
-    return CloudError(f"AWS does not take the keys of {_keys(config)}: {explained(error)}")
+    """The error for keys that AWS does not accept."""
+    return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explained(error)}")
 
 
 def _keys(config: AwsConfig) -> str:
@@ -108,7 +108,7 @@ def _keys(config: AwsConfig) -> str:
 
 
 def reason(service: str, error: Exception) -> str:
-    """Why a service did not answer, and what to do about it.
+    """Why a service did not answer, with the remedy.
 
     Args:
         service: The SDK's name of the service.
@@ -120,23 +120,21 @@ def reason(service: str, error: Exception) -> str:
 
 
 def strange(service: str) -> str:
-    """The same for a service in whose place something else answers."""
+    """The problem of a service when something other than AWS answers."""
     return NOT_AWS.format(endpoint=_endpoint(service))
 
 
 def other_keys(service: str, error: ClientError) -> str:
-    """The same for a service that does not take keys that others have taken: it is not where it should be."""
-    return (
-        f"it does not take the keys that other services took ({code_of(error)}): check {_endpoint(service)}"
-    )
+    """The problem of a service that refuses keys which others accept: its endpoint must be wrong."""
+    return f"it refuses the keys that other services accept ({code_of(error)}): check {_endpoint(service)}"
 
 
 def _endpoint(service: str) -> str:
-    return f"{_PROPERTIES[service]}, or make a VPC endpoint for it"
+    return f"{_PROPERTIES[service]}, or create a VPC endpoint for it"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, and what it came from; the libraries below the SDK wrap each other's several times."""
+    """An error and its causes: the libraries below the SDK wrap each other's errors several times."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause

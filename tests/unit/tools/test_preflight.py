@@ -115,7 +115,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         preflight.main(["--help"])
     said = capsys.readouterr().out
     assert ended.value.code == 0
-    assert "The exit status is about Baseline and those that --feature names" in said
+    assert "The exit status is about Baseline and the features that --feature names" in said
     assert all(name in said for name in FEATURES)
 
 

@@ -130,7 +130,7 @@ def test_another_service() -> None:
     """What answers in a service's place, or refuses keys that others took, is named with its property."""
     assert strange("ebs").startswith("something other than AWS answers, perhaps a proxy: check ")
     said = other_keys("elb", answered("SignatureDoesNotMatch"))
-    assert said.startswith("it does not take the keys that other services took (SignatureDoesNotMatch)")
+    assert said.startswith("it refuses the keys that other services accept (SignatureDoesNotMatch)")
     assert "aws.ebs_endpoint" in strange("ebs")
     assert "aws.elb_endpoint" in said
 

@@ -35,10 +35,10 @@ def test_fault_of_the_program(
         (["--director", "d", "--older-than", "nan"], "not a number of hours, 0 or more: 'nan'"),
         (["--director", "d", "--older-than", "inf"], "not a number of hours, 0 or more: 'inf'"),
         (["--director", "d", "--older-than", "a day"], "not a number of hours, 0 or more: 'a day'"),
-        (["--director", "d", "--disk", "vol-1"], "--disk names what --delete may remove: give both"),
+        (["--director", "d", "--disk", "vol-1"], "--disk names disks for --delete to delete: give both"),
         (
             ["--director", "d", "--delete", "--older-than", "0.5"],
-            "--delete takes what is 1 hour old or older",
+            "--delete needs --older-than 1 or more",
         ),
         (["--director", "d", "--del"], "unrecognized arguments: --del"),
     ],

@@ -110,7 +110,7 @@ def test_example() -> None:
             (
                 Stray(
                     thing("instance", "stopped", type="t3.micro", resource_id="i-07a6d2395e9eab1f4"),
-                    "perhaps of a create_vm that was cut off",
+                    "perhaps of an interrupted create_vm",
                     Removal.HAND,
                     hours_ago(74.4),
                 ),
