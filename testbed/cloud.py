@@ -100,7 +100,7 @@ class FakeAws:
         return self._process.pid
 
     def client(self, service: str, region: str = REGION) -> Any:
-        """Return a boto3 client of the server: one per service, as making them takes long."""
+        """Return a boto3 client of the server: one per service, as creating them takes long."""
         key = (service, region)
         if key not in self._clients:
             self._clients[key] = self.new_client(service, region)

@@ -26,15 +26,15 @@ CONTRACT = STEMCELL = 3
 """What a line that is no whole request speaks."""
 
 FAULT = {"action": "CreateVolume", "times": 1, "drop": "after"}
-"""An example: CreateVolume makes a volume and its answer is lost, once."""
+"""An example: CreateVolume creates a volume and its answer is lost, once."""
 
 HELP = f"""\
 VERB [ARGUMENT ...]    call a verb; arguments are JSON, with blanks between them: has_vm "i-0123"
 {{"method": ...}}        send a whole request, as it is
-state                  say what was made and is still there
+state                  list the resources that were created and still exist
 fault {{"action": ...}}  have calls to AWS go wrong, by a rule as testbed/rules.py has them, such as
                        {json.dumps(FAULT)}
-faults clear           have them go right again
+faults clear           remove all faults
 throttle on|off        throttle calls as EC2 does, or no longer; both say what it has come to so far
 help                   say this
 quit                   end, and with it the simulated AWS; so does the end of the input
@@ -43,7 +43,7 @@ What is no whole request is sent with api_version {CONTRACT} and a stemcell of a
 
 
 class BadLine(Exception):
-    """A line that makes no sense; the message says why."""
+    """An invalid line; the message says why."""
 
 
 class Console:
@@ -96,7 +96,7 @@ class Console:
         """Do what a line says.
 
         Raises:
-            BadLine: It makes no sense.
+            BadLine: It is invalid.
         """
         if line == "help":
             return HELP

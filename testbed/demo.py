@@ -45,7 +45,7 @@ class Play:
     """The lives, one after the other, in one world.
 
     Attributes:
-        calls: How many calls were made and found right.
+        calls: The number of calls that passed their checks.
         vms: How many VMs' settings were.
     """
 
@@ -84,7 +84,7 @@ class Play:
         self._show()
 
     def check_nothing_left(self) -> None:
-        """Fail when anything is left of what was made."""
+        """Fail when any created resource is left behind."""
         world = self._stage.world
         found = {**world.state(), "registry": list(self._stage.registry.documents)}
         if left := difference({**world.empty, "registry": []}, found):

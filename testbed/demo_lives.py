@@ -23,7 +23,7 @@ AGENT: Json = {
 }
 ENVIRONMENT: Json = {"bosh": {"group": "demo-web", "tags": {"deployment": "demo"}}}
 ORIGIN: Json = {"bosh_director_uuid": DIRECTOR_UUID}
-"""Tags that tell whose something is, which the CPI makes for the Director."""
+"""Tags that tell a resource's owner, which the CPI creates for the Director."""
 VOLUME = r"vol-[0-9a-f]{17}"
 MAC = r"([0-9a-f]{2}:){5}[0-9a-f]{2}"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
@@ -40,7 +40,7 @@ class Step:
         result: What it answers.
         error: The error that it answers instead.
         any_order: Whether the result is a list in no particular order.
-        writes: The calls of AWS that it makes beyond those that only look.
+        writes: Its calls to AWS that change something.
         changes: What differs afterwards in the state of the world, and nothing else does.
         shows: Whether the settings as they are now are the ones to show in the end.
     """
@@ -67,7 +67,7 @@ class Life:
         instance_type: Of the VM.
         networks: Of the VM.
         interfaces: Of the VM: MAC address by IP address.
-        launched: The calls of AWS that make the VM.
+        launched: The calls to AWS that create the VM.
         paths: Where the guest finds its first and its second persistent disk.
         user_data: The settings that the VM boots from.
         document: The settings in the registry; none when it needs no registry.
@@ -87,7 +87,7 @@ class Life:
 
     @property
     def origin(self) -> Json:
-        """The tags that tell whose all that is made for the VM is."""
+        """The tags that tell the owner of all resources of the VM."""
         return {**ORIGIN, "bosh_agent_id": self.agent_id}
 
     def steps(self) -> list[Step]:

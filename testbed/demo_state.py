@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def state(stage: Stage) -> dict[str, Any]:
-    """Say all about what was made since the world was laid.
+    """Describe all resources that were created since the world was laid.
 
     Returns:
         Under keys such as `i-1 is`, `i-1 tags`, `i-1 disks`, `i-1 interfaces`, `i-1 user_data`,
@@ -25,9 +25,9 @@ def state(stage: Stage) -> dict[str, Any]:
         found |= _volume(volume)
     for image in stage.world.ec2.describe_images(Owners=["self"])["Images"]:
         found[f"{image['ImageId']} tags"] = _tags(image)
-    made = stage.world.state()
+    created = stage.world.state()
     for kind in ("interfaces", "snapshots", "images"):
-        found[kind] = len(made[kind])
+        found[kind] = len(created[kind])
     for vm_cid in stage.registry.documents:
         found[f"{vm_cid} registry"] = stage.registry.settings(vm_cid)
     return found

@@ -72,7 +72,7 @@ def cell(text: str, width: int) -> str:
 
 
 def calls_in_short(actions: Iterable[str], registry_methods: Iterable[str]) -> str:
-    """Write the calls that were made, the reading ones of EC2 together."""
+    """Write the calls, with EC2's reading ones together."""
     actions = list(actions)
     reads = _counted(name.removeprefix("Describe") for name in actions if name.startswith("Describe"))
     writes = _counted(name for name in actions if not name.startswith("Describe"))

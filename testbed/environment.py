@@ -41,7 +41,7 @@ class Environment:
     """
 
     def __init__(self, bosh: Bosh, folder: Path, release: Path, fake_aws: FakeAws, world: World) -> None:
-        """Describe an ordinary environment; nothing is made yet."""
+        """Describe an ordinary environment; nothing is created yet."""
         self.stemcell = folder
         self.disk_size = 20_480
         self.instance_type = "m5.large"

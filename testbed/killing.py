@@ -1,4 +1,4 @@
-"""Signals to the executable at a certain call to AWS: the worst moments, and no chance in them."""
+"""Signals to the executable at a given call to AWS: the worst moments, without randomness."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Phase:
 
 
 class Load:
-    """Many VMs with a disk each, from their making to their end.
+    """Many VMs with a disk each, from their creation to their deletion.
 
     Attributes:
         cpi: The executable: one for all calls, so that they share its home, and with it the facts

@@ -47,8 +47,8 @@ class Middleware:
         Args:
             moto: The application.
             end_instances: Ends instances, by their ids, for a reason of EC2's own.
-            in_states: Has what a call makes go through these states; none: moto's own.
-            unseen: Hides what a call looks for too early.
+            in_states: Has a call's new resource go through these states; none: moto's own.
+            unseen: Hides a resource that a call looks up too early.
             program_calls: Where the program's calls are noted.
         """
         self._moto = moto

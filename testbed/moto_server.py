@@ -14,7 +14,7 @@ import sys
 import threading
 from typing import NoReturn
 
-# moto's own images are hundreds, and are made again at every reset; it must be
+# moto's own images are hundreds, and are created again at every reset; it must be
 # told before it is imported.
 os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
 
@@ -35,7 +35,7 @@ from testbed.program_calls import ProgramCalls
 HOST = "127.0.0.1"
 
 
-def make(program_calls: ProgramCalls) -> BaseWSGIServer:
+def create(program_calls: ProgramCalls) -> BaseWSGIServer:
     """Make the server, on a free port."""
     moto = DomainDispatcherApplication(create_backend_app)
     application = Middleware(moto, end_instances, in_states, Unseen(), program_calls)
@@ -61,7 +61,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, end)
     moto_patches.apply()
     program_calls = ProgramCalls()
-    server = make(program_calls)
+    server = create(program_calls)
     threading.Thread(target=end_with_parent, args=(server,), daemon=True).start()
     print(f"listening on http://{HOST}:{server.server_port}", flush=True)
     try:

@@ -67,7 +67,7 @@ class Replay:
         return Step(request, self._translated(response), answer)
 
     def _learn(self, recorded: Any, answered: Any) -> None:
-        """Note the id of what was made: the result, or the first part of it."""
+        """Note the id of the created resource: the result, or the first part of it."""
         while isinstance(recorded, list) and isinstance(answered, list):
             recorded, answered = recorded[0], answered[0]
         if isinstance(recorded, str) and isinstance(answered, str):

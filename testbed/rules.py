@@ -37,7 +37,7 @@ class Rule:
         nth: The first call that it fires at, since it was set; 0 and 1 are the first.
         times: How many calls it fires at; none: all the following. The default is
             one with `nth`, `hold` or `hold_before` and without `seconds`, otherwise all.
-        seconds: How long it fires, from the first call that it fires at; 0: for good.
+        seconds: How long it fires, from the first call that it fires at; 0: forever.
         where: Parameters that a call must have to be counted, by their full names.
         error: The error to answer with.
         hold: Whether the answer is held back until the release; the call has had its effect.
@@ -49,11 +49,11 @@ class Rule:
             `Server.InternalError: Internal error on launch`.
         drop: The client's connection is closed without an answer: `before` the call is
             forwarded, which then has no effect, or `after`, when it has had one.
-        states: What becomes of the thing that the call makes, modifies or completes: the
+        states: The states of the resource that the call creates, modifies or completes: the
             states in which it is shown to the calls that ask for it from then on, the
-            last one for good, as `["modifying", "optimizing", "completed"]`; see
+            last one stays, as `["modifying", "optimizing", "completed"]`; see
             `testbed.moto_patches.states`.
-        unseen: How often what the call makes is looked for in vain, as AWS does not know it
+        unseen: How many lookups of the call's new resource fail, as AWS does not know it
             everywhere yet; see `testbed.moto_patches.visibility`.
         replace: Patterns (regular expressions) and what replaces them in the answer.
     """

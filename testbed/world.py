@@ -9,7 +9,7 @@ ZONE = "us-east-1a"
 OTHER_ZONE = "us-east-1b"
 KEY_NAME = "bosh"
 PUBLIC_KEY = b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAICY3c/kA/E7M21rNXqGz+JFzwJZFZvdqjmf4EkAd1wHX testbed"
-"""Given to EC2, so that it need not make a pair each time; nobody has the private half."""
+"""Given to EC2, so that it need not create a pair each time; nobody has the private half."""
 INSTANCE_PROFILE = "bosh-vm"
 ROOT_SIZE = 5
 """GiB of the image's snapshot: no default of moto's or of the program's."""
@@ -67,7 +67,7 @@ class World:
         return self.subnet_ids[0]
 
     def state(self) -> dict[str, list[str]]:
-        """List what exists beyond what was laid, of the kinds that a CPI makes.
+        """List what exists beyond what was laid, of the kinds that a CPI creates.
 
         Returns:
             Sorted ids under `instances` (terminated ones are gone), `volumes`,

@@ -1,1 +1,1 @@
-"""What makes a BOSH release of the CPI; no part of the CPI itself."""
+"""Builds the BOSH release of the CPI; not part of the CPI itself."""

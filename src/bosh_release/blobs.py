@@ -1,4 +1,4 @@
-"""What the release is built from, as files say it: config/blobs.yml, the lock file, the package's hashes."""
+"""Reads and writes the lists of the release's sources: config/blobs.yml, the lock file, packages' hashes."""
 
 import hashlib
 import re
@@ -14,13 +14,13 @@ BLOBS = ROOT / "blobs"
 INDEX = ROOT / "config" / "blobs.yml"
 LOCK = ROOT / "requirements" / "run.txt"
 SOURCE_HASH = "bosh_release/python.sha256"
-"""What the package python-3.13 checks its source against; below src/."""
+"""The hash with which the package python-3.13 checks its source; below src/."""
 
 _REQUIREMENT = re.compile(r"^(\S+)==.*(?:\n +--hash=.*)+", re.MULTILINE)
 
 
 class VendorError(Exception):
-    """A blob cannot be had or is not what it should be; the message says which."""
+    """A blob cannot be fetched, or is not the listed file; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Blob:
     """An entry of config/blobs.yml.
 
     Attributes:
-        path: Below blobs/.
-        object_id: In the blobstore of final releases, once it is there.
+        path: The path below blobs/.
+        object_id: The id in the blobstore of final releases, once it is uploaded.
     """
 
     path: str
@@ -39,7 +39,7 @@ class Blob:
 
     @property
     def file(self) -> Path:
-        """Where it is, or will be."""
+        """The file's path, even before it is fetched."""
         return BLOBS / self.path
 
     @property
@@ -49,15 +49,15 @@ class Blob:
 
     @property
     def is_wheel(self) -> bool:
-        """Is it a wheel? The source of CPython is none."""
+        """Whether it is a wheel, unlike CPython's source."""
         return self.path.startswith("wheels/")
 
     def check(self, file: Path) -> None:
-        """See to it that a file is this blob."""
+        """Check that a file is this blob."""
         size, sha256 = measure(file)
         if (size, sha256) != (self.size, self.sha256):
             raise VendorError(
-                f"{file} is not what config/blobs.yml says of {self.path}:\n"
+                f"{file} is not the file that config/blobs.yml lists as {self.path}:\n"
                 f"{size} bytes with SHA-256 {sha256}, instead of {self.size} bytes with {self.sha256}"
             )
 
@@ -78,7 +78,7 @@ def read_index(text: str) -> dict[str, Blob]:
 
 
 def index_text(blobs: Iterable[Blob]) -> str:
-    """Return a blobs.yml as the `bosh` CLI writes it."""
+    """Return a blobs.yml in the form in which the `bosh` CLI writes it."""
     return "".join(
         f"{blob.path}:\n  size: {blob.size}\n"
         + (f"  object_id: {blob.object_id}\n" if blob.object_id else "")
@@ -88,7 +88,7 @@ def index_text(blobs: Iterable[Blob]) -> str:
 
 
 def hashes_text(blobs: Iterable[Blob], *, wheels: bool) -> str:
-    """Return what a package checks its wheels, or CPython's source, against, as `sha256sum` has it."""
+    """Return the hashes with which a package checks its wheels, or CPython's source, as `sha256sum` does."""
     return "".join(f"{blob.sha256}  {blob.path}\n" for blob in _ordered(blobs) if blob.is_wheel == wheels)
 
 

@@ -1,8 +1,8 @@
-"""What the package ``bosh_aws_cpi`` does when BOSH compiles it: ``install.py LIB PLATFORM``.
+"""Installs the package ``bosh_aws_cpi`` when BOSH compiles it: ``install.py LIB PLATFORM``.
 
 LIB gets our own package, the wheels for every platform and those for PLATFORM (``Linux-x86_64``), all in
 one folder, with bytecode for every module; the folder ``licenses`` beside it gets the wheels' licences.
-Standard library only: nothing else is there yet.
+It uses the standard library only, since nothing else is installed yet.
 """
 
 import compileall
@@ -24,7 +24,7 @@ HASHES = "bosh_release/wheels.sha256"
 """SHA-256 and path of each wheel, as ``sha256sum`` writes them; a wheel's folder is its platform."""
 EVERY_PLATFORM = "any"
 LICENSES = ("LICEN", "NOTICE", "COPYING", "AUTHORS")
-"""How the names of the files begin that say under which terms a wheel may be handed on."""
+"""Prefixes of the names of a wheel's licence files."""
 
 
 class InstallError(Exception):
@@ -35,8 +35,8 @@ def install(sources: Path, lib: Path, platform: str) -> None:
     """Install everything.
 
     Args:
-        sources: Holds our package, the hashes and the wheels.
-        lib: Is made.
+        sources: The folder with our package, the hashes and the wheels.
+        lib: The folder to create.
         platform: ``uname -s`` and ``uname -m``, with a hyphen between them.
     """
     for wheel, sha256 in wheels(sources / HASHES, platform).items():
@@ -44,7 +44,7 @@ def install(sources: Path, lib: Path, platform: str) -> None:
     shutil.copytree(sources / "bosh_aws_cpi", lib / "bosh_aws_cpi")
     shutil.copyfile(sources / "bosh_release" / "start.py", lib / "__main__.py")
     cut(lib / "botocore" / "data", cutter(lib))
-    # Bytecode that is valid whatever the files' times become on their way: nothing is written at run time.
+    # The bytecode stays valid whatever happens to the files' times: nothing is written at run time.
     if not compileall.compile_dir(
         lib, quiet=1, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
     ):
@@ -63,7 +63,7 @@ def wheels(hashes: Path, platform: str) -> dict[str, str]:
 
 
 def unpack(wheel: Path, sha256: str, lib: Path) -> None:
-    """Unpack a wheel that is the one we pinned, without what says how to install it, and its scripts."""
+    """Check a wheel's hash and unpack it, without its installation data and its scripts."""
     content = wheel.read_bytes()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise InstallError(f"{wheel.name} is not the file whose SHA-256 is in {HASHES}")
@@ -82,7 +82,7 @@ def unpack(wheel: Path, sha256: str, lib: Path) -> None:
 
 
 def cutter(lib: Path) -> ModuleType:
-    """Return our own module that knows what the CPI reads of the SDK's data."""
+    """Return our own module that cuts the SDK's data."""
     sys.path.insert(0, str(lib))
     try:
         return importlib.import_module("bosh_aws_cpi.aws.sdk.data_cut")
@@ -90,10 +90,10 @@ def cutter(lib: Path) -> ModuleType:
         sys.path.remove(str(lib))
 
 
-def cut(data: Path, data_cut: Any) -> None:  # noqa: ANN401 - a module that is not there yet
-    """Leave of botocore's data what the CPI reads, in the form that is read fastest.
+def cut(data: Path, data_cut: Any) -> None:  # noqa: ANN401 - a module that is not installed yet
+    """Cut botocore's data to the parts that the CPI reads, in the form that is read fastest.
 
-    Every call that asks AWS reads a service's model, and the list of all endpoints.
+    Every call that uses AWS reads a service's model, and the list of all endpoints.
     """
     for folder in [entry for entry in data.iterdir() if entry.is_dir()]:
         if folder.name in data_cut.SERVICES:
@@ -108,7 +108,7 @@ def cut(data: Path, data_cut: Any) -> None:  # noqa: ANN401 - a module that is n
 
 
 def cut_service(folder: Path, cut_document: Callable[[str, Any], Any]) -> None:
-    """Leave the newest version of a service's data, without examples, and uncompressed."""
+    """Keep only the newest version of a service's data, without examples, and uncompressed."""
     *outdated, newest = sorted(folder.iterdir())
     for version in outdated:
         shutil.rmtree(version)
@@ -122,7 +122,7 @@ def cut_service(folder: Path, cut_document: Callable[[str, Any], Any]) -> None:
 
 
 def write(path: Path, document: Any) -> None:  # noqa: ANN401 - what JSON holds
-    """Write a document without blanks."""
+    """Write a document without spaces."""
     path.write_text(json.dumps(document, separators=(",", ":")))
 
 

@@ -1,7 +1,7 @@
 """Fetches the release's blobs: the source of CPython and the wheels that ``requirements/run.txt`` locks.
 
-``config/blobs.yml`` says which files these are, with size and SHA-256. What is there already is checked and
-not fetched again.
+``config/blobs.yml`` lists these files, with size and SHA-256. Files that exist already are checked and not
+fetched again.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from bosh_release.blobs import (
 from bosh_release.install import EVERY_PLATFORM, HASHES
 
 NATIVE = {"pydantic-core", "pyyaml"}
-"""What has no wheel that serves every platform."""
+"""Packages without a wheel for every platform."""
 TAGS = {
     EVERY_PLATFORM: ("any",),
     "Darwin-arm64": ("macosx_11_0_arm64",),
@@ -45,11 +45,11 @@ UPSTREAM = "https://www.python.org/ftp/python"
 DEBIAN = "trixie"
 """The release of Debian, 13, that has CPython's source too."""
 PATIENCE = 30
-"""Seconds without an answer until upstream counts as out of reach."""
+"""Seconds without an answer after which upstream counts as unreachable."""
 
 
 def fetch(blobs: Mapping[str, Blob]) -> None:
-    """Fetch what is missing."""
+    """Fetch the missing blobs."""
     missing = [blob for blob in blobs.values() if not blob.file.exists()]
     for blob in blobs.values():
         if blob not in missing:
@@ -69,8 +69,8 @@ def update(known: Mapping[str, Blob], python: str | None) -> None:
     """Write config/blobs.yml, and the hashes for the package, from the lock file.
 
     Args:
-        known: The entries so far. One that stays must be the same file.
-        python: A version of CPython; without it, the one that is there stays.
+        known: The current entries. An entry that stays must be the same file.
+        python: A version of CPython; without it, the current one stays.
     """
     lock = read_lock(LOCK.read_text())
     blobs = [blob for blob in known.values() if not blob.is_wheel]
@@ -81,7 +81,7 @@ def update(known: Mapping[str, Blob], python: str | None) -> None:
             blobs += [_tracked(file, f"wheels/{platform}/{file.name}", known) for file in files]
         if python:
             source = _upstream(f"Python-{python}.tar.xz", scratch)
-            _run("tar", "-tf", str(source))  # what can't be read to its end gets no entry
+            _run("tar", "-tf", str(source))  # a file that can't be read to its end gets no entry
             blobs = [blob for blob in blobs if blob.is_wheel]
             blobs.append(_tracked(source, f"python/{source.name}", known))
     INDEX.write_text(index_text(blobs))
@@ -97,20 +97,20 @@ def _tracked(file: Path, path: str, known: Mapping[str, Blob]) -> Blob:
 
 
 def _keep(file: Path, blob: Blob) -> None:
-    """Check a file that was fetched, and put it where it belongs; half a file never gets there."""
+    """Check a fetched file, and move it to its place; an incomplete file never gets there."""
     blob.check(file)
     blob.file.parent.mkdir(parents=True, exist_ok=True)
     file.replace(blob.file)
 
 
 def _requirement(blob: Blob) -> str:
-    """Return what makes pip fetch this one file."""
+    """Return the requirement with which pip fetches exactly this file."""
     name, version, *_ = blob.file.name.split("-")
     return f"{name}=={version} --hash=sha256:{blob.sha256}"
 
 
 def _wheels(platform: str, requirements: Iterable[str], scratch: Path) -> list[Path]:
-    """Fetch the wheels for one platform; pip sees to it that each has one of its hashes."""
+    """Fetch the wheels for one platform; pip checks their hashes."""
     wanted = list(requirements)
     if not wanted:
         return []
@@ -130,7 +130,7 @@ def _wheels(platform: str, requirements: Iterable[str], scratch: Path) -> list[P
 
 
 def _source(blob: Blob, scratch: Path) -> Path:
-    """Fetch CPython's source from upstream, or from Debian, which hands on upstream's own file.
+    """Fetch CPython's source from upstream, or from Debian, which distributes upstream's own file.
 
     Who has another file under that name (a proxy's page, say) does not have it.
     """
@@ -170,7 +170,7 @@ def _debian(name: str, scratch: Path) -> Path:
     for, since not every machine has Debian 13's keys: what guards the file is its SHA-256.
     """
     if not shutil.which("apt-get"):
-        raise VendorError(f"{name} can't be had from Debian either: no apt-get here")
+        raise VendorError(f"{name} is not available from Debian either: no apt-get here")
     _say(f"fetching {name}: not from upstream, which does not have it or can't be reached, but from Debian")
     settings, sources = scratch / "apt.conf", scratch / "sources.list"
     for folder in ("lists/partial", "cache/archives/partial"):
@@ -181,7 +181,7 @@ def _debian(name: str, scratch: Path) -> Path:
     )
     version = name.removeprefix("Python-").removesuffix(".tar.xz")
     file = scratch / f"python3.13_{version}.orig.tar.xz"
-    problems = [f"{name} can't be had from Debian either"]
+    problems = [f"{name} is not available from Debian either"]
     mirrors = _run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
     for mirror in dict.fromkeys(mirrors):
         sources.write_text(f"deb-src [trusted=yes] {mirror} {DEBIAN} main\n")
@@ -200,14 +200,14 @@ def _debian(name: str, scratch: Path) -> Path:
 
 @contextmanager
 def _scratch() -> Iterator[Path]:
-    """A folder beside the blobs, so that what is fetched there needs only a new name."""
+    """A folder next to the blobs, so that a fetched file only needs to be renamed."""
     BLOBS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=BLOBS, prefix=".vendor-") as folder:
         yield Path(folder)
 
 
 def _run(*command: str, folder: Path = ROOT) -> str:
-    """Run a command; what it says is shown only if it fails."""
+    """Run a command; its output is shown only if it fails."""
     ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder)  # noqa: S603 - made here
     if ended.returncode:
         raise VendorError(f"{' '.join(command[:4])} … failed:\n{ended.stdout}{ended.stderr}".rstrip())
@@ -220,7 +220,7 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the program."""
     parser = argparse.ArgumentParser(prog="scripts/vendor", description=__doc__)
     parser.add_argument("--update", action="store_true", help="write config/blobs.yml from the lock file")
     parser.add_argument("--python", metavar="VERSION", help="with --update: the version of CPython")

@@ -30,7 +30,7 @@ RUNS = 15
 
 
 def measured(wanted: list[str], runs: int) -> Report:
-    """Measure what is wanted: the names of rows, waiting, uploads.
+    """Measure the given rows, waiting, or uploads.
 
     Waiting and uploads take long: of these fewer than `runs` samples are taken.
     """

@@ -120,7 +120,7 @@ def requested_address(original: Callable[..., Any], subnet: Any, ip: str, instan
     """EC2 answers InvalidIPAddress.InUse for a taken address; moto broke (HTTP 500).
 
     What is taken is read off the interfaces, so moto's own book of addresses,
-    which knew nothing of interfaces made ahead of an instance, is not kept.
+    which did not know interfaces created before their instance, is not kept.
     """
     del original, instance
     check_free(subnet, [ip])

@@ -34,9 +34,9 @@ def check_parameters(response: Any, action: str) -> None:
 
 @PATCHES.around(BaseResponse, "call_action")
 def only_checked(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 makes nothing with DryRun: it answers HTTP 412 DryRunOperation when nothing is wrong.
+    """EC2 creates nothing with DryRun: it answers HTTP 412 DryRunOperation when nothing is wrong.
 
-    moto made the call all the same at many actions; at others it answered so before it had looked at
+    moto executed many calls all the same; for others it answered so before it had looked at
     the parameters, with HTTP 400.
     """
     if not isinstance(response, EC2Response) or parameter(response, "DryRun") is not True:

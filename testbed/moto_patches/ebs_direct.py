@@ -28,7 +28,7 @@ BLOCKS_PER_GIB = 2048
 KEY_ARN = re.compile(r"arn:aws[a-z\-]*:kms:.*:[0-9]{12}:key/.*")
 """From the API model, StartSnapshotRequest, KmsKeyArn; an alias, its ARN and a bare id don't match."""
 NO_VOLUME = "vol-ffffffff"
-"""What EC2 shows as the volume of a snapshot that was made of none."""
+"""EC2's volume id of a snapshot that was created without a volume."""
 
 
 class DirectError(ServiceException):
@@ -46,7 +46,7 @@ def invalid(reason: str, message: str) -> NoReturn:
 
 
 def known(backend: Any, snapshot_id: str) -> Any:
-    """Find a snapshot's blocks; one that EC2 made has none here."""
+    """Find a snapshot's blocks; a snapshot of a volume has none here."""
     snapshot = backend.ec2_backend.snapshots.get(snapshot_id)
     if snapshot is None:
         message = f"The snapshot '{snapshot_id}' does not exist."
@@ -82,7 +82,7 @@ def check_digest(response: Any, data: bytes) -> None:
 
 @PATCHES.around(EBSResponse, "start_snapshot")
 def started_snapshot(original: Callable[..., Any], response: Any) -> Any:
-    """EBS makes a snapshot of no volume, encrypted if asked to, that is pending.
+    """EBS creates a pending snapshot without a volume, encrypted on request.
 
     moto left a volume behind, knew no encryption, gave the size of a block as 512, and
     in DescribeSnapshots the snapshot was completed.
@@ -106,7 +106,7 @@ def started_snapshot(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(EBSResponse, "start_snapshot")
 def started_once(original: Callable[..., Any], response: Any) -> Any:
-    """EBS answers a repeated client token with the first snapshot; moto made another one.
+    """EBS answers a repeated client token with the first snapshot; moto created another one.
 
     The same token with other parameters is a conflict.
     """

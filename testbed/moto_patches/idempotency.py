@@ -1,4 +1,4 @@
-"""Client tokens: a request that is made twice."""
+"""Client tokens: a request that is sent twice."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def show_own_state(response: Any) -> None:
 
 
 def idempotent(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 answers a repeated client token with what it made the first time; moto did it all again.
+    """EC2 answers a repeated client token with the first resource; moto created another one.
 
     An instance is shown as it is now. Something that was deleted meanwhile is answered
-    all the same: its token is not free again. The same token with other parameters is
+    all the same: its token stays in use. The same token with other parameters is
     refused. A refused call leaves its token unused.
     """
     token = parameter(response, "ClientToken")

@@ -1,4 +1,4 @@
-"""Images: registered and copied ones keep what they are made of."""
+"""Images: registered and copied images keep their block devices."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def devices_of(image: Any) -> list[dict[str, Any]]:
 
 
 def keep_devices(image: Any, devices: list[dict[str, Any]]) -> None:
-    """Give an image its block devices, in place of the one that moto made up."""
+    """Give an image its block devices, in place of the one that moto invented."""
     backend = image.ec2_backend
     backend.snapshots.pop(image.ebs_snapshot.id, None)
     image.root_device_type = "ebs"
@@ -75,9 +75,9 @@ def settled(backend: Any, device: dict[str, Any]) -> dict[str, Any]:
 
 @PATCHES.around(Ami, "block_device_mappings")
 def described_devices(original: Callable[..., Any], image: Any) -> Any:
-    """EC2 describes an image's own block devices; moto one that it made up.
+    """EC2 describes an image's own block devices; moto an invented one.
 
-    It does not show the snapshots of a copy before they are made.
+    It does not show the snapshots of a copy before they are created.
     """
     if image.state == "pending" and getattr(image, "testbed_is_copy", False):
         return [device for device in image.testbed_devices if "Ebs" not in device]
@@ -159,7 +159,7 @@ def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dic
 def copied_image(original: Callable[..., Any], response: Any) -> Any:
     """EC2 copies block devices, with snapshots of their own, encrypted if asked to.
 
-    Its copy says in its description where it is from. moto gave the copy a made-up
+    Its copy says in its description where it is from. moto gave the copy an invented
     device, no encryption and no tags, and its snapshot a description that says nothing
     of the copy; it broke over a source that is deregistered.
     """

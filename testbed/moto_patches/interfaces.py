@@ -21,7 +21,7 @@ PATCHES = Patches()
 
 @PATCHES.around(NetworkInterfaceBackend, "create_network_interface")
 def known_groups(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 refuses an unknown security group; moto made one of that id."""
+    """EC2 refuses an unknown security group; moto created one of that id."""
     group_ids = keywords.get("group_ids") or next(iter(positional[3:4]), None)
     for group_id in group_ids or []:
         if backend.get_security_group_from_id(group_id) is None:

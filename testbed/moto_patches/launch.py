@@ -60,7 +60,7 @@ def launch_devices(original: Callable[..., Any], response: Any) -> list[dict[str
     return volumes
 
 
-def make_volume(backend: Any, instance: Any, device: dict[str, Any]) -> Any:
+def create_volume(backend: Any, instance: Any, device: dict[str, Any]) -> Any:
     """Make and attach one volume of a launch."""
     ebs = device["Ebs"]
     snapshot = backend.snapshots.get(ebs.get("SnapshotId"))
@@ -88,9 +88,9 @@ def make_volume(backend: Any, instance: Any, device: dict[str, Any]) -> Any:
 
 @PATCHES.around(InstanceBackend, "run_instances")
 def launch_volumes(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 makes a launch's volumes with all their properties; moto dropped the most.
+    """EC2 creates a launch's volumes with all their properties; moto dropped most of them.
 
-    The default of DeleteOnTermination is true for volumes made by a launch.
+    The default of DeleteOnTermination is true for volumes created by a launch.
     """
     devices = keywords.pop("block_device_mappings", None)
     if devices is None:
@@ -99,7 +99,7 @@ def launch_volumes(original: Callable[..., Any], backend: Any, *positional: Any,
     tags = keywords.get("tags", {}).get("volume", {})
     for instance in reservation.instances:
         for device in devices:
-            make_volume(backend, instance, device).add_tags(tags)
+            create_volume(backend, instance, device).add_tags(tags)
     return reservation
 
 
@@ -124,7 +124,7 @@ def requested_prefixes(spec: dict[str, Any], version: int) -> list[str]:
 
 
 def finish_interface(interface: Any, spec: dict[str, Any], tags: dict[str, str]) -> None:
-    """Give an interface made by a launch what moto left out."""
+    """Give an interface created by a launch the attributes that moto left out."""
     interface.delete_on_termination = spec.get("DeleteOnTermination", True)
     interface.description = spec.get("Description", "")
     known = requested(None, interface.private_ip_addresses)
@@ -140,11 +140,11 @@ def finish_interface(interface: Any, spec: dict[str, Any], tags: dict[str, str])
 
 @PATCHES.around(InstanceBackend, "run_instances")
 def launch_interfaces(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 attaches interfaces made ahead, and makes others just as they are described.
+    """EC2 attaches existing interfaces, and creates others exactly as they are described.
 
-    moto put an instance whose interface was made ahead into a default subnet and
+    moto put an instance with an existing interface into a default subnet and
     zone, attached interfaces that were in use, forgot DeleteOnTermination (by
-    default true for an interface made by a launch), tags, description and further
+    default true for an interface created by a launch), tags, description and further
     addresses, and showed an instance without its first interface's groups.
     """
     specs = {int(spec["DeviceIndex"]): spec for spec in keywords.get("nics") or []}
@@ -188,17 +188,17 @@ def launch_known_things(
     return original(backend, image_id, *positional, **keywords)
 
 
-def forget_since(made: dict[str, Any], before: set[str]) -> None:
+def forget_since(created: dict[str, Any], before: set[str]) -> None:
     """Take out of one of moto's collections what was not in it before."""
-    for identifier in set(made) - before:
-        del made[identifier]
+    for identifier in set(created) - before:
+        del created[identifier]
 
 
 @PATCHES.around(InstanceBackend, "run_instances")
 def launch_all_or_nothing(
     original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any
 ) -> Any:
-    """A launch that EC2 refuses leaves nothing; moto left what it had made so far."""
+    """A launch that EC2 refuses leaves nothing behind; moto left the resources that it had created so far."""
     collections = (backend.reservations, backend.enis, backend.volumes)
     before = [set(collection) for collection in collections]
     try:

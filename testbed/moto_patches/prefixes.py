@@ -1,4 +1,4 @@
-"""Addresses and prefixes that interfaces get after they were made, and how to find who holds them."""
+"""Addresses and prefixes that interfaces get after their creation, and how to find their holders."""
 
 from __future__ import annotations
 

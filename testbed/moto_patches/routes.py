@@ -76,7 +76,7 @@ def created_route(
 ) -> Any:
     """EC2 refuses a second route for a destination, which it compares in canonical form.
 
-    moto replaced the first one where the target was an interface. EC2 makes a route to
+    moto replaced the first one where the target was an interface. EC2 creates a route to
     an instance one to its interface, and refuses an instance with several; moto noted
     the instance. moto took any text as a destination.
     """

@@ -28,7 +28,7 @@ def begin_snapshot(snapshot: Any, default: str) -> None:
 
 
 def check_completed(backend: Any, snapshot_id: str) -> None:
-    """Refuse a snapshot that nothing can be made of yet, or ever."""
+    """Refuse a snapshot from which nothing can be created yet, or ever."""
     snapshot = backend.snapshots.get(snapshot_id)
     if snapshot is not None and snapshot.status != "completed":
         refuse("IncorrectState", f"Snapshot is in invalid state - {snapshot.status}")
@@ -102,7 +102,7 @@ def snapshot_states(original: Callable[..., Any], response: Any) -> Any:
 def volume_of_completed_snapshot(
     original: Callable[..., Any], backend: Any, size: Any, zone_name: str, *rest: Any, **more: Any
 ) -> Any:
-    """EC2 makes no volume of a snapshot that is not completed; moto did."""
+    """EC2 creates no volume from a snapshot that is not completed; moto did."""
     snapshot_id = more.get("snapshot_id") or (rest[0] if rest else None)
     if snapshot_id:
         check_completed(backend, snapshot_id)
@@ -111,7 +111,7 @@ def volume_of_completed_snapshot(
 
 @PATCHES.around(EBSBackend, "delete_snapshot")
 def unused_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
-    """EC2 keeps a snapshot that a registered image is made of; moto its own ones only."""
+    """EC2 keeps a snapshot that a registered image uses; moto only that of its own images."""
     image_id = next(users(backend, snapshot_id), None)
     if image_id:
         refuse(
@@ -122,14 +122,14 @@ def unused_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str
 
 
 def users(backend: Any, snapshot_id: str) -> Any:
-    """Walk through the images that are made of a snapshot."""
+    """Walk through the images that use a snapshot."""
     for image in backend.amis.values():
         if snapshot_id in snapshots_of(image):
             yield image.id
 
 
 def snapshots_of(image: Any) -> list[str]:
-    """List the snapshots that an image is made of."""
+    """List the snapshots that an image uses."""
     devices = getattr(image, "testbed_devices", None) or image.block_device_mappings
     found = [device.get("Ebs", {}).get("SnapshotId") for device in devices]
     return [snapshot_id for snapshot_id in found if snapshot_id]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _asked_for: list[str] = []
-"""For what the present call makes; moto answers one call at a time."""
+"""For the resource that the current call creates; moto answers one call at a time."""
 
 
 class Course:
@@ -49,7 +49,7 @@ class Course:
 
 @contextmanager
 def in_states(states: list[str]) -> Iterator[None]:
-    """Have what is made meanwhile go through these states, if there are any."""
+    """Have resources that are created meanwhile go through these states, if there are any."""
     _asked_for[:] = states
     try:
         yield
@@ -63,7 +63,7 @@ def outcome(default: str) -> str:
 
 
 def begin(thing: Any, default: str, enter: Callable[[str, str], None]) -> None:
-    """Let something that is made, modified or completed go through its states.
+    """Let a resource that is created, modified or completed go through its states.
 
     Args:
         thing: One of moto's objects.

@@ -26,10 +26,10 @@ def release(instance: Any, interface: Any) -> None:
 
 @PATCHES.around(Instance, "terminate")
 def released_interfaces(original: Callable[..., Any], instance: Any) -> Any:
-    """EC2 deletes interfaces that end with an instance and makes the others available.
+    """EC2 deletes interfaces with DeleteOnTermination and makes the others available.
 
     Their elastic and private addresses are free with them. moto left an interface
-    that was made ahead attached to the terminated instance, elastic addresses
+    that was created before attached to the terminated instance, elastic addresses
     associated, and broke (InvalidNetworkInterfaceID.NotFound) when an instance was
     terminated a second time, which EC2 answers with success.
     """
@@ -39,7 +39,7 @@ def released_interfaces(original: Callable[..., Any], instance: Any) -> Any:
         release(instance, interface)
     for address in instance.ec2_backend.addresses:
         if address.instance is instance:
-            # It stays with an interface that was made ahead.
+            # It stays with an interface that was created before.
             address.instance = None
     instance._subnet_id = None  # noqa: SLF001 - EC2 shows no subnet any more
     return original(instance)

@@ -1,4 +1,4 @@
-"""Visibility: what AWS has made and does not know yet, as its parts learn of it one after the other.
+"""Eventual consistency: AWS may not know a new resource yet, as its parts learn of it one after the other.
 
 What a rule calls `unseen` is hidden from moto while it answers a call that looks for it: one that
 names its id, whatever it does with it, or one that describes its kind by filters. So moto answers
@@ -33,7 +33,7 @@ DESCRIBED = {
 
 
 class Unseen:
-    """Things that are not to be seen, and how often they are looked for in vain until they are."""
+    """Hidden resources, and how many lookups fail until each is visible."""
 
     def __init__(self) -> None:
         """Begin with everything seen."""
@@ -45,7 +45,7 @@ class Unseen:
 
         Args:
             call: The call.
-            looks: How often what the call makes is looked for in vain; 0: it is seen at once.
+            looks: How many lookups of the call's new resource fail; 0: it is visible at once.
         """
         with hidden(self._looked_for(call)):
             before = existing() if looks else set()
@@ -58,8 +58,8 @@ class Unseen:
         self._looks = {}
 
     def _looked_for(self, call: Call) -> list[str]:
-        """List what is looked for in vain, this time."""
-        if call.service in REST:  # the EBS direct APIs know what they make
+        """List the resources of which this lookup fails."""
+        if call.service in REST:  # the EBS direct APIs know their snapshots at once
             return []
         looks, named = self._looks, set(call.parameters.values())
         kind = DESCRIBED.get(call.action) if "Filter.1.Name" in call.parameters else None

@@ -1,4 +1,4 @@
-"""Volumes: what they are made of."""
+"""Volumes: their snapshot, zone and figures."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def volumes_of_an_unknown_key(
 
 @PATCHES.around(ElasticBlockStore, "create_volume")
 def known_zone_and_figures(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 refuses an unknown zone, and too many iops; moto made any volume, also one in no zone."""
+    """EC2 refuses an unknown zone, and too many iops; moto created any volume, even in no zone."""
     zone = parameter(response, "AvailabilityZone")
     if response.ec2_backend.get_zone_by_name(zone) is None:
         refuse("InvalidZone.NotFound", f"The zone '{zone}' does not exist.")

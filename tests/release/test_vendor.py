@@ -186,7 +186,7 @@ def test_wrong_source_is_refused(
     assert f"{NAME} can't be fetched: it broke off after {len(SOURCE) - 1} of {len(SOURCE)} bytes" in str(
         refused.value
     )
-    assert f"orig.tar.xz is not what config/blobs.yml says of {PATH}" in str(refused.value)
+    assert f"orig.tar.xz is not the file that config/blobs.yml lists as {PATH}" in str(refused.value)
     assert kept(root) == []
 
 
@@ -221,7 +221,9 @@ def test_wheels_come_from_pip(fetch: Callable[..., list[str]], fakes: Path) -> N
 def test_wrong_wheel_is_refused(fetch: Callable[..., list[str]], fakes: Path, root: Path) -> None:
     """A wheel that is not the one of blobs.yml is refused, and not kept."""
     (fakes / "wheels" / WHEEL).write_bytes(b"other")
-    with pytest.raises(blobs.VendorError, match=f"is not what config/blobs.yml says of {WHEEL_PATH}"):
+    with pytest.raises(
+        blobs.VendorError, match=f"is not the file that config/blobs.yml lists as {WHEEL_PATH}"
+    ):
         fetch(blob(WHEEL_PATH, b"wheel"))
     assert kept(root) == []
 
