@@ -228,7 +228,7 @@ def test_changed_blob_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.whl"
     file.write_bytes(b"x")
     blob = blobs.Blob("wheels/any/x.whl", 1, "0" * 64)
-    with pytest.raises(blobs.VendorError, match=r"x\.whl is not what config/blobs.yml says"):
+    with pytest.raises(blobs.VendorError, match=r"x\.whl is not the file that config/blobs.yml lists"):
         blob.check(file)
 
 

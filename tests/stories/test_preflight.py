@@ -154,7 +154,7 @@ def test_missing(
     ("action", "code", "words"),
     [
         ("GetCallerIdentity", "InvalidClientTokenId", ["AWS does not accept the keys of aws.access_key_id"]),
-        ("GetCallerIdentity", "AuthFailure", ["AWS does not take the keys", "clock"]),
+        ("GetCallerIdentity", "AuthFailure", ["AWS does not accept the keys", "clock"]),
         ("DescribeAvailabilityZones", "InternalError", ["EC2 does not list the zones of region 'us-east-1'"]),
     ],
 )
