@@ -1,4 +1,4 @@
-"""The account that is worked in: its clients, and how the executable reaches it."""
+"""The account to work in: its clients, and the executable's configuration for it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
 
 ATTEMPTS = 6
-"""At each call; AWS throttles accounts in which much is done."""
+"""Retries per call: AWS throttles busy accounts."""
 PATIENCE = 3900.0
 """Seconds for a call of the executable: longer than it waits for the copy of an AMI."""
 PASSED_ON = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "BOSH_CA_CERT_FILE")
-"""Variables of ours that the executable gets, too; in either case of letters."""
+"""Variables of our environment that the executable gets, too; in upper or lower case."""
 PASSED_ON_PREFIX = "AWS_ENDPOINT_URL"
 SETTLES = 30.0
-"""Seconds for which AWS may not show what was created last; EC2 says no number."""
+"""Seconds for which AWS may not show the newest resources; EC2 documents no number."""
 
 
 class Unusable(Exception):
-    """The account can't be worked in; the message says why."""
+    """The account can't be used; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class Account:
 
     Attributes:
         region: Its name.
-        create_client: Makes a boto3 client of a service.
+        create_client: Creates a boto3 client of a service.
         aws: Keys of the CPI's `aws` section that lead the executable to this account.
         env: Variables that the executable needs to reach it.
         image_id: The AMI to launch; None has the newest Amazon Linux looked for.
-        settles: Seconds for which this AWS may not show what was created last.
+        settles: Seconds for which this AWS may not show the newest resources.
     """
 
     region: str
@@ -74,7 +74,7 @@ class Account:
         return self.create_client("ebs")
 
     def whose(self) -> str:
-        """Say whose keys they are; nothing is created before AWS has accepted them.
+        """Return the owner of the keys; nothing is created before AWS has accepted them.
 
         Raises:
             Unusable: AWS refuses them, or does not answer.
@@ -131,7 +131,7 @@ def real(region: str | None, endpoint: str | None = None, image_id: str | None =
 
 
 def _variables() -> dict[str, str]:
-    """What the executable needs of our environment to reach the same AWS."""
+    """The variables of our environment that the executable needs to reach the same AWS."""
     passed_on = {
         name: value
         for name, value in os.environ.items()

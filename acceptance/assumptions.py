@@ -20,8 +20,8 @@ class Assumption:
         name: Its id.
         text: What is assumed about AWS.
         used_in: Modules that depend on it.
-        source: Where it is written, or was seen.
-        sure: How sure it is: documented, model, field or guess.
+        source: The document or observation that it is based on.
+        sure: Its certainty: documented, model, field or guess.
         tried: "yes", or "no" and the reason.
     """
 

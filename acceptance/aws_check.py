@@ -1,4 +1,4 @@
-"""Tries what the CPI assumes about AWS: `python -m acceptance.aws_check`.
+"""Tests the CPI's assumptions about AWS: `python -m acceptance.aws_check`.
 
 Each assumption of docs/aws-assumptions.md that can be tried is tried, with calls of its own, in a VPC that is
 created for it and deleted in the end.
@@ -44,7 +44,7 @@ def tried(trial: Trial, lab: Lab) -> Finding:
     """Try one assumption; an error on the way is no verdict."""
     try:
         seen = trial.run(lab)
-    except Exception as error:  # noqa: BLE001 - AWS answered something that no trial is made for
+    except Exception as error:  # noqa: BLE001 - an answer that no trial expects
         return Finding(trial.name, UNTRIED, f"{type(error).__name__}: {error}")
     return Finding(trial.name, AGREES if seen.agrees else DIFFERS, seen.text)
 

@@ -1,4 +1,4 @@
-"""Where the trials are made: the account, its network, and what several trials share."""
+"""The trials' surroundings: the account, its network, and resources that several trials share."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FINAL = frozenset({"terminated", "failed", "error", "invalid", "deregistered", "
 
 
 class Ended(Exception):
-    """What was waited for won't be; the message says what AWS shows."""
+    """The awaited state can't be reached any more; the message says the current one."""
 
 
 class Said(NamedTuple):
-    """What AWS answered to a call.
+    """AWS's answer to a call.
 
     Attributes:
         code: The error code; empty for a success.
@@ -46,7 +46,7 @@ class Said(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The same in one line."""
+        """The answer in one line."""
         return f"{self.code}: {self.message}" if self.code else "success"
 
 
@@ -60,12 +60,12 @@ def said_to(call: Callable[..., Any], **arguments: Any) -> Said:
 
 
 class Lab:
-    """What to try with. All of it carries the run's tag, by which it is deleted in the end.
+    """The resources of the trials. All of them have the run's tag, by which they are deleted in the end.
 
     Attributes:
         account: The account.
         network: The VPC in it.
-        tags: What everything is tagged with.
+        tags: The tags of all resources.
     """
 
     def __init__(self, account: Account, network: Network, tags: dict[str, str]) -> None:
@@ -83,7 +83,7 @@ class Lab:
 
     @staticmethod
     def token() -> str:
-        """Make a client token."""
+        """Create a client token."""
         return uuid.uuid4().hex
 
     # Volumes
@@ -137,7 +137,7 @@ class Lab:
         return {**least, "TagSpecifications": self.tagged("network-interface"), **arguments}
 
     def launch(self, **arguments: Any) -> Any:
-        """Launch an instance; returns what RunInstances shows of it."""
+        """Launch an instance; returns RunInstances' description of it."""
         return self.ec2.run_instances(**self.launch_arguments(**arguments))["Instances"][0]
 
     def launch_arguments(self, **arguments: Any) -> dict[str, Any]:
@@ -256,11 +256,11 @@ class Lab:
         return [each for each in ids if each]
 
     def _share(self, what: str, create: Callable[[], str]) -> str:
-        """Create what several trials use; where that fails, each of them fails with its error."""
+        """Create a shared resource; if that fails, each trial that uses it fails with that error."""
         if what not in self._shared:
             try:
                 self._shared[what] = create()
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is told at each trial
+            except Exception as error:  # noqa: BLE001 - every error is reported by each trial
                 self._shared[what] = error
         shared = self._shared[what]
         if isinstance(shared, Exception):
@@ -269,7 +269,7 @@ class Lab:
 
 
 def _wait_for(state: str, look: Callable[[], str]) -> None:
-    """Wait for a state; what is not found yet is waited for, too.
+    """Wait for a state; "not found" is retried, too (eventual consistency).
 
     Raises:
         Ended: AWS shows a state that nothing leaves.

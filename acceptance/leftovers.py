@@ -1,4 +1,4 @@
-"""The end of a run: all that carries its tag is found and deleted, however it was created."""
+"""The end of a run: all resources with its tag are found and deleted, however they were created."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Kind:
 
 
 def delete_all(account: Account, tags: Mapping[str, str], seconds: float = LONG) -> dict[str, str]:
-    """Delete all that carries one of these tags, in the order in which AWS allows it.
+    """Delete all resources with one of these tags, in the order that AWS requires.
 
     Nothing may be found twice, `account.settles` seconds apart: AWS may not show at once what
     was created last.
@@ -59,7 +59,7 @@ def delete_all(account: Account, tags: Mapping[str, str], seconds: float = LONG)
     Args:
         account: Where.
         tags: A resource with any one of them is ours.
-        seconds: How long it is tried; what others depend on can be deleted when those are gone.
+        seconds: How long to retry; a resource can be deleted when nothing depends on it any more.
 
     Returns:
         What is left, or can't be looked for, with the reason; nothing when all is gone.
@@ -88,7 +88,7 @@ def delete_all(account: Account, tags: Mapping[str, str], seconds: float = LONG)
 
 
 def _delete(kind: Kind, tags: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Delete all of a kind; yields what is left, with the reason."""
+    """Delete all resources of a kind; yields those that are left, with the reason."""
     for key, value in tags.items():
         try:
             found = kind.find(key, value)
@@ -166,7 +166,7 @@ def _filters(key: str, value: str) -> list[dict[str, Any]]:
 
 
 def _all(client: Any, list_of: str, **arguments: Any) -> list[Any]:
-    """List what the describing call of these answers with, on all of its pages."""
+    """List the results of a kind's Describe call, from all pages."""
     operation = DESCRIBING[list_of]
     if not client.can_paginate(operation):
         return list(getattr(client, operation)(**arguments)[list_of])
@@ -182,7 +182,7 @@ def _tagged(
 
 
 def _instances(ec2: Any, key: str, value: str) -> list[str]:
-    """All but the terminated ones: one that is ending still holds its interfaces."""
+    """All but the terminated ones: an instance that is shutting down still holds its interfaces."""
     reservations = _all(ec2, "Reservations", Filters=_filters(key, value))
     instances = [instance for each in reservations for instance in each["Instances"]]
     return [each["InstanceId"] for each in instances if each["State"]["Name"] != "terminated"]

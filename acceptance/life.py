@@ -28,11 +28,11 @@ MANUAL = {"type": "manual", "netmask": "255.255.255.0", "gateway": str(ip_networ
 
 
 class Wrong(Exception):
-    """Something is not as it should be; the message says what."""
+    """A result is wrong; the message says which."""
 
 
 def expect(what: str, seen: object, expected: object) -> None:
-    """Compare what is seen with what should be."""
+    """Compare an actual value with the expected one."""
     if seen != expected:
         raise Wrong(f"{what}: expected {expected!r}, but it is {seen!r}")
 
@@ -118,7 +118,7 @@ class Life:
     # VMs
 
     def _vm_with_disks(self, stemcell_cid: str) -> str:
-        """A VM with one network, created by a call that is repeated, and its disks."""
+        """A VM with one network, created by a call that is retried, and its disks."""
         networks = {"default": self._manual(10)}
         properties = {"root_disk": {"type": "gp3", "size": 8 * GIB_IN_MIB}}
         vm_cid = self._vm("agent-1", stemcell_cid, networks, properties)

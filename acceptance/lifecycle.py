@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from acceptance.network import Network
 
 STILL_SHOWN = 120.0
-"""Seconds for which EC2 may show what was deleted."""
+"""Seconds for which EC2 may show deleted resources."""
 
 
 def left_by(account: Account, director_uuid: str) -> list[str]:
-    """List what the CPI has created for a director and not deleted; EC2 may show some of it for a while."""
+    """List the resources of a director that the CPI has not deleted; EC2 may show some for a while."""
     kinds = kinds_of(account)
 
     def look() -> list[str]:
@@ -41,7 +41,7 @@ def left_by(account: Account, director_uuid: str) -> list[str]:
 
 
 def lifecycle(account: Account, network: Network, tags: dict[str, str], given: argparse.Namespace) -> Outcome:
-    """Make all calls, and look for what the CPI has left."""
+    """Make all calls, and look for resources that the CPI has left behind."""
     life = Life(account, network, tags, given.report)
     problem = ""
     try:
@@ -60,7 +60,7 @@ def lifecycle(account: Account, network: Network, tags: dict[str, str], given: a
 
 
 def main() -> int:
-    """Make all calls; the exit status is 1 when something is not as it should be, or is left behind."""
+    """Make all calls; the exit status is 1 when a result is wrong, or something is left behind."""
     return run(parser("acceptance.lifecycle", str(__doc__)).parse_args(), lifecycle)
 
 

@@ -32,7 +32,7 @@ def tagged(tags: Mapping[str, str], *kinds: str) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Network:
-    """Ids of what was created, and what was found.
+    """Ids of the resources that were created or found.
 
     Attributes:
         vpc_id: The VPC.
@@ -87,7 +87,7 @@ def _subnet(ec2: Any, vpc_id: str, zone: str, cidr: str, tags: Mapping[str, str]
 
 
 def _when_known(call: Callable[[], object]) -> None:
-    """Make a call about what was just created, and which EC2 may not know yet."""
+    """Make a call about a new resource, retried while EC2 does not know it yet."""
 
     def attempt() -> None:
         try:

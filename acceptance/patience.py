@@ -16,14 +16,14 @@ LONG = 900.0
 
 
 class NotYet(Exception):
-    """AWS is not yet in the state that is waited for; the message says what it shows."""
+    """The awaited state is not reached yet; the message says the current one."""
 
 
 def until(probe: Callable[[], Result], seconds: float = LONG) -> Result:
-    """Repeat a question until it is answered.
+    """Poll until the probe returns.
 
     Args:
-        probe: Asks; raises NotYet as long as it has to be asked again.
+        probe: Returns the result, or raises NotYet to be called again.
         seconds: How long.
 
     Raises:

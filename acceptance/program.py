@@ -1,4 +1,4 @@
-"""What the two programs share: the command line, the account, the network, and the end of it all."""
+"""Code that the two programs share: command line, account, network, and the deletion at the end."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 RUN_TAG = "bosh_aws_acceptance"
 DIRECTOR_TAG = "bosh_director_uuid"
-"""What the executable creates carries the run's id as its director's."""
+"""The executable's resources have the run's id as their director's."""
 _RUN_ID = re.compile(r"acceptance-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """No director has such an id, so `--remove` can't touch what a director created."""
 GOOD, BAD, UNUSABLE = 0, 1, 2
-"""Exit statuses: all as it should be; something is not; the run could not be made."""
+"""Exit statuses: all is right; something is wrong; the run failed."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Outcome:
     """How a run ended.
 
     Attributes:
-        is_good: Whether all was as it should be.
+        is_good: Whether all results were right.
         summary: The same in one line.
         document: The same for `--json`.
     """
@@ -48,7 +48,7 @@ class Outcome:
 
 
 def parser(program: str, description: str) -> argparse.ArgumentParser:
-    """Return what reads the command line; a program may add to it."""
+    """Return the parser of the command line, to which a program may add options."""
     options = argparse.ArgumentParser(
         prog=f"python -m {program}",
         description=description,
@@ -123,7 +123,7 @@ def _delete(account: Account, given: argparse.Namespace) -> int:
 
 
 def _finish(account: Account, given: argparse.Namespace, run_id: str, outcome: Outcome) -> dict[str, str]:
-    """Delete all that a run has created, and report; returns what is left."""
+    """Delete all resources of a run, and report; returns those that are left."""
     left = delete_all(account, {RUN_TAG: run_id, DIRECTOR_TAG: run_id})
     is_good = outcome.is_good and not left
     print(paint(outcome.summary, BOLD if is_good else RED), file=given.report)

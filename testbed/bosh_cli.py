@@ -44,7 +44,7 @@ class Call:
 
     @property
     def method(self) -> str:
-        """What was asked for."""
+        """The requests so far."""
         method: str = self.request["method"]
         return method
 
@@ -114,11 +114,11 @@ class Bosh:
         (home / "tmp").mkdir(parents=True)
 
     def save(self) -> None:
-        """Save what the CLI keeps: the packages that it compiled, above all."""
+        """Save the CLI's state, mainly the packages that it has compiled."""
         shutil.copytree(self._kept, self._saved, symlinks=True)
 
     def restore(self) -> None:
-        """Go back to what was saved, in the same place."""
+        """Restore the saved state, in the same place."""
         if self._kept.exists():
             shutil.rmtree(self._kept)
         shutil.copytree(self._saved, self._kept, symlinks=True)

@@ -1,4 +1,4 @@
-"""The stand-in for AWS, from the outside: start it, ask it, tell it what to do."""
+"""The simulated AWS, from the outside: start it, call it, set its rules."""
 
 from __future__ import annotations
 
@@ -144,11 +144,11 @@ class FakeAws:
         self._ask("DELETE", "/testbed/calls")
 
     def rule(self, **rule: Any) -> None:
-        """Set a rule; see `testbed.rules.Rule` for what it may say."""
+        """Set a rule; see `testbed.rules.Rule` for its fields."""
         self._ask("POST", "/testbed/rules", [rule])
 
     def clear_rules(self) -> None:
-        """Drop all rules, let go of what they hold and see what they hide."""
+        """Drop all rules, release the calls that they hold and show the resources that they hide."""
         self._ask("DELETE", "/testbed/rules")
 
     def release(self) -> None:

@@ -54,13 +54,13 @@ class Console:
     """
 
     def __init__(self, stage: Stage) -> None:
-        """Write a configuration for what is on the stage."""
+        """Write a configuration for the stage."""
         registry = {"endpoint": stage.registry.endpoint, "user": USER, "password": PASSWORD}
         self.cpi = Cpi(config(stage.fake_aws.endpoint, registry=registry))
         self._stage = stage
 
     def introduction(self) -> str:
-        """Say what is there, and how to use it."""
+        """Describe the stage and the commands."""
         world = self._stage.world
         request = {"method": "info", "arguments": [], "context": {"director_uuid": "me"}, "api_version": 3}
         executable, path = Path(sys.executable).parent / "cpi", self.cpi.config_path
@@ -93,7 +93,7 @@ class Console:
         )
 
     def answer(self, line: str) -> str:
-        """Do what a line says.
+        """Carry out a line.
 
         Raises:
             BadLine: It is invalid.
@@ -164,7 +164,7 @@ def parsed(line: str) -> tuple[str, list[Any]]:
 
 
 def shown(answer: Answer) -> str:
-    """Write what a call came to: its stderr, then its response."""
+    """Write the outcome of a call: its stderr, then its response."""
     stdout = answer.stdout.decode(errors="replace")
     try:
         stdout = readable(json.loads(stdout))

@@ -22,7 +22,7 @@ PREFIX = "/testbed/"
 
 
 class Control:
-    """The record of calls and what tests have said, for the calls and for the tests.
+    """The record of calls and the rules of the tests, for the calls and for the tests.
 
     Attributes:
         hold: Where held calls wait.
@@ -81,7 +81,7 @@ class Control:
     def _add_rules(self, request: Request) -> Response:
         try:
             rules = [Rule.parse(document) for document in request.get_json(force=True)]
-        except Exception as problem:  # noqa: BLE001 - tells the test what is wrong
+        except Exception as problem:  # noqa: BLE001 - reports the error to the test
             return _told({"error": repr(problem)}, 400)
         with self._lock:
             self._rules.extend(rules)

@@ -38,7 +38,7 @@ VERB, ARGUMENTS, RESULT, TIME = 17, 44, 36, 5
 
 
 class Difference(Exception):
-    """Something is not as it should be; the message says where, and what was expected."""
+    """A result is wrong; the message says where, and the expected one."""
 
 
 class Play:
@@ -124,7 +124,7 @@ class Play:
         return Difference(f"Failed at call {self.calls + 1}, {where}\n{problem}")
 
     def _problem(self, step: Step, document: dict[str, Any], actions: list[str]) -> str:
-        """Say what is wrong with a call; empty when nothing is."""
+        """Describe the error of a call; empty when there is none."""
         if step.any_order and isinstance(document.get("result"), list):
             document = {**document, "result": sorted(document["result"], key=str)}
         learn(step.result, document.get("result"), self._names)

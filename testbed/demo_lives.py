@@ -12,7 +12,7 @@ from testbed.demo_match import New
 from testbed.executable import ABSENT, DIRECTOR_UUID, MBUS_PASSWORD
 
 GONE = object()
-"""A change: what was there is there no more."""
+"""A change: the resource is gone."""
 
 Json = dict[str, Any]
 
@@ -57,7 +57,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Life:
-    """The life of one VM, and what is particular to it.
+    """The life of one VM, and its particular values.
 
     Attributes:
         title: What it shows.

@@ -24,7 +24,7 @@ class Names(dict[str, Id]):
     """Ids by the names that the expectations use."""
 
     def __missing__(self, name: str) -> Id:
-        """Show what was never learned as what it is."""
+        """Show unknown values unchanged."""
         return Id(f"<no {name}>")
 
 
@@ -37,7 +37,7 @@ class New:
 
 
 def learn(expected: Any, actual: Any, names: Names) -> None:
-    """Name what is new, where it is what the pattern says."""
+    """Name new values that match the pattern."""
     if isinstance(expected, New):
         if isinstance(actual, str) and re.fullmatch(expected.pattern, actual):
             names[expected.name] = Id(actual)

@@ -1,4 +1,4 @@
-"""Runs the demo and the console as processes, and sees what they leave behind."""
+"""Runs the demo and the console as processes, and looks for leftovers."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Program:
         os.killpg(self.process.pid, number)
 
     def left(self) -> list[str]:
-        """List what is left of it after its end: files, and whether there are processes."""
+        """List its leftovers after its end: files, and whether there are processes."""
         left = [path.name for path in Path(self._folder.name).iterdir()]
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, 0)
@@ -81,7 +81,7 @@ class Program:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End what is left of it."""
+        """End its remaining processes."""
         with suppress(ProcessLookupError):
             self.signal(signal.SIGKILL)
         self.process.communicate()

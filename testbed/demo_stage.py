@@ -1,4 +1,4 @@
-"""What the demo and the console play on: a laid AWS and a registry, ended whatever happens."""
+"""The stage of the demo and the console: a prepared AWS and a registry, which are ended in any case."""
 
 from __future__ import annotations
 

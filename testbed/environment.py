@@ -64,7 +64,7 @@ class Environment:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The CLI's own record of what is there."""
+        """The CLI's own record of its resources."""
         path = self._folder / "state.json"
         state: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
         return state
@@ -87,7 +87,7 @@ class Environment:
 
     @property
     def agent_settings(self) -> dict[str, Any]:
-        """What the VM's agent has to boot with, but for what each VM has of its own."""
+        """The settings that the VM's agent has to boot with, without those that differ per VM."""
         network = {
             "type": "manual",
             "ip": ADDRESS,
@@ -112,7 +112,7 @@ class Environment:
         return self._run("delete-env")
 
     def continue_installation(self, state: dict[str, Any]) -> None:
-        """Take over the CLI's installation of another environment: what it compiled is not compiled again."""
+        """Copy the CLI's installation from another environment, so that nothing is compiled twice."""
         kept = {key: state[key] for key in ("director_id", "installation_id")}
         (self._folder / "state.json").write_text(json.dumps(kept))
 
@@ -215,7 +215,7 @@ class Environment:
 
 
 def part(whole: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
-    """Return of a document what another one has, too, at every depth."""
+    """Return the part of a document that another one has, too, at every depth."""
     return {
         key: part(whole[key], value) if isinstance(value, dict) else whole.get(key)
         for key, value in like.items()

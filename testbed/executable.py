@@ -121,7 +121,7 @@ class Answer:
 
 
 def least_environment(home: Path) -> dict[str, str]:
-    """Return the variables that the executable gets where nothing else is said."""
+    """Return the executable's default variables."""
     return {
         "PATH": os.defpath,
         "HOME": str(home),

@@ -180,7 +180,7 @@ class Hypervisor:
             return [self.machines[instance_id] for instance_id in sorted(self._running)]
 
     def settle(self) -> list[Machine]:
-        """Wait until the machines are what the instances are, and have booted; returns those that run."""
+        """Wait until the machines match the instances, and have booted; returns those that run."""
         with self._looked:
             # Two: the one that may be under way has perhaps asked already.
             begun = self._looks
@@ -234,7 +234,7 @@ class Hypervisor:
         return {i["InstanceId"] for r in answer["Reservations"] for i in r["Instances"]}
 
     def _user_data(self, instance_id: str) -> str | None:
-        """Read an instance's user data; none when the instance is gone again."""
+        """Read an instance's user data; none when the instance is already gone."""
         try:
             answer = self._ec2.describe_instance_attribute(InstanceId=instance_id, Attribute="userData")
         except ClientError as error:

@@ -16,7 +16,7 @@ TOKEN = "AQAEATESTBEDTOKEN=="
 
 
 class Imds(LoopbackServer):
-    """Answers what an instance may ask about itself.
+    """Answers an instance's requests for its own metadata.
 
     Attributes:
         documents: The answers, by path; may be changed and extended.

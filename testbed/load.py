@@ -154,7 +154,7 @@ def risen(name: str, before: Figures, after: Figures) -> dict[str, int]:
 
 
 def least_seconds(before: Figures, after: Figures, speed: float) -> tuple[float, str]:
-    """Say how long the buckets need for what they let through, and which needs the longest.
+    """Return the time that the buckets need for the calls, and the slowest bucket.
 
     Each needs to begin with what was in it before, and the rest comes in at its rate.
     """
@@ -175,7 +175,7 @@ def default_retries() -> int:
 
 
 def report(phase: Phase) -> str:
-    """Write what a phase came to."""
+    """Write the outcome of a phase."""
     bound = f"{phase.least:.1f} s at least, for {phase.slowest}" if phase.slowest else "no bucket ran dry"
     lines = [
         paint(f"{phase.verb}: {len(phase.results)} succeeded, {len(phase.problems)} failed", BOLD),

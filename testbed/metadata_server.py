@@ -13,7 +13,7 @@ SSH_KEYS = "/latest/meta-data/public-keys/0/openssh-key/"
 
 
 class MetadataServer(LoopbackServer):
-    """Answers what each instance may ask about itself.
+    """Answers each instance's requests for its own metadata.
 
     An instance knows the service by its link-local address, and the service knows the
     instance by the wire. Here both are a prefix of the path: `/INSTANCE_ID/latest/…`.

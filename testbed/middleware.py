@@ -1,4 +1,4 @@
-"""What stands between the clients and moto: each call is recorded, and goes as the tests have said.
+"""Stands between the clients and moto: records each call, and applies the rules of the tests.
 
 What is under `/testbed/` is answered by `testbed.control`; `/moto-api/` goes straight to moto.
 """
@@ -106,7 +106,7 @@ class Middleware:
             drop(request)
 
     def _answer(self, request: Request, call: Call, rules: list[Rule]) -> Response:
-        """Let moto answer, or a rule in its place, and apply what the rules say of the answer."""
+        """Let moto answer, or a rule in its place, and apply the rules for the answer."""
         error = next((rule.error for rule in rules if rule.error), None)
         if error:
             return protocols.failure(error, call.service)
@@ -124,7 +124,7 @@ class Middleware:
             self._end_instances(instance_ids, reason)
 
     def _forward(self, request: Request, call: Call, rules: list[Rule]) -> Response:
-        """Let moto answer, one call at a time: its models are not made for threads."""
+        """Let moto answer, one call at a time: its models are not thread-safe."""
         environ = {**request.environ, "wsgi.input": io.BytesIO(request.get_data())}
         states = [state for rule in rules for state in rule.states]
         looks = max((rule.unseen for rule in rules), default=0)

@@ -1,4 +1,4 @@
-"""Which calls to AWS the program makes: the permissions that it needs, found out by the tests."""
+"""Records the program's calls to AWS, and so the permissions that it needs."""
 
 from __future__ import annotations
 

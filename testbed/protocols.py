@@ -1,4 +1,4 @@
-"""How AWS's services speak over HTTP: what a call asks for, and what an error looks like."""
+"""The HTTP protocols of AWS's services: the action of a call, and the form of an error."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _PER_CONNECTION = frozenset({"connection", "proxy-connection", "proxy-authorizat
 
 @dataclass(frozen=True)
 class AwsCall:
-    """A request to AWS, with what its headers say about who makes it.
+    """A request to AWS, with its sender according to its headers.
 
     Attributes:
         action: Such as `DescribeInstances`.
@@ -59,7 +59,7 @@ class Relay(LoopbackServer):
         return [AwsCall.read(request) for request in self.requests]
 
     def reply(self, request: Request) -> Reply:
-        """Answer what the server answers."""
+        """Pass on the server's answer."""
         return pass_on(request, self._upstream, request.path)
 
 
@@ -78,7 +78,7 @@ class Proxy(LoopbackServer):
 
     @property
     def tunnels(self) -> list[str]:
-        """The hosts and ports that tunnels were asked for."""
+        """The hosts and ports of the requested tunnels."""
         return [request.path for request in self.requests if request.method == "CONNECT"]
 
     @property
@@ -87,7 +87,7 @@ class Proxy(LoopbackServer):
         return [urlsplit(request.path).netloc for request in self.requests if request.method != "CONNECT"]
 
     def reply(self, request: Request) -> Reply:
-        """Answer what the asked server answers."""
+        """Pass on the answer of the requested server."""
         target = urlsplit(request.path)
         server = target if target.hostname in LOOPBACK else self._upstream
         if request.method == "CONNECT" or not server.hostname:

@@ -1,4 +1,4 @@
-"""Replays recorded flows: what the callers really sent, with names of the world at hand."""
+"""Replays recorded flows: the callers' real requests, with the names of the current world."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Replay:
         return [self._send(line["request"], line["response"]) for line in chosen]
 
     def same(self, later: str, earlier: str) -> None:
-        """Let an id of one flow stand for what an earlier flow knows by another."""
+        """Map an id of one flow to the id that an earlier flow has for the same resource."""
         self.names[later] = self.names[earlier]
 
     def _send(self, recorded: dict[str, Any], response: dict[str, Any]) -> Step:

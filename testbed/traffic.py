@@ -74,7 +74,7 @@ class Traffic:
         return self.world.route_table_id
 
     def state(self) -> dict[str, list[str]]:
-        """List what is exposed.
+        """List the VM's traffic.
 
         Returns:
             Sorted, under `associations` the interfaces that hold the elastic address, under

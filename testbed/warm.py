@@ -54,7 +54,7 @@ class Forked:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for its end, and close what is left open."""
+        """Wait for its end, and close its streams."""
         self._close_stdin()
         self.wait()
         self.stdout.close()

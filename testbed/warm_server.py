@@ -40,7 +40,7 @@ def run_clock(speed: float) -> None:
 
 
 def load() -> None:
-    """Import the whole program, and read what the SDK reads for a client of each service."""
+    """Import the whole program, and load the SDK's data for a client of each service."""
     program = importlib.import_module("bosh_aws_cpi")
     for module in pkgutil.walk_packages(program.__path__, "bosh_aws_cpi."):
         importlib.import_module(module.name)
@@ -98,7 +98,7 @@ def serve(listener: socket.socket) -> dict[str, Any] | None:
 
 @contextlib.contextmanager
 def wakened() -> Iterator[socket.socket]:
-    """Return what can be read whenever a forked process has ended."""
+    """Return a socket that is readable whenever a forked process has ended."""
     near, far = socket.socketpair()
     far.settimeout(0)
     with near, far:

@@ -17,7 +17,7 @@ ROOT_SIZE = 5
 
 @dataclass
 class World:
-    """Ids and names of what was laid.
+    """Ids and names of the world's resources.
 
     Attributes:
         ec2: A client for looking at it and changing it.
@@ -67,7 +67,7 @@ class World:
         return self.subnet_ids[0]
 
     def state(self) -> dict[str, list[str]]:
-        """List what exists beyond what was laid, of the kinds that a CPI creates.
+        """List the resources beyond those of the world, of the kinds that a CPI creates.
 
         Returns:
             Sorted ids under `instances` (terminated ones are gone), `volumes`,

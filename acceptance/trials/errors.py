@@ -84,7 +84,7 @@ def volume_deleted_twice(lab: Lab) -> Seen:
 
 @TRIALS.of("tags-of-nothing")
 def tags_of_nothing(lab: Lab) -> Seen:
-    """Tag what does not exist, and what is no id."""
+    """Tag a missing resource, and a malformed id."""
     tags = [{"Key": "cpi", "Value": ""}]
     said = {
         "unknown instance": said_to(lab.ec2.create_tags, Resources=[f"i-{UNKNOWN}"], Tags=tags),

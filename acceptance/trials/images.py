@@ -47,7 +47,7 @@ def image_disabled(lab: Lab) -> Seen:
 
 @TRIALS.of("image-deregistered")
 def image_deregistered(lab: Lab) -> Seen:
-    """Deregister an AMI with its snapshots, and once more; look at what is left."""
+    """Deregister an AMI with its snapshots, and once more; look for resources that are left."""
     image_id = lab.create_image()
     (snapshot_id,) = lab.snapshots_of(image_id)
     answer = lab.ec2.deregister_image(ImageId=image_id, DeleteAssociatedSnapshots=True)

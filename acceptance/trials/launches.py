@@ -39,7 +39,7 @@ def launch_time(lab: Lab) -> Seen:
 
 @TRIALS.of("new-things-seen")
 def new_things_seen(lab: Lab) -> Seen:
-    """Measure how long EC2 does not show what is new."""
+    """Measure how long EC2 does not show new resources."""
     ec2 = lab.ec2
     seconds = {
         "volume": _time_until_shown(
@@ -67,7 +67,7 @@ def new_things_seen(lab: Lab) -> Seen:
 def _time_until_shown(
     create: Callable[[], str], look: Callable[[str], Any], end: Callable[[str], None] | None = None
 ) -> float:
-    """Create something; return after how many seconds EC2 shows it. What costs much is then ended."""
+    """Create something; return after how many seconds EC2 shows it. Expensive resources are deleted then."""
     identifier = create()
     begin = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Client tokens: how AWS answers a call that is repeated."""
+"""Client tokens: how AWS answers a retry."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRIALS = Trials()
 
 
 def _same(first: str, said: Said, identifier: Callable[[Any], str]) -> bool:
-    """Whether a call was answered with what the first one created."""
+    """Whether a call was answered with the first call's resource."""
     return not said.code and identifier(said.answer) == first
 
 

@@ -1,4 +1,4 @@
-"""What a trial is, and what several of them need."""
+"""The type of a trial, and helpers for trials."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from acceptance.lab import Lab, Said
 
 UNKNOWN = "0" * 17
-"""Of an id that is well formed and that nothing has."""
+"""The digits of a well-formed id that no resource has."""
 UNKNOWN_KEY = "00000000-0000-4000-8000-000000000000"
 """The id of a KMS key that does not exist."""
 
 
 class Seen(NamedTuple):
-    """What AWS did.
+    """The observed behaviour of AWS.
 
     Attributes:
-        agrees: Whether that is what is assumed.
-        text: What it was, in a few words.
+        agrees: Whether it agrees with the assumption.
+        text: A short description.
     """
 
     agrees: bool
@@ -56,7 +56,7 @@ class Trials:
     all: list[Trial] = field(default_factory=list)
 
     def of(self, name: str) -> Callable[[Callable[[Lab], Seen]], Callable[[Lab], Seen]]:
-        """Make a function the trial of an assumption."""
+        """Register a function as the trial of an assumption."""
 
         def register(run: Callable[[Lab], Seen]) -> Callable[[Lab], Seen]:
             self.all.append(Trial(name, run))

@@ -1,4 +1,4 @@
-"""Measure the executable beside two yardsticks, and say what has changed: `python -m testbed.bench`."""
+"""Compare the executable with two yardsticks, and report changes: `python -m testbed.bench`."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def main() -> int:
 
 
 def _told(report: Report, *, is_checked: bool) -> int:
-    """Print what has changed, and what takes too much; returns the exit status."""
+    """Print changes and exceeded limits; returns the exit status."""
     old = committed()
     found = changes(old, report) if old else ["nothing to compare with: no commit has these figures yet"]
     print("Changes against the last commit:", *(found or ["none"]), sep="\n  ")

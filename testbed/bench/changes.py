@@ -16,7 +16,7 @@ NOISE = 0.03
 
 
 def changes(old: Report, new: Report) -> list[str]:
-    """List what has changed in what both have measured."""
+    """List the changes between two measurements."""
     return [
         f"{what}: {before:g} → {now:g} ({now / before - 1:+.0%})" if before else f"{what}: 0 → {now:g}"
         for what, before, now, is_counted in _pairs(old, new)
@@ -25,7 +25,7 @@ def changes(old: Report, new: Report) -> list[str]:
 
 
 _Pair = tuple[str, float, float, bool]
-"""What it is, what it was, what it is now, and whether it is counted or measured."""
+"""A figure's name, its old and its new value, and whether it is counted (not measured)."""
 
 
 def _pairs(old: Report, new: Report) -> Iterator[_Pair]:

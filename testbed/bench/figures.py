@@ -1,4 +1,4 @@
-"""What the benchmark finds, as values: they are kept as JSON, and what they are compared by."""
+"""The benchmark's results as values, which are saved as JSON, and their limits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Starts:
 
     @classmethod
     def parse(cls, document: dict[str, Any]) -> Self:
-        """Read what `asdict` wrote."""
+        """Read the output of `asdict`."""
         spreads = {name: Spread(*document[name]) for name in ("cpu", "wall", "memory")}
         return cls(**{**document, **spreads})
 
@@ -111,7 +111,7 @@ class Report:
 
     @classmethod
     def parse(cls, document: dict[str, Any]) -> Self:
-        """Read what `document` wrote."""
+        """Read the output of `document`."""
         return cls(
             machine=document["machine"],
             runs=document["runs"],
@@ -142,7 +142,7 @@ def of_plain(row: Row, name: str) -> float | None:
 
 
 def beyond(report: Report) -> list[str]:
-    """List what takes more than it may."""
+    """List the exceeded limits."""
     return [*_beyond_in_rows(report), *_beyond_in_waiting(report)]
 
 

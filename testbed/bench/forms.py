@@ -26,7 +26,7 @@ TEMPLATE = ROOT / "jobs/aws_cpi/templates/cpi.erb"
 
 @dataclass(frozen=True)
 class Form:
-    """One thing that is started again and again.
+    """A program that is started many times.
 
     Attributes:
         name: In the tables.
@@ -104,22 +104,22 @@ def kind() -> str:
 
 
 def laid_sources(folder: Path, requirements: Sequence[str]) -> Path:
-    """Lay what the release's package is installed from, with wheels made of what is installed here."""
+    """Lay out the sources of the release's package, with wheels of the packages that are installed here."""
     root = ROOT / "src"
     shutil.copytree(
         root / "bosh_aws_cpi", folder / "bosh_aws_cpi", ignore=shutil.ignore_patterns("__pycache__")
     )
     shutil.copytree(root / "bosh_release", folder / "bosh_release", ignore=shutil.ignore_patterns("*.sha256"))
-    made = [_wheel(name, folder / "wheels" / kind()) for name in requirements]
+    wheels = [_wheel(name, folder / "wheels" / kind()) for name in requirements]
     lines = [
-        f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.relative_to(folder)}\n" for each in made
+        f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.relative_to(folder)}\n" for each in wheels
     ]
     (folder / install.HASHES).write_text("".join(lines))
     return folder
 
 
 def _wheel(name: str, folder: Path) -> Path:
-    """Pack an installed distribution again, without what was written when it was installed."""
+    """Pack an installed distribution as a wheel, without files that the installation added."""
     distribution = importlib.metadata.distribution(name)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}-{distribution.version}-installed.whl"

@@ -1,4 +1,4 @@
-"""Starts each form again and again, in turn, and reads what each start took."""
+"""Starts each form many times, in turn, and reads the cost of each start."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MEMORY_UNITS_PER_MIB = 1 << (20 if sys.platform == "darwin" else 10)
 
 
 class BenchError(Exception):
-    """What was to be measured did not do what it should; the message says what."""
+    """A measured program failed; the message says how."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The yardstick: what a plain boto3 script does for a verb: `plain.py CONFIG_PATH`, the request on stdin.
+"""The yardstick: a plain boto3 script for each verb: `plain.py CONFIG_PATH`, the request on stdin.
 
 Each function makes the calls to AWS that the executable makes for the verb, in the ordinary way, and does
 nothing else. There are no tricks that make it slow or fast, and no waiters, which would be slower.
@@ -100,7 +100,7 @@ VERBS = {each.__name__: each for each in (has_vm, create_disk, attach_disk, crea
 
 
 def main() -> None:
-    """Do what the request says, and print an answer."""
+    """Carry out the request, and print an answer."""
     with open(sys.argv[1]) as file:  # noqa: PTH123 - as plain as can be
         aws = json.load(file)["cloud"]["properties"]["aws"]
     request = json.load(sys.stdin)

@@ -60,7 +60,7 @@ def register(ec2: Any, snapshot_id: str) -> str:
 
 
 def main() -> None:
-    """Upload what the request names, and print the AMI's id."""
+    """Upload the request's image, and print the AMI's id."""
     with open(sys.argv[1]) as file:  # noqa: PTH123 - as plain as can be
         aws = json.load(file)["cloud"]["properties"]["aws"]
     path = json.load(sys.stdin)["arguments"][0]

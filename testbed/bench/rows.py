@@ -1,4 +1,4 @@
-"""The rows of the benchmark: what each verb is asked, in a world that has what it needs."""
+"""The rows of the benchmark: a request for each verb, and a world to answer it in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = Callable[["FakeAws"], list[Any]]
 
 
 def info(fake_aws: FakeAws) -> list[Any]:
-    """Ask what the executable can do; that needs no AWS."""
+    """Call info, which needs no AWS."""
     fake_aws.reset()
     return []
 

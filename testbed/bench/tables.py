@@ -41,7 +41,7 @@ def report_tables(report: Report) -> str:
 
 
 def ratios(report: Report) -> str:
-    """Write what the executable takes in terms of the yardsticks."""
+    """Write the executable's figures relative to the yardsticks."""
     lines = [
         [verb, name, f"{above_bare(row, name):.1f} ms", part_of_plain(row, name)]
         for verb, row in report.rows.items()
@@ -58,7 +58,7 @@ def part_of_plain(row: Row, name: str) -> str:
 
 
 def starts(report: Report) -> str:
-    """Write what each start took."""
+    """Write the cost of each start."""
     lines = [
         [verb, name, *_cells(each)]
         for verb, row in report.rows.items()
@@ -98,7 +98,7 @@ def uploads(report: Report) -> str:
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    """Write a table, its columns as wide as what is in them."""
+    """Write a table whose columns are as wide as their content."""
     cells = [list(head), *map(list, lines)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
     rows = [[cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in cells]

@@ -1,4 +1,4 @@
-"""Run a command and print what it took: `python -I -S timed.py STDIN STDOUT STDERR COMMAND ...`.
+"""Run a command and print its cost: `python -I -S timed.py STDIN STDOUT STDERR COMMAND ...`.
 
 Prints milliseconds that passed, milliseconds of CPU, the peak of its memory in `ru_maxrss`'s unit,
 and the exit status. It is a process of its own, and a small one, because on Linux the peak of a process

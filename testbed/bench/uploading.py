@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 DATA_MIB = 64
-"""Of the image, in pieces of a MiB; as much again is zeros after each."""
+"""The image's data, in pieces of a MiB, each followed by a MiB of zeros."""
 ZEROS_PER_PIECE = 3
 LATENCIES = (0.0, 0.05)
 """Seconds that each answer of the EBS direct APIs is late."""

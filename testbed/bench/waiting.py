@@ -1,4 +1,4 @@
-"""How soon the executable notices what it waits for: a volume becomes available after some seconds.
+"""How soon the executable notices an awaited state: a volume becomes available after some seconds.
 
 The executable's clock is made to run faster (`testbed.warm`), so that a minute of waiting is over in some
 seconds; what is measured on it is told in seconds of that clock. An answer of the stand-in takes as long

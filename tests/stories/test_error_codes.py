@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 REFUSED = [
     ("InvalidLaunchTargets", "Correct capacity_reservation"),
     ("InvalidCpuCredits.Malformed", "Correct credit_specification"),
-    ("ClientInvalidParameterValue", "Correct what AWS names, in the cloud config"),
+    ("ClientInvalidParameterValue", "Correct the value that AWS names, in the cloud config"),
     ("VPCIdNotSpecified", "Give the network a subnet"),
     ("DefaultVpcDoesNotExist", "Give the network a subnet"),
-    ("InvalidVpcID.Malformed", "It is no id of a VPC"),
+    ("InvalidVpcID.Malformed", "This is not the id of a VPC"),
     ("InvalidIdentityToken", "check its identity provider in IAM"),
     ("IDPRejectedClaim", "it may have expired"),
     ("ZonesMismatched", "The dedicated host is in another zone"),
     ("InvalidInstanceID", "The instance is still pending"),
     ("HostLimitExceeded", "quota"),
-    ("InvalidBrandNewID.NotFound", "Correct what AWS names, in the cloud config"),
+    ("InvalidBrandNewID.NotFound", "Correct the value that AWS names, in the cloud config"),
 ]
 BUSY = [
     ("CreditSpecificationUpdateInProgress", "takes about five minutes"),
