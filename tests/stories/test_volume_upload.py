@@ -130,7 +130,7 @@ def test_by_itself(
     (snapshot_id,) = made()["snapshots"]
     assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
     why = f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}"
-    (told,) = [line for line in warnings(answer) if line.startswith("The EBS direct APIs")]
+    (told,) = [line for line in warnings(answer) if line.startswith("No permission")]
     assert told.startswith(f"No permission for the EBS direct APIs, using a volume instead: {why}")
 
 

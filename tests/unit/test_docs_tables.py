@@ -29,7 +29,7 @@ SIGHTS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:tim
 UNCOUNTED = {*SIGHTS, "THROTTLED_CALL", "AT_ONCE"}
 """Policies that are no wait of their own, or none."""
 REPLACED = {"delete_stemcell": {"VISIBLE"}}
-"""The default of `timing.remove`, where a method has none but calls with another one."""
+"""The default of `timing.discard`, where a method has none but calls with another one."""
 
 
 def table(page: str, heading: str) -> Iterator[list[str]]:
