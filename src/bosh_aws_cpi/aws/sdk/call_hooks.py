@@ -1,6 +1,6 @@
-"""Sees every AWS call on its way: counts it, has its errors name it, logs it without its secrets.
+"""Hooks on every AWS call: count it, attach it to its error, log it without its secrets.
 
-A call that the table of permissions lacks is an error that names the table.
+A call that is missing in the table of permissions raises an error that names the table.
 """
 
 import re

@@ -30,7 +30,7 @@ class Policy:
     """How long to wait, and the longest pause between two polls, both in seconds."""
 
     awaited: str
-    """What is waited for, as docs/retries.md says it."""
+    """The awaited state, for the table in docs/retries.md."""
     seconds: float
     longest_pause: float = 5.0
 
@@ -43,53 +43,53 @@ No wait is shorter than in the Ruby release, so that no deployment fails that su
 INSTANCE_RUNNING: Final = Policy("an instance runs", 800)
 INSTANCE_STOPPED: Final = Policy("a stopping instance has stopped", 600)
 INSTANCE_TERMINATED: Final = Policy("an instance is terminated", 900)
-INSTANCE_SEEN: Final = Policy("EC2 shows the instance that it answered with, within another wait", 200)
+INSTANCE_SEEN: Final = Policy("EC2 shows a new instance, within another wait", 200)
 """How long EC2 may not show an instance after it has answered with it.
 
 As long as in the Ruby release; AWS says "up to five minutes" (EC2 developer guide, "Eventual consistency").
 """
-NIC_SEEN: Final = Policy("EC2 shows the interface that it answered with, within another wait", 30)
+NIC_SEEN: Final = Policy("EC2 shows a new interface, within another wait", 30)
 """How long EC2 may not show an interface after it has answered with it."""
 NIC_AVAILABLE: Final = Policy("an interface is available", 300)
-TARGET_KNOWN: Final = Policy("ELB takes a new instance", 60)
+TARGET_KNOWN: Final = Policy("ELB accepts a new instance", 60)
 """ELB learns with a delay that an instance exists and runs."""
-ADDRESS_ASSOCIATED: Final = Policy("an interface takes an elastic IP", 60)
+ADDRESS_ASSOCIATED: Final = Policy("an interface accepts an elastic IP", 60)
 TARGETS_DRAINED: Final = Policy("target groups have drained", 330)
 """A target group's deregistration delay is 300 seconds, unless it was changed."""
-NIC_RELEASED: Final = Policy("an ended instance lets go of an interface", 500)
-ADDRESS_RELEASED: Final = Policy("who holds an address lets go of it", 600)
+NIC_RELEASED: Final = Policy("a terminated instance releases an interface", 500)
+ADDRESS_RELEASED: Final = Policy("an instance that is terminating releases an address", 600)
 VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
 VOLUME_ATTACHED: Final = Policy("a volume is attached", _AS_RUBY)
 VOLUME_DETACHED: Final = Policy("a volume is detached", _AS_RUBY)
 VOLUME_DELETED: Final = Policy("a volume is deleted", _AS_RUBY)
-VOLUME_RELEASED: Final = Policy("EBS lets go of a volume that a deleted VM had", 600, longest_pause=15)
+VOLUME_RELEASED: Final = Policy("EBS releases the volume of a deleted VM", 600, longest_pause=15)
 """VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
-DEVICE_NAME_FREE: Final = Policy("an instance's device name is free, when all seem to be in use", 30)
+DEVICE_NAME_FREE: Final = Policy("a device name is free, when all seem to be in use", 30)
 """After a detachment EC2 may consider the device name used for some seconds."""
-INSTANCE_READY_TO_ATTACH: Final = Policy("a starting instance takes a volume", 60)
+INSTANCE_READY_TO_ATTACH: Final = Policy("a starting instance accepts a volume", 60)
 """IncorrectState of AttachVolume: mostly, the VM is just starting."""
 IMAGE_AVAILABLE: Final = Policy("an AMI is available", 3600, longest_pause=15)
 IMAGE_GONE: Final = Policy("an AMI is gone", _AS_RUBY)
-SNAPSHOT_RELEASED: Final = Policy("a deregistered AMI lets go of its snapshot", 300)
-SNAPSHOT_COMPLETED: Final = Policy("a snapshot holds all data", 14_400, longest_pause=15)
+SNAPSHOT_RELEASED: Final = Policy("a deregistered AMI releases its snapshot", 300)
+SNAPSHOT_COMPLETED: Final = Policy("a snapshot is completed", 14_400, longest_pause=15)
 """The first snapshot of a large, full volume takes hours."""
 VOLUME_MODIFIED: Final = Policy("a changed volume can be used", _AS_RUBY)
-BLOCK_WRITTEN: Final = Policy("EBS takes a block of a snapshot", 300, longest_pause=2)
+BLOCK_WRITTEN: Final = Policy("EBS accepts a snapshot's block", 300, longest_pause=2)
 DEVICE_SEEN: Final = Policy("the kernel shows an attached volume", 60, longest_pause=1)
-NEW_SEEN: Final = Policy("AWS shows what it answered with, within another wait", 60)
-"""How long something that AWS has answered with may stay unseen."""
-LOST_SEEN: Final = Policy("AWS shows what it made without an answer", 60)
-"""How long something may stay unseen whose making was not answered; then it was not made."""
-TAGGABLE: Final = Policy("something new takes tags", 270)
-VISIBLE: Final = Policy("something new is known to the next call", 60)
-"""How long something new may stay unknown to AWS (eventual consistency)."""
+NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)
+"""How long AWS may not show a resource after it has answered with it."""
+LOST_SEEN: Final = Policy("AWS shows a resource whose creation was not answered", 60)
+"""How long AWS may not show a resource whose creation was not answered; after that, it was not created."""
+TAGGABLE: Final = Policy("a new resource accepts tags", 270)
+VISIBLE: Final = Policy("the next call knows a new resource", 60)
+"""How long AWS may not know a new resource (eventual consistency)."""
 THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)
 """How long any call that AWS throttles is sent again, from its first attempt on.
 
 EC2 allows two more launches per second: of some hundreds that begin at once, the last one waits for minutes.
 """
-UNTHROTTLED: Final = Policy("a removal is no longer throttled", 120)
-"""How long a removal goes on against throttling, with ``max_retries`` 0 too: what stays is lost."""
+UNTHROTTLED: Final = Policy("a deletion is no longer throttled", 120)
+"""How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource is leaked."""
 AT_ONCE: Final = Policy("nothing: one attempt", 0)
 """One attempt."""
 
