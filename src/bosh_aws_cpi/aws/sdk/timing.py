@@ -84,7 +84,7 @@ TAGGABLE: Final = Policy("a new resource accepts tags", 270)
 VISIBLE: Final = Policy("the next call knows a new resource", 60)
 """How long AWS may not know a new resource (eventual consistency)."""
 THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)
-"""How long any call that AWS throttles is sent again, from its first attempt on.
+"""How long a throttled call is retried, counted from its first attempt.
 
 EC2 allows two more launches per second: of some hundreds that begin at once, the last one waits for minutes.
 """
