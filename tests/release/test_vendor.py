@@ -206,7 +206,7 @@ def test_wrong_file_that_is_there_stays(
     """A blob that is there and is the wrong file is refused before anything is fetched, and not removed."""
     (root / "blobs" / "python").mkdir(parents=True)
     (root / "blobs" / PATH).write_bytes(b"mine")
-    with pytest.raises(blobs.VendorError, match=r"is not what config/blobs\.yml says"):
+    with pytest.raises(blobs.VendorError, match=r"is not the file that config/blobs\.yml lists"):
         fetch(blob(PATH, SOURCE), blob("python/Python-3.13.98.tar.xz", SOURCE))
     assert upstream.asked == []
     assert (root / "blobs" / PATH).read_bytes() == b"mine"
@@ -262,7 +262,7 @@ def test_update_refuses_another_file_of_the_same_name(root: Path, fakes: Path) -
     """An entry that stays must be the same file as before; otherwise nothing is written."""
     (root / "run.txt").write_text(LOCKED)
     (fakes / "wheels" / WHEEL).write_bytes(b"other")
-    with pytest.raises(blobs.VendorError, match=r"is not what config/blobs\.yml says"):
+    with pytest.raises(blobs.VendorError, match=r"is not the file that config/blobs\.yml lists"):
         vendor.update({WHEEL_PATH: blob(WHEEL_PATH, b"wheel")}, None)
     assert kept(root) == []
     assert not (root / "blobs.yml").exists()
