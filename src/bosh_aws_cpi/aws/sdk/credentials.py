@@ -1,0 +1,160 @@
+"""Credentials: the chain of the environment and the profile, without files; roles and web identity."""
+
+import os
+import uuid
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from botocore.credentials import (
+    AssumeRoleCredentialFetcher,
+    AssumeRoleWithWebIdentityProvider,
+    CredentialProvider,
+    CredentialResolver,
+    Credentials,
+    DeferredRefreshableCredentials,
+)
+from botocore.session import Session
+from botocore.utils import FileWebIdentityTokenLoader
+
+from bosh_aws_cpi.aws.sdk import call_hooks, data
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import redact
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.config.cpi_config import AwsConfig
+
+METADATA_ATTEMPTS = 10
+"""Attempts to get the instance profile's credentials."""
+
+# The SDK's sources of keys in files (~/.aws, ~/.boto, /etc/boto.cfg) and from programs that these files name.
+_FILE_PROVIDERS = (
+    "shared-credentials-file",
+    "custom-process",
+    "config-file",
+    "ec2-credentials-file",
+    "boto-config",
+)
+
+
+def session(config: "AwsConfig", statistics: CallStatistics, create_client: Callable[..., Any]) -> Session:
+    """Open a session of the SDK with the credentials of the configuration.
+
+    Args:
+        config: The ``aws`` section: keys, their source, and a role to assume with them.
+        statistics: Counts the calls of the session's clients.
+        create_client: Creates a client of a session and a service, for STS.
+
+    Raises:
+        CloudError: There are no credentials to assume the role with.
+    """
+    source = _with_source(config, statistics, create_client)
+    return _with_role(config, statistics, create_client, source) if config.role_arn else source
+
+
+def _with_source(
+    config: "AwsConfig", statistics: CallStatistics, create_client: Callable[..., Any]
+) -> Session:
+    """A session with the credentials of ``credentials_source``."""
+    opened = _without_files(config)
+    call_hooks.install(opened, statistics)
+    _ask_own_sts_for_web_identity(opened, create_client)
+    if config.access_key_id and config.secret_access_key:
+        opened.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
+    elif (found := opened.get_credentials()) is not None:
+        _kept_secret(found.get_frozen_credentials()._asdict())
+    return opened
+
+
+def _ask_own_sts_for_web_identity(opened: Session, create_client: Callable[..., Any]) -> None:
+    """Let web identity use our STS client; the SDK's knows neither our endpoint nor our CA bundle."""
+    method = AssumeRoleWithWebIdentityProvider.METHOD
+    own = AssumeRoleWithWebIdentityProvider(
+        load_config=dict,
+        client_creator=partial(create_client, opened),
+        profile_name="",
+        token_loader_cls=_WebIdentityToken,
+    )
+    chain = opened.get_component("credential_provider")
+    chain.insert_after(method, own)
+    chain.remove(method)  # the first of that name, the SDK's
+
+
+def _with_role(
+    config: "AwsConfig", statistics: CallStatistics, create_client: Callable[..., Any], source: Session
+) -> Session:
+    """A session with an assumed role; the first call gets its credentials from STS."""
+    credentials = source.get_credentials()
+    if credentials is None:
+        message = (
+            f"No AWS credentials found to assume the role '{config.role_arn}' with: "
+            "neither in the environment nor in the instance profile"
+        )
+        raise CloudError(message)
+    fetcher = AssumeRoleCredentialFetcher(
+        client_creator=partial(create_client, source),
+        source_credentials=credentials,
+        role_arn=str(config.role_arn),
+        extra_args={"RoleSessionName": f"rsn-{uuid.uuid4()}"},
+    )
+    opened = _without_files(config)
+    call_hooks.install(opened, statistics)
+    assumed = DeferredRefreshableCredentials(lambda: _kept_secret(fetcher.fetch_credentials()), "assume-role")
+    opened.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
+    return opened
+
+
+def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
+    """Register keys that are in no configuration as secrets, so that the log masks them."""
+    redact.learn({"credentials": [credentials[name] for name in ("access_key", "secret_key", "token")]})
+    return credentials
+
+
+class _WebIdentityToken(FileWebIdentityTokenLoader):
+    """Reads the web identity token from the file that the environment names."""
+
+    def __call__(self) -> str:
+        """Return the token; the log masks it from now on.
+
+        Raises:
+            CloudError: The file can't be read.
+        """
+        try:
+            token: str = super().__call__()
+        except (OSError, ValueError) as error:
+            message = f"The file that AWS_WEB_IDENTITY_TOKEN_FILE names can't be read: {error}"
+            raise CloudError(message) from None
+        redact.learn({"credentials": [token]})
+        return token
+
+
+class _Fixed(CredentialProvider):
+    """Provides given credentials."""
+
+    METHOD = "assume-role"
+
+    def __init__(self, credentials: Credentials) -> None:
+        super().__init__()
+        self._credentials = credentials
+
+    def load(self) -> Credentials:
+        return self._credentials
+
+
+def _without_files(config: "AwsConfig") -> Session:
+    """A session that reads the environment and instance metadata (IMDSv2 only), but no file."""
+    opened = Session(session_vars={"profile": (None, None, None, None)})
+    for name, value in {
+        "config_file": os.devnull,
+        "credentials_file": os.devnull,
+        "region": config.region,
+        "metadata_service_num_attempts": METADATA_ATTEMPTS,
+        "ec2_metadata_v1_disabled": True,
+    }.items():
+        opened.set_config_variable(name, value)
+    opened.register_component("data_loader", data.loader())
+    chain = opened.get_component("credential_provider")
+    for method in _FILE_PROVIDERS:
+        chain.remove(method)
+    return opened
