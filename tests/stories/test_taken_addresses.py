@@ -127,7 +127,7 @@ def test_stray_interface(
     assert ADDRESS in nics.values()
     assert world.state()["interfaces"] == sorted(nics)
     assert nic_id not in nics
-    assert warnings(answer) == [f"Network interface '{nic_id}' was left over by an earlier call: removing it"]
+    assert warnings(answer) == [f"Network interface '{nic_id}' is a stray of an earlier call: deleting it"]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
         default: The configuration's encryption.
 
     Raises:
-        NotSupported: The change can't be made in place.
+        NotSupported: The change is not possible in place.
         CloudError: EBS would refuse the combination of type, iops and throughput.
     """
     check_not_smaller(volume, size_gib)

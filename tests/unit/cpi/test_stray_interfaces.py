@@ -54,7 +54,7 @@ def test_ours(cloud: Cloud, ec2: Ec2, clock: Clock, program_log: pytest.LogCaptu
     assert claim(cloud, 1) == "made"
     assert len(clock.pauses) == 1
     warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
-    assert warnings == ["Network interface 'eni-1' was left over by an earlier call: removing it"]
+    assert warnings == ["Network interface 'eni-1' is a stray of an earlier call: deleting it"]
 
 
 def test_ours_by_prefix(cloud: Cloud, ec2: Ec2) -> None:

@@ -24,7 +24,7 @@ class Feature:
 
 
 _MADE: Final = "ec2:DeleteSnapshot ec2:DeregisterImage ec2:DescribeSnapshots"
-"""What every stemcell that is made here needs, to be looked after and to be deleted."""
+"""Needed for every stemcell that the CPI creates, and for its deletion."""
 BASELINE: Final = "Baseline"
 FEATURES: Final = {
     BASELINE: Feature(
@@ -52,13 +52,13 @@ FEATURES: Final = {
         "elasticloadbalancing:DescribeTargetHealth "
         "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets"
     ),
-    # EBS uses a key of one's own for whoever calls it: it describes the key, has data keys made for new
+    # EBS uses a key of one's own for the caller: it describes the key, has data keys generated for new
     # volumes and snapshots, decrypts them again to attach or read, and re-encrypts what is copied. The guide
     # to the EBS direct APIs asks for kms:Encrypt, too.
     "Encryption": Feature(
         by_hand="kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt*",
     ),
-    # EC2 decrypts as long as the volume is attached, by a grant that is made in the caller's name.
+    # EC2 decrypts as long as the volume is attached, by a grant that is created in the caller's name.
     "EncryptionGrants": Feature(
         by_hand="kms:CreateGrant",
         condition={"Bool": {"kms:GrantIsForAWSResource": "true"}},
@@ -72,7 +72,7 @@ FEATURES: Final = {
             "StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]},
         },
     ),
-    # The account's first spot instance makes the role by which EC2 runs all of them.
+    # The account's first spot instance creates the role by which EC2 runs all of them.
     "SpotInstances": Feature(
         by_hand="iam:CreateServiceLinkedRole",
         condition={"StringEquals": {"iam:AWSServiceName": "spot.amazonaws.com"}},

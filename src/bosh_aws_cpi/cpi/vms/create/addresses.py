@@ -1,4 +1,4 @@
-"""Private addresses that somebody else still holds: departing holders are waited for, strays removed."""
+"""Private addresses that another interface still holds: wait for one that is leaving, delete a stray."""
 
 import logging
 from collections import Counter
@@ -20,18 +20,18 @@ Created = TypeVar("Created")
 
 _IN_USE = "InvalidIPAddress.InUse"
 MAX_UNHELD = 22
-"""Attempts, over about 20 seconds, at an address that nobody is seen to hold."""
+"""Attempts, over about 20 seconds, at an address without a visible holder."""
 MAX_UNATTACHED = 7
 """Attempts, over about 5 seconds, at one that an unattached interface of unknown origin holds.
 
-It may just have been taken off an instance that is ended, with which it goes.
+It may belong to an instance that is being terminated, and is deleted with that.
 """
 MAX_OF_ANOTHER_AGENT = 22
-"""Attempts, over about 20 seconds, before another VM's unattached interface is taken as left over."""
+"""Attempts, over about 20 seconds, before another VM's unattached interface counts as a stray."""
 
 
 class AddressTaken(CloudError):
-    """The address belongs to somebody who stays."""
+    """Another interface holds the address, and keeps it."""
 
 
 def claiming(
@@ -44,10 +44,10 @@ def claiming(
         agent_id: Of the VM that they are for.
         subnet_id: Where the addresses are.
         addresses: IPv4 and IPv6 addresses, or delegated prefixes.
-        create: Takes them; nothing is made when EC2 says that one is in use.
+        create: Takes them; it creates nothing when EC2 says that one is in use.
 
     Raises:
-        AddressTaken: An interface that is not about to go holds one, or it takes too long.
+        AddressTaken: An interface that keeps it holds one, or the release takes too long.
     """
     holders = _Holders(cloud, agent_id, subnet_id)
 
@@ -65,7 +65,7 @@ def claiming(
 
 
 class _Holders:
-    """Who holds the addresses, attempt by attempt."""
+    """The holders of the addresses, attempt by attempt."""
 
     def __init__(self, cloud: "Cloud", agent_id: str, subnet_id: str) -> None:
         self._cloud = cloud
@@ -74,10 +74,10 @@ class _Holders:
         self._looks: Counter[str] = Counter()
 
     def look(self, addresses: Sequence[str], error: Exception) -> None:
-        """Look who holds the addresses, and remove what is left over.
+        """Find the holders of the addresses, and delete strays.
 
         Raises:
-            AddressTaken: Somebody who stays holds one, or nobody is seen to.
+            AddressTaken: An interface keeps one, or no holder can be found.
         """
         found = {
             each: network_interfaces.holder(self._cloud.ec2, self._subnet_id, each) for each in addresses
@@ -104,10 +104,10 @@ class _Holders:
         return not instances.is_alive(self._cloud.ec2, nic.vm_cid)
 
     def _is_orphan_discarded(self, nic: Nic) -> bool:
-        """Remove an interface that a call of the same Director made and could not remove.
+        """Delete an interface that a call of the same Director created and could not delete.
 
         A Director gives an address to one VM at a time: an unattached interface of its own that
-        holds it is left over. Another VM's may be about to be launched, and gets some time.
+        holds it is a stray. Another VM's may be about to be launched, and gets some time.
         """
         director = self._cloud.config.director_uuid
         if nic.vm_cid is not None or director is None or nic.tags.get(DIRECTOR_TAG) != director:
@@ -115,7 +115,7 @@ class _Holders:
         is_own = nic.tags.get(AGENT_TAG, self._agent_id) == self._agent_id
         if not is_own and self._looks[nic.nic_id] <= MAX_OF_ANOTHER_AGENT:
             return True
-        logger.warning("Network interface '%s' was left over by an earlier call: removing it", nic.nic_id)
+        logger.warning("Network interface '%s' is a stray of an earlier call: deleting it", nic.nic_id)
         network_interfaces.delete_unattached(self._cloud.ec2, nic.nic_id)
         return True
 

@@ -1,8 +1,8 @@
 """Which client token a launch carries, and what earlier calls of the same create_vm have launched.
 
-The same create_vm may be made twice: a Director repeats it, or our process was killed in the
-middle of it. Each launch carries a client token made of the agent's id, so EC2 answers the
-repetition with the instance that is there. A token whose instance is gone is spent for at
+A Director may retry a create_vm, also after our process was killed in the middle of it. The
+client token of each launch is derived from the agent's id, so EC2 answers the retry with the
+existing instance. A token whose instance is gone is spent for at
 least a day; then the next *generation* of it is used.
 """
 
@@ -18,7 +18,7 @@ from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.tokens import client_token
 
 MAX_GENERATIONS: Final = 20
-"""Instances of earlier calls that may stand behind the client tokens of one offer."""
+"""Instances of earlier calls that may stand behind the client tokens of one launch option."""
 
 
 class ClientTokens:
@@ -26,7 +26,7 @@ class ClientTokens:
 
     Args:
         cloud: The call's cloud.
-        identity: What the same create_vm has in common with its repetition: director and agent.
+        identity: Director and agent, which a create_vm and its retry have in common.
     """
 
     def __init__(self, cloud: Cloud, identity: tuple[str, str]) -> None:
@@ -38,9 +38,9 @@ class ClientTokens:
         return client_token("instance", *self._identity, option, generation)
 
     def begin(self, options: Sequence[LaunchOption]) -> tuple[list[LaunchOption], int]:
-        """The offers in the order in which to try them, and the generation to begin with.
+        """The launch options in the order in which to try them, and the first generation.
 
-        With several, the same create_vm may have got further down the list before it was cut off:
+        With several, an earlier try may have got further down the list before it was interrupted:
         what it launched comes first. With a single one its client token says it all.
         """
         if len(options) > 1:
@@ -57,7 +57,7 @@ class ClientTokens:
         return self.used(option).get(generation)
 
     def used(self, option: LaunchOption) -> dict[int, Instance]:
-        """The instances that EC2 still shows of this offer, by generation."""
+        """The instances that EC2 still shows of this launch option, by generation."""
         by_token = {entry.client_token: entry for entry in self._instances()}
         tokens = {generation: self.token(option, generation) for generation in range(MAX_GENERATIONS)}
         return {generation: by_token[token] for generation, token in tokens.items() if token in by_token}

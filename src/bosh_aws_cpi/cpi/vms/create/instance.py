@@ -1,4 +1,4 @@
-"""Making an instance run: one offer after the other, and again when EC2 itself ends it."""
+"""The instance of a VM: one launch option after the other, with relaunches when EC2 itself ends it."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -24,16 +24,16 @@ from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 
 MAX_RELAUNCHES: Final = 2
-"""How often an instance that EC2 ended for a reason of its own is launched again."""
+"""Relaunches of an instance that EC2 ended for a reason of its own."""
 _CLOCK_TOLERANCE: Final = 2.0
-"""Seconds: AWS tells the time of a launch, and of an answer, in whole ones."""
+"""Seconds: AWS tells the times of a launch and of an answer in whole seconds."""
 _SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
-"""Reasons that another instance type may not meet."""
+"""Reasons that may not apply to another instance type."""
 
 
 @dataclass(frozen=True)
 class Launched:
-    """An instance that runs, and which offer it came from."""
+    """A running instance, and the launch option that it came from."""
 
     instance: Instance
     option: LaunchOption
@@ -45,8 +45,8 @@ class InstanceCreation:
     Args:
         cloud: The call's cloud.
         plan: The VM.
-        created: The interfaces that were made before; none when there is one that is made with it.
-        undo: Where the removal of each instance is armed.
+        created: The interfaces that were created before; none when RunInstances creates the only one.
+        undo: Gets the removal of each instance.
     """
 
     def __init__(self, cloud: Cloud, plan: LaunchPlan, created: Sequence[Nic], undo: Undo) -> None:
@@ -64,7 +64,7 @@ class InstanceCreation:
 
         Raises:
             CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
-            VMCreationFailed: EC2 has no capacity for any offer, or it ended what it had launched.
+            VMCreationFailed: EC2 has no capacity for any launch option, or it ended the instance.
         """
         options, generation = self._tokens.begin(self._plan.options)
         for position, option in enumerate(options):
@@ -75,7 +75,7 @@ class InstanceCreation:
         raise self._exhausted()
 
     def _try(self, option: LaunchOption, generation: int, *, has_more: bool) -> Launched | None:
-        """Launch one offer, generation by generation; None when EC2 can't launch it and another may do."""
+        """Launch one option, generation by generation; None when EC2 can't launch it and another may work."""
         following_one: int | None = generation
         while following_one is not None and following_one < MAX_GENERATIONS:
             generation = following_one
@@ -154,10 +154,10 @@ class InstanceCreation:
     def _after_end(
         self, option: LaunchOption, generation: int, error: Ended, *, has_more: bool
     ) -> int | None:
-        """What to do about an instance that is ended: the next generation, or None for the next offer.
+        """After the end of an instance: the next generation, or None for the next launch option.
 
         Raises:
-            Ended: It is no use to launch it again.
+            Ended: A relaunch would not help.
         """
         if not self._is_new(error.instance):
             logger.info("Instance '%s' was an earlier call's", error.instance.vm_cid)
@@ -174,7 +174,7 @@ class InstanceCreation:
             self._note(option, error)
             return None
         self._relaunches -= 1
-        logger.warning("Launching it again: %s", error.message)
+        logger.warning("Relaunching: %s", error.message)
         return generation + 1
 
     def _is_new(self, instance: Instance) -> bool:
@@ -193,11 +193,13 @@ class InstanceCreation:
             vm_cid = used[generation].vm_cid
             if any(nic.vm_cid == vm_cid for nic in self._created):
                 message = (
-                    f"Instance '{vm_cid}' was made for this agent with other arguments, and has its network "
-                    "interfaces: delete it if the Director does not know it"
+                    f"Instance '{vm_cid}' was created for this agent with other arguments, and has its "
+                    "network interfaces: delete it if the Director does not know it"
                 )
                 raise CloudError(message)
-            logger.warning("Instance '%s' was made for this agent with other arguments; it is left", vm_cid)
+            logger.warning(
+                "Instance '%s' was created for this agent with other arguments; it is left", vm_cid
+            )
         return following(generation, used)
 
     def _wait_for_interfaces(self) -> None:
@@ -244,7 +246,7 @@ class InstanceCreation:
 
 
 def mac_addresses(plan: LaunchPlan, created: Sequence[Nic]) -> Mapping[str, str]:
-    """MAC address by network, for the interfaces that were made before the launch."""
+    """MAC address by network, for the interfaces that were created before the launch."""
     return nics.mac_addresses(plan.nic_plans, [nic.mac_address for nic in created])
 
 

@@ -1,4 +1,4 @@
-"""The network interfaces that are made before the launch: their MACs belong into the agent's settings."""
+"""The network interfaces that are created before the launch, because the agent's settings need their MACs."""
 
 from functools import partial
 
@@ -22,23 +22,23 @@ MAX_GENERATIONS = 10
 
 
 def create_interfaces(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> list[Nic]:
-    """Make all interfaces of a VM, usable and with their prefixes.
+    """Create all interfaces of a VM, usable and with their prefixes.
 
     Raises:
-        CloudError: One could not be made.
+        CloudError: One could not be created.
     """
     creation = _InterfaceCreation(cloud, plan, undo)
     return [creation.create(index, nic_plan) for index, nic_plan in enumerate(plan.nic_plans)]
 
 
 def nic_failed(plan: NicPlan, why: BoshError) -> CloudError:
-    """The error for an interface that could not be made, before or in the launch."""
+    """The error for an interface that could not be created, before or in the launch."""
     message = f"Failed to create network interface for nic_group '{plan.group}': {why.message}"
     return VMCreationFailed(message, ok_to_retry=True) if why.ok_to_retry else CloudError(message)
 
 
 class _InterfaceCreation:
-    """Makes the interfaces of one VM, or finds those that the same create_vm made before it was cut off."""
+    """Creates the interfaces of one VM, or finds those of an earlier try that was interrupted."""
 
     def __init__(self, cloud: Cloud, plan: LaunchPlan, undo: Undo) -> None:
         self._cloud = cloud
@@ -49,10 +49,10 @@ class _InterfaceCreation:
         self._seen: set[str] = set()
 
     def create(self, index: int, nic_plan: NicPlan) -> Nic:
-        """Make the interface for a device index.
+        """Create the interface for a device index.
 
         Raises:
-            CloudError: It could not be made.
+            CloudError: It could not be created.
             VMCreationFailed: AWS was busy; retriable.
         """
         try:
@@ -83,7 +83,9 @@ class _InterfaceCreation:
             try:
                 usable = network_interfaces.wait_until_usable(ec2, nic.nic_id, is_alive)
             except network_interfaces.NicGone as gone:
-                logger.info("Network interface '%s' of an earlier call is gone: making another", nic.nic_id)
+                logger.info(
+                    "Network interface '%s' of an earlier call is gone: creating another one", nic.nic_id
+                )
                 if gone.was_seen:
                     self._seen.add(nic.nic_id)
                 network_interfaces.discard(ec2, nic.nic_id, was_seen=gone.was_seen)
@@ -91,7 +93,7 @@ class _InterfaceCreation:
                 self._seen.add(nic.nic_id)
                 self._created.add(nic.nic_id)
                 return usable
-        message = f"{MAX_GENERATIONS} interfaces were made and removed for this VM before"
+        message = f"{MAX_GENERATIONS} interfaces were created and deleted for this VM before"
         raise CloudError(message)
 
     def _create(self, nic_plan: NicPlan, arguments: Json) -> Nic | None:
@@ -112,14 +114,14 @@ class _InterfaceCreation:
             raise
 
     def _unanswered(self, nic_plan: NicPlan) -> Nic | None:
-        """The interface whose making was not answered."""
+        """The interface whose creation was not answered."""
         wanted = set(nic_plan.addresses)
         return next((nic for nic in self._unattached(nic_plan) if wanted <= nic.addresses), None)
 
     def _discard_earlier(self, nic_plan: NicPlan) -> None:
-        """Remove what an earlier call of this VM made with other arguments, and did not launch."""
+        """Delete interfaces that an earlier call created for this VM with other arguments and did not use."""
         for nic in self._unattached(nic_plan):
-            logger.warning("Network interface '%s' was made by an earlier call: removing it", nic.nic_id)
+            logger.warning("Network interface '%s' was created by an earlier call: deleting it", nic.nic_id)
             network_interfaces.delete_unattached(self._cloud.ec2, nic.nic_id)
 
     def _unattached(self, nic_plan: NicPlan) -> list[Nic]:
@@ -128,7 +130,7 @@ class _InterfaceCreation:
         return [nic for nic in found if nic.vm_cid is None and nic.nic_id not in self._created]
 
     def _discard(self, nic_id: str) -> None:
-        """Remove an interface, unless an instance has it that this call did not launch."""
+        """Delete an interface, unless an instance has it that this call did not launch."""
         if holder := self._holder(nic_id):
             logger.error("Network interface '%s' stays: instance '%s' has it", nic_id, holder)
             return
@@ -140,7 +142,7 @@ class _InterfaceCreation:
             nic = network_interfaces.find(self._cloud.ec2, nic_id)
             if nic is not None and nic.vm_cid is not None and instances.is_alive(self._cloud.ec2, nic.vm_cid):
                 return nic.vm_cid
-        except Exception as error:  # noqa: BLE001 - it is rather removed than left: EC2 refuses one in use
+        except Exception as error:  # noqa: BLE001 - deleting it is safe: EC2 refuses that for one in use
             logger.warning("Network interface '%s' can't be looked at: %s", nic_id, described(error))
         return None
 

@@ -1,6 +1,6 @@
-"""What leads to a VM from outside: routes, load balancers, an elastic IP.
+"""Traffic to a VM from outside: routes, load balancers, an elastic IP.
 
-All of it is looked up before the VM is made, so that what is missing is said then.
+All of them are looked up before the VM is created, so that an error about a missing one comes first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from bosh_aws_cpi.properties.vm import VmProperties
 
 @dataclass(frozen=True)
 class Traffic:
-    """What a VM is to be reached by; everything in it is there."""
+    """The existing resources that are to send traffic to a VM."""
 
     target_group_arns: Sequence[str] = ()
     load_balancers: Sequence[str] = ()
@@ -30,10 +30,10 @@ class Traffic:
 
 
 def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str) -> Traffic:
-    """Look up what a VM is to be reached by; nothing is asked for that it does not use.
+    """Look up the resources that are to send traffic to a VM; AWS is asked for those alone.
 
     Raises:
-        CloudError: Something of it is not there, or can't lead to this VM.
+        CloudError: One of them does not exist, or can't send traffic to this VM.
     """
     groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
     arns = load_balancers.target_group_arns(cloud.clients.elbv2, groups, vpc_id) if groups else []
@@ -51,7 +51,7 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
 
 
 def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
-    """Lead routes, load balancers and the elastic IP to a VM that runs."""
+    """Point routes, load balancers and the elastic IP to a running VM."""
     for table_id, destination in traffic.routes:
         _lead_route(cloud, traffic.tables[table_id], destination, instance.nic_at(0), undo)
     for arn in traffic.target_group_arns:
@@ -64,7 +64,7 @@ def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo
 
 
 def _associate(cloud: Cloud, elastic_ip: ElasticIp, nic_id: str, undo: Undo) -> None:
-    """Take the address over; undo gives it back. One that was free comes off with the interface."""
+    """Take the address over; undo gives it back. An address that was free is released with the interface."""
     former = elastic_ip.nic_id
     if former is not None and former != nic_id:
         undo.arm(
@@ -91,7 +91,7 @@ def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, Ro
 
 @dataclass(frozen=True)
 class _LedRoute:
-    """A route that leads to the VM now."""
+    """A route that points to the VM now."""
 
     table_id: str
     destination: str
@@ -103,10 +103,10 @@ class _LedRoute:
 
 
 def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, undo: Undo) -> None:
-    """Have a destination lead to the interface, whether there is a route for it or not.
+    """Point the route of a destination to the interface; without a route, create it.
 
-    CreateRoute has no client token: when it says that there is a route already, that may be
-    its own, whose answer was lost.
+    CreateRoute has no client token: an existing route that it reports may be its own, whose answer
+    was lost.
     """
     ec2, target = cloud.ec2, {"NetworkInterfaceId": nic_id}
 
@@ -118,20 +118,22 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
             before = routes.find(ec2, table.table_id, destination)
         if before is not None and before.target == target:
             return _LedRoute(table.table_id, destination, None)
-        if not routes.replace(ec2, table.table_id, destination, target):  # it went since it was looked up
+        if not routes.replace(
+            ec2, table.table_id, destination, target
+        ):  # it was deleted since it was looked up
             routes.create(ec2, table.table_id, destination, target)
             return _LedRoute(table.table_id, destination, None)
         return _LedRoute(table.table_id, destination, before)
 
     def restore(led: _LedRoute) -> None:
         now = routes.find(ec2, led.table_id, destination)
-        if now is None or now.target != target:  # somebody else leads it elsewhere by now
+        if now is None or now.target != target:  # somebody else has changed it since
             return
         if led.before is None:
             routes.delete(ec2, led.table_id, destination)
         elif led.before.target and not led.before.is_blackhole:
             routes.replace(ec2, led.table_id, destination, dict(led.before.target))
-        # A route that led nowhere does so again when the interface is removed.
+        # A route that was a blackhole becomes one again when the interface is deleted.
 
     undo.create(lead, restore)
 

@@ -159,7 +159,7 @@ def test_relaunches(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixtur
     error = failed(cloud, ON_DEMAND)
     assert error.message == f"EC2 terminated instance 'i-2' before it ran: {FAULT}: so"
     assert error.ok_to_retry is True
-    assert [said.split(":")[0] for said in warnings(program_log)] == ["Launching it again"] * 2
+    assert [said.split(":")[0] for said in warnings(program_log)] == ["Relaunching"] * 2
 
 
 def test_relaunch_that_runs(cloud: Cloud, ec2: Ec2) -> None:

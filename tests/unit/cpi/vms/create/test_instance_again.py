@@ -76,7 +76,7 @@ def test_made_with_other_arguments(cloud: Cloud, ec2: Ec2, program_log: pytest.L
     lay_running(ec2, "i-1")
     assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
     assert messages(program_log, "WARNING") == [
-        "Instance 'i-0' was made for this agent with other arguments; it is left"
+        "Instance 'i-0' was created for this agent with other arguments; it is left"
     ]
 
 

@@ -96,7 +96,7 @@ def test_other_arguments_with_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
     with pytest.raises(CloudError) as caught:
         launch(cloud, ON_DEMAND, made=made)
     assert caught.value.message == (
-        "Instance 'i-0' was made for this agent with other arguments, and has its network interfaces: "
+        "Instance 'i-0' was created for this agent with other arguments, and has its network interfaces: "
         "delete it if the Director does not know it"
     )
 

@@ -93,7 +93,7 @@ def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixtu
     lay_create(ec2, FIRST, "eni-2", 1)
     lay_look(ec2, "eni-2", entry("eni-2"))
     assert made(cloud, FIRST) == ["eni-2"]
-    said = "Network interface 'eni-1' of an earlier call is gone: making another"
+    said = "Network interface 'eni-1' of an earlier call is gone: creating another one"
     assert said in [record.getMessage() for record in program_log.records]
 
 
@@ -137,7 +137,7 @@ def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
         made(cloud, FIRST)
     assert caught.value.message == (
         "Failed to create network interface for nic_group 'a': "
-        f"{MAX_GENERATIONS} interfaces were made and removed for this VM before"
+        f"{MAX_GENERATIONS} interfaces were created and deleted for this VM before"
     )
 
 

@@ -84,7 +84,7 @@ def test_left_by_an_earlier_call(cloud: Cloud, ec2: Ec2, program_log: pytest.Log
     lay_look(ec2, "eni-1", entry("eni-1"))
     assert made(cloud, FIRST) == ["eni-1"]
     warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
-    assert warnings == ["Network interface 'eni-8' was made by an earlier call: removing it"]
+    assert warnings == ["Network interface 'eni-8' was created by an earlier call: deleting it"]
 
 
 def armed(cloud: Cloud, ec2: Ec2) -> Undo:
