@@ -58,6 +58,23 @@ def test_not_in_place(
     assert fake_aws.actions() == ["DescribeVolumes"]
 
 
+def test_resize_of_the_old_type(
+    cpi: Cpi, volumes: Volumes, failure: Callable[..., dict[str, Any]], fake_aws: FakeAws
+) -> None:
+    """EBS resizes no volume of the old type either: the Director copies."""
+    disk_cid = volumes.make(VolumeType="standard")
+    assert cpi.call("resize_disk", disk_cid, TWO_GIB).error == failure("NotSupported", OLD.format(disk_cid))
+    assert fake_aws.actions() == ["DescribeVolumes"]
+
+
+def test_wrong_properties(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
+    """Wrong properties are an error before AWS is asked for anything."""
+    error = cpi.call("update_disk", volumes.make(), TWO_GIB, {"iops": "many"}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith("Invalid properties: cloud_properties.iops")
+    assert fake_aws.actions() == []
+
+
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
