@@ -174,3 +174,16 @@ def test_by_volume_off_ec2(
     answer = heavy.create(cpi=cpi_with(stemcell_upload="volume"))
     assert answer.error == failure("CloudError", OFF_EC2)
     assert fake_aws.actions() == []
+
+
+def test_endpoint_that_is_not_reached(
+    heavy: Heavy, cpi_with: Callable[..., Cpi], left: Callable[[], dict[str, list[str]]]
+) -> None:
+    """The EBS direct APIs may be out of reach where EC2 is not: the message says what can be done."""
+    error = heavy.create(cpi=cpi_with(ebs_endpoint="http://127.0.0.1:9", max_retries=0)).error
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert error["message"].startswith("The EBS direct APIs can't be reached: ")
+    assert error["message"].endswith(
+        "Correct aws.ebs_endpoint, give the VPC an endpoint for them, or set aws.stemcell_upload to volume"
+    )
+    assert left() == {}

@@ -129,9 +129,26 @@ def test_by_itself(
     assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
     (snapshot_id,) = made()["snapshots"]
     assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
+    effects = [each for each in fake_aws.actions() if each in {"DeleteSnapshot", "CreateVolume"}]
+    assert effects == (["CreateVolume"] if action == "StartSnapshot" else ["DeleteSnapshot", "CreateVolume"])
     why = f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}"
     (told,) = [line for line in warnings(answer) if line.startswith("No permission")]
     assert told.startswith(f"No permission for the EBS direct APIs, using a volume instead: {why}")
+
+
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [("DescribeSnapshots", "UnauthorizedOperation"), ("StartSnapshot", "ConflictException")],
+)
+def test_refused_for_another_reason(
+    own_vm: OwnVm, fake_aws: FakeAws, made: Callable[[], dict[str, list[str]]], action: str, code: str
+) -> None:
+    """Any other refusal is no reason to take a volume instead."""
+    fake_aws.rule(action=action, times=None, error={"code": code, "message": "No.", "status": 400})
+    assert f"{action} failed with {code}: No." in own_vm.create("ebs_direct").error["message"]
+    assert "CreateVolume" not in fake_aws.actions()
+    fake_aws.clear_rules()
+    assert made() == {}
 
 
 def test_encrypted(own_vm: OwnVm, sent: Callable[[str], list[dict[str, str]]], world: World) -> None:
