@@ -57,6 +57,24 @@ def test_route_that_led_nowhere(cloud: Cloud, ec2: Ec2, before: Route) -> None:
     undo.run(BOOM)
 
 
+def test_route_that_leads_here(cloud: Cloud, ec2: Ec2) -> None:
+    """A route that an earlier call has led here stays, and is removed when this call fails."""
+    undo = lead(cloud, was(OURS))
+    lay_table(ec2, OURS)
+    ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
+def test_route_whose_answer_was_lost(cloud: Cloud, ec2: Ec2) -> None:
+    """CreateRoute has no client token: a route that is there already may be its own."""
+    ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
+    lay_table(ec2, OURS)
+    undo = lead(cloud)
+    lay_table(ec2, OURS)
+    ec2.answers("delete_route", **ROUTE)
+    undo.run(BOOM)
+
+
 def test_route_made_by_another_meanwhile(cloud: Cloud, ec2: Ec2) -> None:
     """Or somebody else's: then it is replaced, and led back to where it led."""
     ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
