@@ -134,9 +134,7 @@ def test_reason_on_our_side(
 
 @pytest.mark.parametrize("is_spot", [False, True], ids=["on-demand", "spot"])
 @pytest.mark.parametrize("code", ["Client.InternalError", "Client.InvalidKMSKey.InvalidState"])
-def test_key_without_a_grant(
-    create_vm: Callable[..., Answer], fake_aws: FakeAws, code: str, *, is_spot: bool
-) -> None:
+def test_key_without_a_grant(create_vm: CreateVm, fake_aws: FakeAws, code: str, *, is_spot: bool) -> None:
     """A customer managed key needs a grant for Spot instances: the error says so for these alone."""
     fake_aws.rule(action="RunInstances", ends=f"{code}: because")
     message = create_vm({"spot_bid_price": 1} if is_spot else {}).error["message"]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.protocols import (
         CreateVm,
         ListResources,
+        ReadCalls,
         ReadTags,
         ReadWarnings,
         Refuse,
@@ -165,11 +166,11 @@ def test_other_arguments_that_ec2_does_not_mind(
 
 
 def test_other_type_that_ec2_does_not_mind(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     dynamic: dict[str, Any],
     fake_aws: FakeAws,
     world: World,
-    sent: Callable[[str], list[dict[str, str]]],
+    sent: ReadCalls,
 ) -> None:
     """An answer with an earlier instance of another type is not this VM either: it is launched anew."""
     first = create_vm(networks=dynamic).ok()[0]

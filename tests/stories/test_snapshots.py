@@ -133,9 +133,7 @@ def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
 
 
 @pytest.mark.usefixtures("hasty")
-def test_lost_answer_that_shows_late(
-    cpi: Cpi, disk: Callable[..., str], fake_aws: FakeAws, world: World
-) -> None:
+def test_lost_answer_that_shows_late(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
     """A snapshot whose answer was lost is looked for during a minute, before another one is created."""
     disk_cid = disk()
     fake_aws.rule(action="CreateSnapshot", nth=1, drop="after")

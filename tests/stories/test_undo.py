@@ -122,7 +122,7 @@ def test_interface_that_is_unknown(
 
 @pytest.mark.usefixtures("hasty")
 def test_instance_that_ec2_does_not_know_yet(
-    create_vm: Callable[..., Answer], fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]]
+    create_vm: CreateVm, fake_aws: FakeAws, left: ListResources
 ) -> None:
     """A new instance that EC2 does not know for two minutes is not given up: it is terminated then."""
     denied = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
