@@ -77,7 +77,7 @@ def lay_instance(ec2: Ec2, vm_cid: str, state: str) -> None:
 
 def made(cloud: Cloud, *plans: NicPlan) -> list[str]:
     """Make the interfaces; returns their ids."""
-    nics = make_interfaces(cloud, wanted(*plans), Undo())
+    nics = create_interfaces(cloud, wanted(*plans), Undo())
     return [nic.nic_id for nic in nics]
 
 

@@ -48,7 +48,7 @@ class Uploads:
     def upload(self, cloud: Cloud, source: ImageSource, undo: Undo) -> str:
         """Make the snapshot."""
         self.sources.append(source)
-        return undo.make(lambda: NEW_SNAPSHOT, lambda made: cloud.ec2.delete_snapshot(SnapshotId=made))
+        return undo.create(lambda: NEW_SNAPSHOT, lambda made: cloud.ec2.delete_snapshot(SnapshotId=made))
 
 
 @pytest.fixture
@@ -165,7 +165,7 @@ def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploa
         "describe_images", {"Images": []}, ImageIds=[OLD_AMI], IncludeDeprecated=True, IncludeDisabled=True
     )
     ec2.answers("delete_snapshot", SnapshotId=OLD_SNAPSHOT)
-    with pytest.raises(CloudError, match=f"EC2 could not make AMI '{OLD_AMI}'"):
+    with pytest.raises(CloudError, match=f"EC2 could not create AMI '{OLD_AMI}'"):
         create(cloud, path)
     assert uploads.sources == []
 

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
-from bosh_aws_cpi.cpi.stemcells.volume_upload import remove_earlier, upload
+from bosh_aws_cpi.cpi.stemcells.volume_upload import discard_earlier, upload
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
@@ -202,7 +202,7 @@ def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, folder: Path, device: Pat
     install(folder, WRITE)
     lay_attached(ec2)
     lay_removed(ec2)
-    with pytest.raises(CloudError, match="is cut off or damaged"):
+    with pytest.raises(CloudError, match="is truncated or damaged"):
         upload(cloud, image_source(folder.parent, LARGE, 0.9), VM, Undo())
     assert 0 < len(device.read_bytes()) < len(LARGE)
 
@@ -220,14 +220,14 @@ def lay_search(ec2: Ec2, *made: datetime) -> None:
 def test_nothing(cloud: Cloud, ec2: Ec2, made: list[datetime]) -> None:
     """Nothing is removed when there is none, or only another request's."""
     lay_search(ec2, *made)
-    remove_earlier(cloud, MARK)
+    discard_earlier(cloud, MARK)
 
 
 def test_going(cloud: Cloud, ec2: Ec2) -> None:
     """One that is gone by the time that it is looked at was being removed when the call was killed."""
     lay_search(ec2, NOW)
     ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=[DISK])
-    remove_earlier(cloud, MARK)
+    discard_earlier(cloud, MARK)
 
 
 def test_refused(cloud: Cloud, ec2: Ec2) -> None:
@@ -236,4 +236,4 @@ def test_refused(cloud: Cloud, ec2: Ec2) -> None:
     lay_volume(ec2, "in-use", "attached")
     ec2.refuses("detach_volume", "UnauthorizedOperation", **PAIR, Force=True)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        remove_earlier(cloud, MARK)
+        discard_earlier(cloud, MARK)

@@ -181,7 +181,7 @@ def armed(cloud: Cloud, ec2: Ec2) -> Undo:
     undo = Undo()
     lay_create(ec2, FIRST, "eni-1")
     lay_look(ec2, "eni-1", entry("eni-1"))
-    make_interfaces(cloud, wanted(FIRST), undo)
+    create_interfaces(cloud, wanted(FIRST), undo)
     return undo
 
 
