@@ -8,11 +8,11 @@ WORKERS := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
 # Where AWS throttles for half a minute nearly all the time is waiting.
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 # Those in Python; ruff does not find them by itself, as their names have no ending.
-SCRIPTS := scripts/docs scripts/iam_policy scripts/instance_types
+SCRIPTS := scripts/docs scripts/iam_policy scripts/instance_types scripts/mutants
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor \
-	instance-types docs docs-check iam-policy iam-policy-check clean venv
+	instance-types docs docs-check iam-policy iam-policy-check mutants clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -73,6 +73,9 @@ iam-policy: venv ## Write docs/iam-policy.json anew from the calls to AWS that t
 
 iam-policy-check: venv ## Check docs/iam-policy.json against CALLS, a folder that CPI_RECORD_CALLS named for the tests
 	@$(BIN)/python scripts/iam_policy --check $(CALLS)
+
+mutants: venv ## Count the changes of single lines that the tests catch; MUTANTS_ARGS="--count 20 --seed 2"
+	@$(BIN)/python scripts/mutants $(MUTANTS_ARGS)
 
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)

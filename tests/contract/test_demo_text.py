@@ -1,11 +1,9 @@
 """How the demo writes and compares: short, readable, without secrets, in colour where that is of use."""
 
 import io
-from typing import Any
 
 import pytest
 
-from testbed.demo_match import Names, New, difference, learn, resolve
 from testbed.demo_text import BOLD, SECRETS, brief, calls_in_short, cell, paint, readable
 
 
@@ -47,19 +45,3 @@ def test_colours(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, no_color:
 def test_text(written: str, text: str) -> None:
     """What is written is short, and has no secret."""
     assert written == text
-
-
-@pytest.mark.parametrize(
-    ("expected", "found", "same"),
-    [
-        ({"a": New("b", "x[0-9]"), "{b}": ["{b}"]}, {"a": "x1", "x1": ["x1"]}, True),
-        ([New("b", "x[0-9]")], ["y1"], False),
-        ({"a": 1}, {"a": True}, False),
-        ({"a": 1}, {"a": 1, "b": 2}, False),
-    ],
-)
-def test_match(expected: Any, found: Any, same: bool) -> None:  # noqa: FBT001 - a parameter
-    """A new id is learned where its pattern fits, and everything else must be the same."""
-    names = Names()
-    learn(expected, found, names)
-    assert (difference(resolve(expected, names), found) == "") is same

@@ -29,12 +29,24 @@ from tests.stories.stemcell_images import Heavy
 from tests.stories.volumes import Volumes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from testbed.cloud import FakeAws
     from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import (
+        CheckRefused,
+        CpiWith,
+        CreateVolume,
+        ListResources,
+        ReadCalls,
+        ReadTags,
+        ReadWarnings,
+        Refuse,
+        RunInstance,
+        WriteError,
+    )
 
 __all__ = [
     "below",
@@ -62,7 +74,7 @@ def forked(warm: None) -> None:
 
 
 @pytest.fixture
-def cpi_with(server: FakeAws) -> Callable[..., Cpi]:
+def cpi_with(server: FakeAws) -> CpiWith:
     """Return a function that makes an executable with other configuration."""
 
     def make(**aws: Any) -> Cpi:
@@ -72,7 +84,7 @@ def cpi_with(server: FakeAws) -> Callable[..., Cpi]:
 
 
 @pytest.fixture
-def deny(fake_aws: FakeAws) -> Callable[..., str]:
+def deny(fake_aws: FakeAws) -> Refuse:
     """Return a function that has AWS refuse an action for good from its nth call on, in these words."""
 
     def refuse(action: str, nth: int = 1) -> str:
@@ -85,7 +97,7 @@ def deny(fake_aws: FakeAws) -> Callable[..., str]:
 
 
 @pytest.fixture
-def left(fake_aws: FakeAws, world: World) -> Callable[[], dict[str, list[str]]]:
+def left(fake_aws: FakeAws, world: World) -> ListResources:
     """Return a function that drops all rules and lists what is there beyond what was laid, by kind."""
 
     def read() -> dict[str, list[str]]:
@@ -96,7 +108,7 @@ def left(fake_aws: FakeAws, world: World) -> Callable[[], dict[str, list[str]]]:
 
 
 @pytest.fixture
-def sent(fake_aws: FakeAws) -> Callable[[str], list[dict[str, str]]]:
+def sent(fake_aws: FakeAws) -> ReadCalls:
     """Return a function that lists the parameters of all calls of one action."""
 
     def parameters(action: str) -> list[dict[str, str]]:
@@ -106,7 +118,7 @@ def sent(fake_aws: FakeAws) -> Callable[[str], list[dict[str, str]]]:
 
 
 @pytest.fixture
-def warnings() -> Callable[[Answer], list[str]]:
+def warnings() -> ReadWarnings:
     """Return a function that reads the warnings of a call, without the time."""
 
     def read(answer: Answer) -> list[str]:
@@ -118,7 +130,7 @@ def warnings() -> Callable[[Answer], list[str]]:
 
 
 @pytest.fixture
-def failure() -> Callable[..., dict[str, Any]]:
+def failure() -> WriteError:
     """Return a function that writes an error as it goes over the wire."""
 
     def write(kind: str, message: str, *, ok_to_retry: bool = False) -> dict[str, Any]:
@@ -128,9 +140,7 @@ def failure() -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def refused(
-    fake_aws: FakeAws, world: World, failure: Callable[..., dict[str, Any]]
-) -> Callable[[Answer, str], list[str]]:
+def refused(fake_aws: FakeAws, world: World, failure: WriteError) -> CheckRefused:
     """Return a function that checks a CloudError for which nothing was made, nor tried to be.
 
     It returns the actions, all of them questions.
@@ -153,7 +163,7 @@ def origin() -> dict[str, str]:
 
 
 @pytest.fixture
-def tags_of(world: World) -> Callable[[str], dict[str, str]]:
+def tags_of(world: World) -> ReadTags:
     """Return a function that reads the tags of anything."""
 
     def read(resource_id: str) -> dict[str, str]:
@@ -165,7 +175,7 @@ def tags_of(world: World) -> Callable[[str], dict[str, str]]:
 
 
 @pytest.fixture
-def vm(world: World, fake_aws: FakeAws) -> Callable[..., str]:
+def vm(world: World, fake_aws: FakeAws) -> RunInstance:
     """Return a function that has an instance run without the executable."""
 
     def run(instance_type: str = "t3.micro", **parameters: Any) -> str:
@@ -180,7 +190,7 @@ def vm(world: World, fake_aws: FakeAws) -> Callable[..., str]:
 
 
 @pytest.fixture
-def disk(world: World, fake_aws: FakeAws) -> Callable[..., str]:
+def disk(world: World, fake_aws: FakeAws) -> CreateVolume:
     """Return a function that has a volume there without the executable."""
 
     def make(zone: str = world.zone, size: int = 1) -> str:
@@ -205,7 +215,7 @@ def heavy(cpi: Cpi, world: World, server: FakeAws, tmp_path: Path) -> Heavy:
 
 
 @pytest.fixture
-def own_vm(vm: Callable[..., str], heavy: Heavy, tmp_path: Path) -> Iterator[OwnVm]:
+def own_vm(vm: RunInstance, heavy: Heavy, tmp_path: Path) -> Iterator[OwnVm]:
     """Return a VM on which the executable runs to make that stemcell."""
     vm_cid = vm()
     with Imds(vm_cid) as imds:
@@ -213,7 +223,7 @@ def own_vm(vm: Callable[..., str], heavy: Heavy, tmp_path: Path) -> Iterator[Own
 
 
 @pytest.fixture
-def made(world: World, own_vm: OwnVm, fake_aws: FakeAws) -> Callable[[], dict[str, list[str]]]:
+def made(world: World, own_vm: OwnVm, fake_aws: FakeAws) -> ListResources:
     """Return a function that lists what there is beyond what was laid, that VM and what is its own."""
     before = world.state()
     assert before["instances"] == [own_vm.vm_cid]

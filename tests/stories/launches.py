@@ -18,10 +18,19 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Answer, Cpi, Process
     from testbed.world import World
+    from tests.protocols import (
+        CreateVm,
+        ReadCalls,
+        ReadSettings,
+        RefuseLaunch,
+        StartVm,
+        VmArguments,
+        WriteNetwork,
+    )
 
 
 @pytest.fixture
-def network(world: World) -> Callable[..., dict[str, Any]]:
+def network(world: World) -> WriteNetwork:
     """Return a function that writes a network: manual with an address, else dynamic."""
 
     def write(ip: str | None = None, subnet: int = 0, groups: list[str] | None = None, **keys: Any) -> Any:
@@ -35,7 +44,7 @@ def network(world: World) -> Callable[..., dict[str, Any]]:
 
 
 @pytest.fixture
-def vm_arguments(world: World, network: Callable[..., dict[str, Any]]) -> Callable[..., list[Any]]:
+def vm_arguments(world: World, network: WriteNetwork) -> VmArguments:
     """Return a function that writes create_vm's arguments; what is not said is ordinary."""
 
     def write(
@@ -59,7 +68,7 @@ def vm_arguments(world: World, network: Callable[..., dict[str, Any]]) -> Callab
 
 
 @pytest.fixture
-def create_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[..., Answer]:
+def create_vm(cpi: Cpi, vm_arguments: VmArguments) -> CreateVm:
     """Return a function that asks for a VM without registry; what is not said is ordinary."""
 
     def create(*given: Any, executable: Cpi | None = None, **more: Any) -> Answer:
@@ -69,7 +78,7 @@ def create_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[...,
 
 
 @pytest.fixture
-def start_vm(cpi: Cpi, vm_arguments: Callable[..., list[Any]]) -> Callable[..., Process]:
+def start_vm(cpi: Cpi, vm_arguments: VmArguments) -> StartVm:
     """Return a function that does the same and does not wait for it; the caller ends it."""
 
     def start(*given: Any, **more: Any) -> Process:
@@ -90,7 +99,7 @@ def traffic(fake_aws: FakeAws, world: World) -> Traffic:
 
 
 @pytest.fixture
-def exposed(traffic: Traffic, network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+def exposed(traffic: Traffic, network: WriteNetwork) -> dict[str, Any]:
     """Return the arguments of a VM that has all that is made for one: the calls are the most there are.
 
     One of its two interfaces has a delegated prefix and all that leads to the VM; of its two
@@ -116,7 +125,7 @@ def exposed(traffic: Traffic, network: Callable[..., dict[str, Any]]) -> dict[st
 
 
 @pytest.fixture
-def short(fake_aws: FakeAws) -> Callable[..., str]:
+def short(fake_aws: FakeAws) -> RefuseLaunch:
     """Return a function that has launches refused, or only those with some parameters; it returns why."""
 
     def refuse(code: str, where: dict[str, str] | None = None, status: int = 400) -> str:
@@ -148,7 +157,7 @@ def below() -> Callable[[dict[str, str], str], dict[str, str]]:
 
 @pytest.fixture
 def inline(
-    sent: Callable[[str], list[dict[str, str]]], below: Callable[[dict[str, str], str], dict[str, str]]
+    sent: ReadCalls, below: Callable[[dict[str, str], str], dict[str, str]]
 ) -> Callable[[], dict[str, str]]:
     """Return a function that reads the one interface that the launch made; others there must not be."""
 
@@ -163,7 +172,7 @@ def inline(
 
 @pytest.fixture
 def devices(
-    sent: Callable[[str], list[dict[str, str]]], below: Callable[[dict[str, str], str], dict[str, str]]
+    sent: ReadCalls, below: Callable[[dict[str, str], str], dict[str, str]]
 ) -> Callable[[], dict[str, dict[str, str]]]:
     """Return a function that reads the block devices of the one launch, by device name."""
 
@@ -177,7 +186,7 @@ def devices(
 
 
 @pytest.fixture
-def settings(world: World) -> Callable[[str], dict[str, Any]]:
+def settings(world: World) -> ReadSettings:
     """Return a function that reads what a VM boots from."""
 
     def read(vm_cid: str) -> Any:

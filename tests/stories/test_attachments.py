@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, CreateVolume, RunInstance, WriteError
 
 UNKNOWN_VM, UNKNOWN_DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
@@ -32,9 +31,9 @@ def devices(world: World, vm_cid: str) -> dict[str, str]:
     ("instance_type", "is_nitro"), [("t2.micro", False), ("t3.micro", True), ("i3.large", False)]
 )
 def test_paths(
-    cpi_with: Callable[..., Cpi],
-    vm: Callable[..., str],
-    disk: Callable[..., str],
+    cpi_with: CpiWith,
+    vm: RunInstance,
+    disk: CreateVolume,
     fake_aws: FakeAws,
     asks: bool,  # noqa: FBT001 - a column of the table
     instance_type: str,
@@ -53,7 +52,7 @@ def test_paths(
     assert attaching["Device"] == "/dev/sdf"
 
 
-def test_names(cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World) -> None:
+def test_names(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> None:
     """/dev/xvdf takes /dev/sdf too; a disk is attached once; when no name is left that is an error."""
     vm_cid, disk_cid = vm("t2.micro"), disk()
 
@@ -71,9 +70,7 @@ def test_names(cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world
 
 
 @pytest.mark.usefixtures("hasty")
-def test_patience(
-    cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World, fake_aws: FakeAws
-) -> None:
+def test_patience(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
     """A VM that is not ready, a disk that is held, and states on the way are waited for."""
     vm_cid, disk_cid = vm("m9g.metal-24xl"), disk()
     fake_aws.rule(action="AttachVolume", nth=1, error=NOT_READY)
@@ -104,18 +101,14 @@ def attachment(vm_cid: str) -> str:
 
 @pytest.mark.parametrize("unknown", [UNKNOWN_VM, "i-x"])
 @pytest.mark.parametrize("method", ["attach_disk", "detach_disk"])
-def test_unknown_vm(
-    cpi: Cpi, disk: Callable[..., str], failure: Callable[..., dict[str, Any]], method: str, unknown: str
-) -> None:
+def test_unknown_vm(cpi: Cpi, disk: CreateVolume, failure: WriteError, method: str, unknown: str) -> None:
     """A VM that EC2 does not know is VMNotFound."""
     answer = cpi.call(method, unknown, disk(), stemcell=2)
     assert answer.error == failure("VMNotFound", f"VM `{unknown}' not found")
 
 
 @pytest.mark.parametrize("unknown", [UNKNOWN_DISK, "vol-x"])
-def test_unknown_disk(
-    cpi: Cpi, vm: Callable[..., str], failure: Callable[..., dict[str, Any]], unknown: str
-) -> None:
+def test_unknown_disk(cpi: Cpi, vm: RunInstance, failure: WriteError, unknown: str) -> None:
     """A disk that EC2 does not know can't be attached, and is detached already."""
     vm_cid = vm()
     attached = cpi.call("attach_disk", vm_cid, unknown, stemcell=2)
@@ -127,9 +120,9 @@ def test_unknown_disk(
 
 def test_not_attached(
     cpi: Cpi,
-    vm: Callable[..., str],
-    disk: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    vm: RunInstance,
+    disk: CreateVolume,
+    failure: WriteError,
     world: World,
 ) -> None:
     """A disk that is attached nowhere, or elsewhere, is DiskNotAttached, and stays as it is."""
@@ -143,7 +136,7 @@ def test_not_attached(
 
 
 def test_disk_that_is_leaving(
-    cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World, fake_aws: FakeAws
+    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws
 ) -> None:
     """A disk that is being detached is attached again, once it is free, under a name that is free."""
     vm_cid, disk_cid = vm("t2.micro"), disk()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Answer, Cpi
     from testbed.world import World
+    from tests.protocols import CreateVm, CreateVolume, ReadCalls, RunInstance, VmArguments
 
 MIB_OF_2_GIB = 2048
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
@@ -52,9 +53,7 @@ class There:
 
 
 @pytest.fixture
-def there(
-    world: World, vm: Callable[..., str], disk: Callable[..., str], vm_arguments: Callable[..., list[Any]]
-) -> There:
+def there(world: World, vm: RunInstance, disk: CreateVolume, vm_arguments: VmArguments) -> There:
     """Have a VM and a disk."""
     return There(world, vm(), disk(), vm_arguments())
 
@@ -146,7 +145,7 @@ def test_calls(
     assert len(answer.stderr) <= MOST_ON_STDERR
 
 
-def test_long_log(create_vm: Callable[..., Answer], exposed: dict[str, Any], fake_aws: FakeAws) -> None:
+def test_long_log(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
     """The verb with the most calls, of a VM that has all that there is, logs no more than others may."""
     fake_aws.forget_calls()
     answer = create_vm(**exposed)
@@ -161,7 +160,7 @@ LONG = "You are not authorized. Encoded authorization failure message: " + "x" *
 
 @pytest.mark.parametrize("action", ["AssociateAddress", "TerminateInstances"])
 def test_log_of_a_failure(
-    create_vm: Callable[..., Answer], exposed: dict[str, Any], fake_aws: FakeAws, action: str
+    create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws, action: str
 ) -> None:
     """Nor does a call that fails at its end, and whose removals fail: the response has the whole error."""
     error = {"code": "UnauthorizedOperation", "message": LONG, "status": 403}
@@ -183,9 +182,7 @@ def test_log_of_refused_tags(cpi: Cpi, there: There, fake_aws: FakeAws) -> None:
     assert len(answer.stderr) <= MOST_ON_STDERR
 
 
-def test_one_call_tags_all(
-    cpi: Cpi, there: There, sent: Callable[[str], list[dict[str, str]]], disk: Callable[..., str]
-) -> None:
+def test_one_call_tags_all(cpi: Cpi, there: There, sent: ReadCalls, disk: CreateVolume) -> None:
     """A VM and all of its disks are tagged by one call."""
     there.attach()
     there.world.ec2.attach_volume(InstanceId=there.vm_cid, VolumeId=disk(), Device="/dev/sdg")

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import ReadCalls, ReadWarnings
 
 AT_ONCE = ["DescribeImages", "DeregisterImage", "DescribeImages"]
 UNKNOWN = {"code": "UnknownParameter", "message": "The parameter DeleteAssociatedSnapshots is not recognized"}
@@ -61,9 +60,7 @@ def stemcells(world: World, fake_aws: FakeAws) -> Stemcells:
     return Stemcells(world, fake_aws)
 
 
-def test_at_once(
-    cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, sent: Callable[[str], list[dict[str, str]]]
-) -> None:
+def test_at_once(cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, sent: ReadCalls) -> None:
     """EC2 deletes the snapshots with the AMI: three calls, of which two are questions."""
     ami_id = stemcells.register(stemcells.snapshots())
     assert cpi.call("delete_stemcell", ami_id).ok() is None
@@ -77,7 +74,7 @@ def test_snapshots_that_ec2_did_not_delete(
     cpi: Cpi,
     stemcells: Stemcells,
     fake_aws: FakeAws,
-    sent: Callable[[str], list[dict[str, str]]],
+    sent: ReadCalls,
     code: str,
 ) -> None:
     """A snapshot that EC2 says it did not delete with the AMI is deleted by a call of its own."""
@@ -94,7 +91,7 @@ def test_snapshot_of_another_ami(
     cpi: Cpi,
     stemcells: Stemcells,
     fake_aws: FakeAws,
-    warnings: Callable[[Answer], list[str]],
+    warnings: ReadWarnings,
     *,
     knows: bool,
 ) -> None:
@@ -136,7 +133,7 @@ def test_question_that_is_not_permitted(
     stemcells: Stemcells,
     world: World,
     fake_aws: FakeAws,
-    warnings: Callable[[Answer], list[str]],
+    warnings: ReadWarnings,
 ) -> None:
     """Whether an AMI that is gone left anything may be asked in vain: the AMI is gone, and that counts."""
     snapshot_ids = stemcells.snapshots()

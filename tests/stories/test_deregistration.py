@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from testbed.executable import Cpi
     from testbed.traffic import Traffic
     from testbed.world import World
+    from tests.protocols import CpiWith, RunInstance, WriteError
 
 CLASSIC, TARGETS = "DeregisterInstancesFromLoadBalancer", "DeregisterTargets"
 HEALTH = "DescribeTargetHealth"
@@ -24,7 +25,7 @@ LEAVING += [HEALTH, HEALTH, TARGETS, TARGETS]
 
 
 @pytest.fixture
-def balanced(traffic: Traffic, vm: Callable[..., str], fake_aws: FakeAws) -> tuple[str, str]:
+def balanced(traffic: Traffic, vm: RunInstance, fake_aws: FakeAws) -> tuple[str, str]:
     """Return two VMs that are registered with both target groups and the classic load balancer."""
     vm_cids = vm(), vm()
     for arn in traffic.target_groups.values():
@@ -48,7 +49,7 @@ def left(traffic: Traffic, world: World) -> Callable[[], tuple[set[str], set[str
 
 
 def test_drained(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     balanced: tuple[str, str],
     left: Callable[[], tuple[set[str], set[str], list[str]]],
     fake_aws: FakeAws,
@@ -62,7 +63,7 @@ def test_drained(
 
 
 def test_not_waited_for_on_the_fast_path(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     balanced: tuple[str, str],
     left: Callable[[], tuple[set[str], set[str], list[str]]],
     fake_aws: FakeAws,
@@ -91,7 +92,7 @@ def test_not_asked_for(cpi: Cpi, balanced: tuple[str, str], fake_aws: FakeAws) -
     ],
 )
 def test_failure(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     balanced: tuple[str, str],
     world: World,
     fake_aws: FakeAws,
@@ -114,10 +115,10 @@ def test_failure(
 
 
 def test_vm_that_is_gone(
-    cpi_with: Callable[..., Cpi],
-    vm: Callable[..., str],
+    cpi_with: CpiWith,
+    vm: RunInstance,
     world: World,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     fake_aws: FakeAws,
 ) -> None:
     """A VM that has ended is no longer anybody's target; one that is unknown is VMNotFound."""

@@ -9,11 +9,10 @@ import pytest
 from tests.stories.volumes import LOOK, TWO_GIB, Volumes, asked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import RunInstance, WriteError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 
@@ -108,9 +107,9 @@ def test_nothing_differs(
 
 def test_attached(
     cpi: Cpi,
-    vm: Callable[..., str],
+    vm: RunInstance,
     volumes: Volumes,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     world: World,
 ) -> None:
     """update_disk changes an attached disk too; resize_disk does not, after the other questions."""

@@ -12,11 +12,10 @@ from tests.stories.volumes import LOOK, METHODS, TWO_GIB, Volumes, asked
 pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, WriteError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
@@ -43,9 +42,9 @@ OLD = "Volume '{}' can't be changed in place, as none of type standard can"
     ids=["smaller", "encrypted", "not-encrypted", "other-key", "of-the-old-type", "to-the-old-type"],
 )
 def test_not_in_place(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     volumes: Volumes,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     fake_aws: FakeAws,
     before: dict[str, Any],
     properties: dict[str, Any],
@@ -56,6 +55,21 @@ def test_not_in_place(
     answer = cpi_with(encrypted=True).call("update_disk", disk_cid, TWO_GIB, properties)
     assert answer.error == failure("NotSupported", message.format(disk_cid))
     assert fake_aws.actions() == ["DescribeVolumes"]
+
+
+def test_resize_of_the_old_type(cpi: Cpi, volumes: Volumes, failure: WriteError, fake_aws: FakeAws) -> None:
+    """EBS resizes no volume of the old type either: the Director copies."""
+    disk_cid = volumes.make(VolumeType="standard")
+    assert cpi.call("resize_disk", disk_cid, TWO_GIB).error == failure("NotSupported", OLD.format(disk_cid))
+    assert fake_aws.actions() == ["DescribeVolumes"]
+
+
+def test_wrong_properties(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
+    """Wrong properties are an error before AWS is asked for anything."""
+    error = cpi.call("update_disk", volumes.make(), TWO_GIB, {"iops": "many"}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith("Invalid properties: cloud_properties.iops")
+    assert fake_aws.actions() == []
 
 
 @pytest.mark.parametrize(
@@ -70,7 +84,7 @@ def test_not_in_place(
 def test_rules_of_the_type(
     cpi: Cpi,
     volumes: Volumes,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     fake_aws: FakeAws,
     properties: dict[str, Any],
     message: str,
@@ -82,9 +96,7 @@ def test_rules_of_the_type(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_failed(
-    cpi: Cpi, volumes: Volumes, failure: Callable[..., dict[str, Any]], fake_aws: FakeAws, method: str
-) -> None:
+def test_failed(cpi: Cpi, volumes: Volumes, failure: WriteError, fake_aws: FakeAws, method: str) -> None:
     """A change that EBS could not make is an error with its reason."""
     disk_cid = volumes.make()
     fake_aws.rule(action="ModifyVolume", states=["modifying", "failed: there is no room"])
@@ -99,7 +111,7 @@ def test_failed(
 def test_not_again_yet(
     cpi: Cpi,
     volumes: Volumes,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     fake_aws: FakeAws,
     method: str,
     code: str,
@@ -119,7 +131,7 @@ def test_not_again_yet(
 def test_earlier_change(
     cpi: Cpi,
     volumes: Volumes,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     world: World,
     fake_aws: FakeAws,
     method: str,
@@ -139,9 +151,7 @@ def test_earlier_change(
 @pytest.mark.parametrize(
     ("method", "disk_cid"), [("resize_disk", "vol-x"), ("update_disk", "vol-0123456789abcdef0")]
 )
-def test_unknown_disk(
-    cpi: Cpi, world: World, failure: Callable[..., dict[str, Any]], method: str, disk_cid: str
-) -> None:
+def test_unknown_disk(cpi: Cpi, world: World, failure: WriteError, method: str, disk_cid: str) -> None:
     """A disk that EC2 does not know, or calls malformed, is DiskNotFound."""
     expected = failure("DiskNotFound", f"Disk '{disk_cid}' not found")
     assert cpi.call(*asked(method, disk_cid)).error == expected
@@ -149,7 +159,7 @@ def test_unknown_disk(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_no_size(cpi: Cpi, volumes: Volumes, failure: Callable[..., dict[str, Any]], method: str) -> None:
+def test_no_size(cpi: Cpi, volumes: Volumes, failure: WriteError, method: str) -> None:
     """A size of nothing is told as create_disk tells it."""
     expected = failure("CloudError", "disk size must be more than 0 MiB, got 0")
     assert cpi.call(*asked(method, volumes.make(), 0)).error == expected

@@ -9,11 +9,18 @@ import pytest
 from testbed.executable import DIRECTOR_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import (
+        CheckRefused,
+        CpiWith,
+        CreateVolume,
+        ReadCalls,
+        ReadTags,
+        RunInstance,
+        WriteError,
+    )
 
 UNKNOWN = "vol-0123456789abcdef0"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
@@ -52,9 +59,9 @@ IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
     ids=["defaults", "own", "figures", "own-key", "no-key", "not-encrypted", "default-key"],
 )
 def test_create_disk(
-    cpi_with: Callable[..., Cpi],
-    vm: Callable[..., str],
-    sent: Callable[[str], list[dict[str, str]]],
+    cpi_with: CpiWith,
+    vm: RunInstance,
+    sent: ReadCalls,
     world: World,
     asked: tuple[int, dict[str, Any]],
     defaults: dict[str, Any],
@@ -78,8 +85,8 @@ def test_create_disk_for_no_vm(
     cpi: Cpi,
     world: World,
     fake_aws: FakeAws,
-    sent: Callable[[str], list[dict[str, str]]],
-    tags_of: Callable[[str], dict[str, str]],
+    sent: ReadCalls,
+    tags_of: ReadTags,
 ) -> None:
     """Without a VM any ordinary zone will do; a new disk is tagged from the beginning, and waited for."""
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">available<", ">creating<"]])
@@ -109,7 +116,7 @@ def test_create_disk_without_any_zone(cpi: Cpi, fake_aws: FakeAws, world: World)
     assert world.state() == world.empty
 
 
-def test_create_disk_that_fails(cpi: Cpi, vm: Callable[..., str], world: World, fake_aws: FakeAws) -> None:
+def test_create_disk_that_fails(cpi: Cpi, vm: RunInstance, world: World, fake_aws: FakeAws) -> None:
     """A volume that EBS could not make is an error that names it, and is removed."""
     vm_cid = vm()
     before = world.state()
@@ -134,7 +141,7 @@ def test_create_disk_of_no_size(cpi: Cpi, fake_aws: FakeAws, size: object) -> No
     assert fake_aws.actions() == []
 
 
-def test_delete_disk(cpi: Cpi, disk: Callable[..., str], world: World, fake_aws: FakeAws) -> None:
+def test_delete_disk(cpi: Cpi, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
     """A disk that EBS still holds is deleted once it is free; gone is gone, or deleted."""
     disk_cid, other = disk(), disk()
     fake_aws.rule(action="DeleteVolume", nth=1, error=IN_USE)
@@ -146,7 +153,7 @@ def test_delete_disk(cpi: Cpi, disk: Callable[..., str], world: World, fake_aws:
 
 
 def test_delete_disk_on_the_fast_path(
-    cpi_with: Callable[..., Cpi], disk: Callable[..., str], fake_aws: FakeAws, world: World
+    cpi_with: CpiWith, disk: CreateVolume, fake_aws: FakeAws, world: World
 ) -> None:
     """The fast path deletes, tags, and minds neither that the disk is gone by then nor waits."""
     cpi = cpi_with(fast_path_delete=True)
@@ -165,17 +172,13 @@ def test_delete_disk_on_the_fast_path(
         ("set_disk_metadata", "vol-x", [{"a": "b"}]),
     ],
 )
-def test_unknown_disk(
-    cpi: Cpi, failure: Callable[..., dict[str, Any]], method: str, more: list[Any], disk_cid: str
-) -> None:
+def test_unknown_disk(cpi: Cpi, failure: WriteError, method: str, more: list[Any], disk_cid: str) -> None:
     """An id that EC2 does not know, or calls malformed, is DiskNotFound, which is not retriable."""
     answer = cpi.call(method, disk_cid, *more)
     assert answer.error == failure("DiskNotFound", f"Disk '{disk_cid}' not found")
 
 
-def test_set_disk_metadata(
-    cpi: Cpi, disk: Callable[..., str], tags_of: Callable[[str], dict[str, str]], fake_aws: FakeAws
-) -> None:
+def test_set_disk_metadata(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags, fake_aws: FakeAws) -> None:
     """Metadata become tags; a limit is logged and no error."""
     disk_cid = disk()
     metadata = {"name": "redis", "instance_index": 0, "none": None, "flag": False}
@@ -196,7 +199,7 @@ def test_set_disk_metadata(
     ],
 )
 def test_figures_that_ebs_would_refuse(
-    cpi: Cpi, refused: Callable[[Answer, str], list[str]], properties: dict[str, Any], reason: str
+    cpi: Cpi, refused: CheckRefused, properties: dict[str, Any], reason: str
 ) -> None:
     """Figures that EBS would refuse are named with the remedy before EBS is asked."""
     answer = cpi.call("create_disk", 1024, properties, None)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Cpi
+    from tests.protocols import CreateVm
 
 REFUSED = [
     ("InvalidLaunchTargets", "Correct capacity_reservation"),
@@ -40,7 +39,7 @@ def answered(code: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("code", "remedy"), REFUSED)
-def test_refused(create_vm: Callable[..., Answer], fake_aws: FakeAws, code: str, remedy: str) -> None:
+def test_refused(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) -> None:
     """The Director does not retry a launch that AWS refuses so; the error says what to correct."""
     fake_aws.rule(action="RunInstances", error=answered(code))
     error = create_vm().error
@@ -49,7 +48,7 @@ def test_refused(create_vm: Callable[..., Answer], fake_aws: FakeAws, code: str,
 
 
 @pytest.mark.parametrize(("code", "remedy"), BUSY)
-def test_busy(create_vm: Callable[..., Answer], fake_aws: FakeAws, code: str, remedy: str) -> None:
+def test_busy(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) -> None:
     """The Director may retry what AWS refuses for a transient reason; the error says why."""
     fake_aws.rule(action="DescribeImages", error=answered(code))
     error = create_vm().error

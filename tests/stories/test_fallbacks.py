@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import (
+        CreateVm,
+        ListResources,
+        ReadCalls,
+        ReadSettings,
+        RefuseLaunch,
+        VmArguments,
+        WriteError,
+        WriteNetwork,
+    )
 
 FIRST, SECOND = "t3.micro", "m5.large"
 FALLBACK = {"instance_type": FIRST, "instance_type_fallbacks": [SECOND]}
@@ -41,9 +50,9 @@ OF_FIRST, OF_SECOND = {"InstanceType": FIRST}, {"InstanceType": SECOND}
     ],
 )
 def test_first_type_short(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    sent: ReadCalls,
     world: World,
     code: str,
     status: int,
@@ -61,10 +70,10 @@ def test_first_type_short(
 
 
 def test_two_networks(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    network: Callable[..., dict[str, Any]],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    network: WriteNetwork,
+    sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
     world: World,
 ) -> None:
@@ -80,10 +89,10 @@ def test_two_networks(
 
 @pytest.mark.parametrize("has_registry", [False, True], ids=["user-data", "registry"])
 def test_devices_follow_the_type(
-    vm_arguments: Callable[..., list[Any]],
-    short: Callable[..., str],
-    sent: Callable[[str], list[dict[str, str]]],
-    settings: Callable[[str], dict[str, Any]],
+    vm_arguments: VmArguments,
+    short: RefuseLaunch,
+    sent: ReadCalls,
+    settings: ReadSettings,
     server: FakeAws,
     *,
     has_registry: bool,
@@ -115,10 +124,10 @@ def test_devices_follow_the_type(
     ids=["capacity", "quotas"],
 )
 def test_all_exhausted(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
-    left: Callable[[], dict[str, list[str]]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    failure: WriteError,
+    left: ListResources,
     fake_aws: FakeAws,
     codes: list[str],
     ok_to_retry: bool,  # noqa: FBT001 - a column of the table
@@ -135,9 +144,9 @@ def test_all_exhausted(
 
 
 def test_no_matter_of_the_type(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    failure: WriteError,
     fake_aws: FakeAws,
 ) -> None:
     """A launch that EC2 refuses for another reason is not tried with another type."""

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import CpiWith, ListResources, WriteError
     from tests.stories.stemcell_images import Heavy
 
 THROTTLED = {
@@ -70,9 +71,7 @@ def test_blocks_are_repeated(
     assert fake_aws.actions().count("PutSnapshotBlock") == len(FULL_BLOCKS) + times
 
 
-def test_block_that_is_refused(
-    heavy: Heavy, fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]]
-) -> None:
+def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
     """A block that EBS does not take for any other reason is not sent again, and nothing is left."""
     fake_aws.rule(action="PutSnapshotBlock", nth=2, error=invalid("INVALID_BLOCK"))
     error = heavy.create().error
@@ -103,9 +102,7 @@ def test_snapshot_that_is_not_known_yet(
 
 
 @pytest.mark.parametrize("action", ["StartSnapshot", "CompleteSnapshot"])
-def test_answers_that_never_come(
-    heavy: Heavy, fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]], action: str
-) -> None:
+def test_answers_that_never_come(heavy: Heavy, fake_aws: FakeAws, left: ListResources, action: str) -> None:
     """When no answer of a call comes, what it has done is found out, or nothing of it stays."""
     fake_aws.rule(action=action, drop="after")
     answer = heavy.create()
@@ -132,7 +129,7 @@ def test_answers_that_never_come(
 def test_failed(
     heavy: Heavy,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     action: str,
     states: list[str],
     message: str,
@@ -151,8 +148,8 @@ def test_failed(
 def test_not_permitted(
     heavy: Heavy,
     fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
-    left: Callable[[], dict[str, list[str]]],
+    failure: WriteError,
+    left: ListResources,
     action: str,
 ) -> None:
     """Off EC2 there is no other way: the permissions are named, and the stemcell that needs none."""
@@ -167,10 +164,19 @@ def test_not_permitted(
     assert left() == {}
 
 
-def test_by_volume_off_ec2(
-    heavy: Heavy, cpi_with: Callable[..., Cpi], fake_aws: FakeAws, failure: Callable[..., dict[str, Any]]
-) -> None:
+def test_by_volume_off_ec2(heavy: Heavy, cpi_with: CpiWith, fake_aws: FakeAws, failure: WriteError) -> None:
     """Off EC2 there is no VM of its own to attach a volume to, which is known before anything is made."""
     answer = heavy.create(cpi=cpi_with(stemcell_upload="volume"))
     assert answer.error == failure("CloudError", OFF_EC2)
     assert fake_aws.actions() == []
+
+
+def test_endpoint_that_is_not_reached(heavy: Heavy, cpi_with: CpiWith, left: ListResources) -> None:
+    """The EBS direct APIs may be out of reach where EC2 is not: the message says what can be done."""
+    error = heavy.create(cpi=cpi_with(ebs_endpoint="http://127.0.0.1:9", max_retries=0)).error
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert error["message"].startswith("The EBS direct APIs can't be reached: ")
+    assert error["message"].endswith(
+        "Correct aws.ebs_endpoint, give the VPC an endpoint for them, or set aws.stemcell_upload to volume"
+    )
+    assert left() == {}

@@ -7,7 +7,7 @@ import sys
 import tarfile
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,10 +15,9 @@ from testbed.executable import Cpi, config
 from tests.stories.stemcell_images import BLOCK, MIB, PROPERTIES, SMALL, blocks, packed, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.world import World
+    from tests.protocols import WriteError
     from tests.stories.stemcell_images import Heavy
 
 AGAIN = ". Download the stemcell again"
@@ -80,7 +79,7 @@ def test_no_image(
     heavy: Heavy,
     tmp_path: Path,
     fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     archive: bytes,
     message: str,
 ) -> None:
@@ -106,7 +105,7 @@ def test_no_file(
     heavy: Heavy,
     tmp_path: Path,
     fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     name: str,
     reason: str,
 ) -> None:
@@ -122,7 +121,7 @@ def test_larger_than_its_disk(
     heavy: Heavy,
     tmp_path: Path,
     fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     size: int,
     disk: int,
     needed: int,
@@ -138,9 +137,7 @@ def test_larger_than_its_disk(
 
 
 @pytest.mark.parametrize("size", [0, 1, 2 * BLOCK])
-def test_empty(
-    heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]], size: int
-) -> None:
+def test_empty(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: WriteError, size: int) -> None:
     """An image of zeros alone is none that a VM boots from."""
     path = heavy.arguments[0] = written(tmp_path, packed(bytes(size)))
     assert heavy.create().error == failure("CloudError", f"root.img in '{path}' is empty{AGAIN}")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, ReadCalls, ReadTags, WriteError
     from tests.stories.stemcell_images import Heavy
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
@@ -30,7 +30,7 @@ ADDED = {"bosh_stemcell", "bosh_director_uuid", "bosh_ami", "Name"}
 
 @pytest.fixture
 def registered(
-    sent: Callable[[str], list[dict[str, str]]],
+    sent: ReadCalls,
 ) -> Callable[[], dict[str, str]]:
     """Return a function that reads the one RegisterImage, without tags and what always differs."""
 
@@ -67,8 +67,8 @@ def test_made(
     heavy: Heavy,
     world: World,
     fake_aws: FakeAws,
-    tags_of: Callable[[str], dict[str, str]],
-    sent: Callable[[str], list[dict[str, str]]],
+    tags_of: ReadTags,
+    sent: ReadCalls,
     registered: Callable[[], dict[str, str]],
 ) -> None:
     """The image's blocks, but for those of zeros, become a snapshot, and that an AMI; both are tagged."""
@@ -131,7 +131,7 @@ def test_images(
 def test_tags(
     heavy: Heavy,
     world: World,
-    tags_of: Callable[[str], dict[str, str]],
+    tags_of: ReadTags,
     version: int,
     more: list[Any],
     expected: dict[str, str],
@@ -191,9 +191,7 @@ def test_registration(
 @pytest.mark.parametrize(
     "key", ["1234abcd-12ab-34cd-56ef-1234567890ab", "mrk-1234abcd12ab34cd56ef1234567890ab"]
 )
-def test_key_by_its_id(
-    heavy: Heavy, sent: Callable[[str], list[dict[str, str]]], fake_aws: FakeAws, key: str
-) -> None:
+def test_key_by_its_id(heavy: Heavy, sent: ReadCalls, fake_aws: FakeAws, key: str) -> None:
     """A key's id is completed to the ARN that EBS wants, of the account and region of the call."""
     heavy.create(encrypted=True, kms_key_arn=key).ok()
     (starting,) = sent("StartSnapshot")
@@ -228,7 +226,7 @@ def test_key_of_an_unknown_account(heavy: Heavy, fake_aws: FakeAws, world: World
     ],
 )
 def test_key_that_ebs_does_not_take(
-    heavy: Heavy, failure: Callable[..., dict[str, Any]], fake_aws: FakeAws, key: str, what: str
+    heavy: Heavy, failure: WriteError, fake_aws: FakeAws, key: str, what: str
 ) -> None:
     """An alias is refused before the upload begins: the EBS direct APIs take none."""
     message = (
@@ -240,7 +238,7 @@ def test_key_that_ebs_does_not_take(
     assert fake_aws.actions() == []
 
 
-def test_no_kernel(heavy: Heavy, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]]) -> None:
+def test_no_kernel(heavy: Heavy, fake_aws: FakeAws, failure: WriteError) -> None:
     """A paravirtual stemcell for which Amazon has no kernel image is an error before anything is made."""
     answer = heavy.create(**PARAVIRTUAL, architecture="i386")
     assert answer.error == failure("CloudError", "unable to find AKI")
@@ -267,8 +265,8 @@ def test_no_kernel(heavy: Heavy, fake_aws: FakeAws, failure: Callable[..., dict[
 )
 def test_encrypted(
     heavy: Heavy,
-    cpi_with: Callable[..., Cpi],
-    sent: Callable[[str], list[dict[str, str]]],
+    cpi_with: CpiWith,
+    sent: ReadCalls,
     registered: Callable[[], dict[str, str]],
     defaults: dict[str, Any],
     own: dict[str, Any],

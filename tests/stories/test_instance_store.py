@@ -9,8 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from testbed.executable import Answer, Cpi
     from testbed.world import World
+    from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadSettings
 
 ROOT = {"VolumeType": "gp3", "DeleteOnTermination": "true"}
 EPHEMERAL = {"VolumeSize": "10", **ROOT}
@@ -49,7 +49,7 @@ def images(world: World) -> dict[str, str]:
 
 
 @pytest.fixture
-def disks_of(settings: Callable[[str], dict[str, Any]]) -> Callable[[str], dict[str, Any]]:
+def disks_of(settings: ReadSettings) -> Callable[[str], dict[str, Any]]:
     """Return a function that reads where the agent finds a VM's disks."""
 
     def read(vm_cid: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def disks_of(settings: Callable[[str], dict[str, Any]]) -> Callable[[str], dict[
     ],
 )
 def test_raw_instance_storage(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     devices: Callable[[], dict[str, dict[str, str]]],
     disks_of: Callable[[str], dict[str, Any]],
     images: dict[str, str],
@@ -108,10 +108,10 @@ def test_raw_instance_storage(
 
 
 def test_use_instance_storage(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     devices: Callable[[], dict[str, dict[str, str]]],
     disks_of: Callable[[str], dict[str, Any]],
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     world: World,
 ) -> None:
     """The first disk of the instance store is the ephemeral one, and no volume is made for it."""
@@ -150,9 +150,9 @@ def test_use_instance_storage(
     ],
 )
 def test_instance_storage_that_is_not_to_be_had(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    refused: CheckRefused,
     properties: dict[str, Any],
     disk: dict[str, Any],
     defaults: dict[str, Any],
@@ -176,8 +176,8 @@ def test_instance_storage_that_is_not_to_be_had(
     ids=["key", "no-key", "key-alone"],
 )
 def test_encrypted_root_disk(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
     devices: Callable[[], dict[str, dict[str, str]]],
     world: World,
     own: dict[str, Any],

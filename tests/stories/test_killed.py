@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Process
+    from testbed.executable import Answer
     from testbed.traffic import Traffic
     from testbed.world import World
+    from tests.protocols import CreateVm, ReadCalls, Refuse, StartVm
 
 ADDRESS = "10.0.1.10"
 
@@ -68,10 +69,10 @@ def whole(only: Callable[[str], dict[str, Any]], world: World, traffic: Traffic)
 
 
 def test_after_a_fallback(
-    create_vm: Callable[..., Answer],
-    start_vm: Callable[..., Process],
+    create_vm: CreateVm,
+    start_vm: StartVm,
     fake_aws: FakeAws,
-    sent: Callable[[str], list[dict[str, str]]],
+    sent: ReadCalls,
     only: Callable[[str], dict[str, Any]],
 ) -> None:
     """The instance of a fallback is the VM, though the first type has capacity again by then."""
@@ -86,8 +87,8 @@ def test_after_a_fallback(
 
 
 def test_after_a_relaunch(
-    create_vm: Callable[..., Answer],
-    start_vm: Callable[..., Process],
+    create_vm: CreateVm,
+    start_vm: StartVm,
     fake_aws: FakeAws,
     world: World,
     only: Callable[[str], dict[str, Any]],
@@ -101,8 +102,8 @@ def test_after_a_relaunch(
 
 
 def test_other_arguments(
-    create_vm: Callable[..., Answer],
-    start_vm: Callable[..., Process],
+    create_vm: CreateVm,
+    start_vm: StartVm,
     exposed: dict[str, Any],
     fake_aws: FakeAws,
     world: World,
@@ -121,9 +122,9 @@ def test_other_arguments(
 
 
 def test_killed_while_removing(
-    create_vm: Callable[..., Answer],
-    start_vm: Callable[..., Process],
-    deny: Callable[..., str],
+    create_vm: CreateVm,
+    start_vm: StartVm,
+    deny: Refuse,
     fake_aws: FakeAws,
     only: Callable[[str], dict[str, Any]],
 ) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, CreateVm, ListResources, RefuseLaunch, WriteError, WriteNetwork
 
 
 @pytest.mark.parametrize(
@@ -31,11 +29,11 @@ if TYPE_CHECKING:
     ],
 )
 def test_no_capacity(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    failure: WriteError,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     code: str,
     ok_to_retry: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
@@ -69,8 +67,8 @@ def full_subnet(world: World, fake_aws: FakeAws) -> str:
     ids=["one-network", "two-networks"],
 )
 def test_full_subnet(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     full_subnet: str,
     world: World,
     is_several: bool,  # noqa: FBT001 - a column of the table
@@ -92,12 +90,12 @@ def test_full_subnet(
     "fault", [("InternalError", 500, 2), ("RequestLimitExceeded", 503, 0)], ids=["fault", "throttled"]
 )
 def test_aws_at_fault(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
-    short: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    short: RefuseLaunch,
+    failure: WriteError,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     fault: tuple[str, int, int],
 ) -> None:
     """AWS's own trouble is waited out as often as is configured, with one client token; it may pass later."""
@@ -113,10 +111,10 @@ def test_aws_at_fault(
 
 @pytest.mark.parametrize("action", ["RunInstances", "CreateNetworkInterface"])
 def test_answer_that_never_comes(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     action: str,
 ) -> None:
     """What was made by a call whose answers are lost for good is found, and is the VM's."""

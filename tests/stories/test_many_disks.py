@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, CreateVolume, ReadCalls, RunInstance, WriteError
 
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 USUAL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
@@ -29,7 +30,7 @@ TAKEN = {"code": "InvalidParameterValue", "message": "Attachment point is alread
 
 
 @pytest.fixture
-def crowded(vm: Callable[..., str], disk: Callable[..., str], world: World) -> Callable[..., str]:
+def crowded(vm: RunInstance, disk: CreateVolume, world: World) -> Callable[..., str]:
     """Return a function that has a VM with disks under names, which are all the usual ones by default."""
 
     def make(instance_type: str, more: list[str]) -> str:
@@ -67,9 +68,9 @@ def limit(fake_aws: FakeAws) -> Callable[[int], None]:
 def test_further_names(
     cpi: Cpi,
     crowded: Callable[..., str],
-    disk: Callable[..., str],
+    disk: CreateVolume,
     limit: Callable[[int], None],
-    sent: Callable[[str], list[dict[str, str]]],
+    sent: ReadCalls,
     more: list[str],
     expected: str,
 ) -> None:
@@ -88,9 +89,9 @@ def test_further_names(
 def test_limit_of_the_type(
     cpi: Cpi,
     crowded: Callable[..., str],
-    disk: Callable[..., str],
+    disk: CreateVolume,
     limit: Callable[[int], None],
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     count: int,
     *,
     is_taken: bool,
@@ -105,9 +106,9 @@ def test_limit_of_the_type(
 def test_last_name(
     cpi: Cpi,
     crowded: Callable[..., str],
-    disk: Callable[..., str],
+    disk: CreateVolume,
     limit: Callable[[int], None],
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
 ) -> None:
     """When all names are taken, the type's limit does not help."""
     vm_cid = crowded(NITRO, [*FURTHER, *LAST])
@@ -120,10 +121,10 @@ def test_last_name(
     ("instance_type", "asks", "is_taken"), [(NITRO, False, True), (XEN, True, False), (XEN, False, False)]
 )
 def test_kinds_of_types(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     crowded: Callable[..., str],
-    disk: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    disk: CreateVolume,
+    failure: WriteError,
     instance_type: str,
     *,
     asks: bool,
@@ -143,9 +144,9 @@ def unseen(*names: str) -> dict[str, Any]:
 
 def test_name_that_is_not_seen_to_be_taken(
     cpi: Cpi,
-    vm: Callable[..., str],
-    disk: Callable[..., str],
-    sent: Callable[[str], list[dict[str, str]]],
+    vm: RunInstance,
+    disk: CreateVolume,
+    sent: ReadCalls,
     fake_aws: FakeAws,
     world: World,
 ) -> None:
@@ -163,9 +164,9 @@ def test_name_that_is_not_seen_to_be_taken(
 
 def test_name_that_this_very_disk_has(
     cpi: Cpi,
-    vm: Callable[..., str],
-    disk: Callable[..., str],
-    sent: Callable[[str], list[dict[str, str]]],
+    vm: RunInstance,
+    disk: CreateVolume,
+    sent: ReadCalls,
     fake_aws: FakeAws,
     world: World,
 ) -> None:
@@ -184,9 +185,9 @@ def test_name_that_this_very_disk_has(
 @pytest.mark.usefixtures("hasty")
 def test_name_that_is_released(
     cpi: Cpi,
-    vm: Callable[..., str],
-    disk: Callable[..., str],
-    sent: Callable[[str], list[dict[str, str]]],
+    vm: RunInstance,
+    disk: CreateVolume,
+    sent: ReadCalls,
     fake_aws: FakeAws,
 ) -> None:
     """A name may stay in use for some seconds after a detachment: the last one is waited for."""
@@ -197,9 +198,7 @@ def test_name_that_is_released(
 
 
 @pytest.mark.usefixtures("hasty")
-def test_every_name_taken(
-    cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], fake_aws: FakeAws
-) -> None:
+def test_every_name_taken(cpi: Cpi, vm: RunInstance, disk: CreateVolume, fake_aws: FakeAws) -> None:
     """When EC2 says of every name that it is in use, and goes on, the instance has too many disks."""
     vm_cid, disk_cid = vm("m4.large"), disk()
     fake_aws.rule(action="AttachVolume", error=TAKEN, times=None)

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
+    from tests.protocols import WriteError
 
 
 @pytest.mark.parametrize(("method", "arguments"), [("create_network", [{}]), ("delete_network", ["net"])])
 def test_methods(
     cpi: Cpi,
     fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     method: str,
     arguments: list[Any],
 ) -> None:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import CheckRefused, CreateVm, ReadSettings, WriteNetwork
 
 NO_ADDRESS = (
     "Could not find a single ip address for nic group '{}' "
@@ -26,9 +24,9 @@ OVERLAP = "Addresses of nic group {} overlap: {} and {}"
 
 @pytest.mark.usefixtures("ipv6")
 def test_prefixes(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    settings: Callable[[str], dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    settings: ReadSettings,
     world: World,
 ) -> None:
     """A group's first prefix of each kind is delegated to its interface; the agent finds it by its MAC."""
@@ -78,9 +76,9 @@ def test_prefixes(
     ids=["ipv4", "ipv6", "within", "alone", "twice", "twice-ipv6", "overlap"],
 )
 def test_addresses_that_make_no_vm(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    refused: CheckRefused,
     odd: dict[str, Any],
     message: str,
 ) -> None:
@@ -95,8 +93,8 @@ def test_addresses_that_make_no_vm(
 
 @pytest.mark.usefixtures("hasty")
 def test_prefix_that_is_taken(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     fake_aws: FakeAws,
     world: World,
 ) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from testbed.cloud import FakeAws
+    from tests.protocols import CreateVolume, RunInstance
 
 NOWHERE = "http://127.0.0.1:1"
 ROLE = "arn:aws:iam::123456789012:role/cpi"
@@ -66,8 +67,8 @@ def test_each_action_is_asked_about_once(
     preflight: Preflight,
     fake_aws: FakeAws,
     everything: Callable[[], list[Any]],
-    vm: Callable[..., str],
-    disk: Callable[..., str],
+    vm: RunInstance,
+    disk: CreateVolume,
 ) -> None:
     """Each action is asked about once, by a dry run wherever there is one, and nothing is changed."""
     vm()

@@ -11,9 +11,10 @@ from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from testbed.world import World
+    from tests.protocols import CreateVolume, RunInstance
 
 
 @pytest.fixture
@@ -24,9 +25,7 @@ def registry() -> Iterator[Registry]:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_without_registry(
-    cpi: Cpi, world: World, vm: Callable[..., str], disk: Callable[..., str], version: int
-) -> None:
+def test_without_registry(cpi: Cpi, world: World, vm: RunInstance, disk: CreateVolume, version: int) -> None:
     """Disks do what AWS can do and then say what is missing; deleting works all the same."""
     vm_cid, disk_cid = vm(), disk()
     for method, state in (("attach_disk", "in-use"), ("detach_disk", "available")):
@@ -44,7 +43,7 @@ def test_without_registry(
 
 
 def test_registry_that_fails(
-    cpi: Cpi, world: World, registry: Registry, vm: Callable[..., str], disk: Callable[..., str]
+    cpi: Cpi, world: World, registry: Registry, vm: RunInstance, disk: CreateVolume
 ) -> None:
     """When the registry fails, AWS's work stays done, and the repeated call finishes."""
     vm_cid, disk_cid = vm(), disk()

@@ -14,8 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Process
     from testbed.world import World
+    from tests.protocols import (
+        CreateVm,
+        ListResources,
+        ReadCalls,
+        RefuseLaunch,
+        StartVm,
+        WriteError,
+        WriteNetwork,
+    )
 
 ADDRESS = "10.0.1.10"
 OWN_FAULT = "Server.InternalError: Internal error on launch"
@@ -25,7 +33,7 @@ SEVERAL = pytest.mark.parametrize("is_several", [False, True], ids=["one-network
 
 
 @pytest.fixture
-def networks(network: Callable[..., dict[str, Any]]) -> Callable[[bool], dict[str, Any]]:
+def networks(network: WriteNetwork) -> Callable[[bool], dict[str, Any]]:
     """Return a function that writes one network, or two."""
 
     def write(is_several: bool) -> dict[str, Any]:  # noqa: FBT001 - the only argument
@@ -49,9 +57,9 @@ def ended(world: World) -> Callable[[], list[str]]:
 
 @SEVERAL
 def test_third_launch(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     networks: Callable[[bool], dict[str, Any]],
-    sent: Callable[[str], list[dict[str, str]]],
+    sent: ReadCalls,
     fake_aws: FakeAws,
     world: World,
     *,
@@ -75,11 +83,11 @@ def test_third_launch(
 
 @SEVERAL
 def test_given_up(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     networks: Callable[[bool], dict[str, Any]],
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     ended: Callable[[], list[str]],
     *,
     is_several: bool,
@@ -105,9 +113,9 @@ def test_given_up(
     ],
 )
 def test_reason_on_our_side(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     ended: Callable[[], list[str]],
     code: str,
     remedy: str,
@@ -126,9 +134,7 @@ def test_reason_on_our_side(
 
 @pytest.mark.parametrize("is_spot", [False, True], ids=["on-demand", "spot"])
 @pytest.mark.parametrize("code", ["Client.InternalError", "Client.InvalidKMSKey.InvalidState"])
-def test_key_without_a_grant(
-    create_vm: Callable[..., Answer], fake_aws: FakeAws, code: str, *, is_spot: bool
-) -> None:
+def test_key_without_a_grant(create_vm: CreateVm, fake_aws: FakeAws, code: str, *, is_spot: bool) -> None:
     """A customer managed key needs a grant for Spot instances: the error says so for these alone."""
     fake_aws.rule(action="RunInstances", ends=f"{code}: because")
     message = create_vm({"spot_bid_price": 1} if is_spot else {}).error["message"]
@@ -136,9 +142,9 @@ def test_key_without_a_grant(
 
 
 def test_terminated_by_somebody_else(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     ended: Callable[[], list[str]],
 ) -> None:
     """Somebody who terminates the instance that this call launched is not fought."""
@@ -152,11 +158,11 @@ def test_terminated_by_somebody_else(
 
 @SEVERAL
 def test_answered_as_ended(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     networks: Callable[[bool], dict[str, Any]],
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     ended: Callable[[], list[str]],
     *,
     is_several: bool,
@@ -193,10 +199,10 @@ def test_answered_as_ended(
     ids=["fallback", "no-fallback", "not-short", "spot", "spot-key"],
 )
 def test_ended_for_lack_of_capacity(
-    create_vm: Callable[..., Answer],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    sent: ReadCalls,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     properties: dict[str, Any],
     reason: str,
     expected: list[tuple[str, bool]],
@@ -212,11 +218,11 @@ def test_ended_for_lack_of_capacity(
 
 
 def test_nothing_left_to_try(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    failure: WriteError,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     ended: Callable[[], list[str]],
 ) -> None:
     """An ended instance is one of the answers that the error lists."""
@@ -233,7 +239,7 @@ def test_nothing_left_to_try(
     assert left() == {}
 
 
-def test_address_not_released_yet(start_vm: Callable[..., Process], fake_aws: FakeAws, world: World) -> None:
+def test_address_not_released_yet(start_vm: StartVm, fake_aws: FakeAws, world: World) -> None:
     """While the ended instance is still shutting down it holds the address: that is waited for."""
     shutting_down = [
         [

@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import (
+        CreateVm,
+        ListResources,
+        ReadCalls,
+        ReadTags,
+        ReadWarnings,
+        Refuse,
+        VmArguments,
+        WriteNetwork,
+    )
 
 BY_US = "<stateReason><code>Client.UserInitiatedShutdown</code><message>x</message></stateReason>"
 LAUNCHED_LONG_AGO = ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"]
@@ -25,13 +34,13 @@ TWO_CALLS = ("CreateNetworkInterface", "RunInstances")
 
 
 @pytest.fixture
-def dynamic(network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+def dynamic(network: WriteNetwork) -> dict[str, Any]:
     """Return a network of which every VM gets another address."""
     return {"any": network()}
 
 
 @pytest.fixture
-def two_networks(network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+def two_networks(network: WriteNetwork) -> dict[str, Any]:
     """Return networks that need two interfaces."""
     return {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
 
@@ -50,7 +59,7 @@ def tokens(fake_aws: FakeAws) -> Callable[[], list[str]]:
 
 @pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
 def test_same_again(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     two_networks: dict[str, Any],
     tokens: Callable[[], list[str]],
     world: World,
@@ -69,10 +78,10 @@ def test_same_again(
 
 
 def test_other_agents(
-    create_vm: Callable[..., Answer],
-    vm_arguments: Callable[..., list[Any]],
+    create_vm: CreateVm,
+    vm_arguments: VmArguments,
     dynamic: dict[str, Any],
-    network: Callable[..., dict[str, Any]],
+    network: WriteNetwork,
     tokens: Callable[[], list[str]],
     cpi: Cpi,
 ) -> None:
@@ -93,7 +102,7 @@ def test_other_agents(
 
 
 def test_deleted_meanwhile(
-    create_vm: Callable[..., Answer], cpi: Cpi, world: World, tokens: Callable[[], list[str]]
+    create_vm: CreateVm, cpi: Cpi, world: World, tokens: Callable[[], list[str]]
 ) -> None:
     """After its VM was deleted the same call makes another one, and finds that one when it is made again."""
     first = create_vm().ok()[0]
@@ -106,7 +115,7 @@ def test_deleted_meanwhile(
     assert world.state()["instances"] == [second]
 
 
-def test_still_ending(create_vm: Callable[..., Answer], dynamic: dict[str, Any], fake_aws: FakeAws) -> None:
+def test_still_ending(create_vm: CreateVm, dynamic: dict[str, Any], fake_aws: FakeAws) -> None:
     """EC2 may answer with an earlier call's instance that somebody is ending: then another one is made."""
     first = create_vm(networks=dynamic).ok()[0]
     ending = [
@@ -122,9 +131,9 @@ def test_still_ending(create_vm: Callable[..., Answer], dynamic: dict[str, Any],
 
 @pytest.mark.parametrize("changed", ["image", "address", "interface"])
 def test_other_arguments_that_ec2_does_not_mind(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    warnings: Callable[[Answer], list[str]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    warnings: ReadWarnings,
     fake_aws: FakeAws,
     world: World,
     changed: str,
@@ -135,7 +144,7 @@ def test_other_arguments_that_ec2_does_not_mind(
     ]
     one: dict[str, Any] = {"first": network("10.0.1.10")}
     other: dict[str, Any] = {"first": network("10.0.1.11")}
-    before, after = {
+    cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "image": (
             {"networks": {"first": network()}},
             {"networks": {"first": network()}, "stemcell_cid": second},
@@ -145,7 +154,8 @@ def test_other_arguments_that_ec2_does_not_mind(
             {"networks": {**one, "second": network("10.0.2.10", 1)}},
             {"networks": {**other, "second": network("10.0.2.11", 1)}},
         ),
-    }[changed]
+    }
+    before, after = cases[changed]
     first = create_vm(**before).ok()[0]
     fake_aws.rule(action="RunInstances", nth=1, states=["replayed"], replace=[LAUNCHED_LONG_AGO])
     answer = create_vm(**after)
@@ -158,11 +168,11 @@ def test_other_arguments_that_ec2_does_not_mind(
 
 
 def test_other_type_that_ec2_does_not_mind(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     dynamic: dict[str, Any],
     fake_aws: FakeAws,
     world: World,
-    sent: Callable[[str], list[dict[str, str]]],
+    sent: ReadCalls,
 ) -> None:
     """An answer with an earlier instance of another type is not this VM either: it is launched anew."""
     first = create_vm(networks=dynamic).ok()[0]
@@ -176,7 +186,7 @@ def test_other_type_that_ec2_does_not_mind(
 
 @pytest.mark.usefixtures("ipv6")
 def test_answer_that_shows_less(
-    create_vm: Callable[..., Answer], network: Callable[..., dict[str, Any]], fake_aws: FakeAws, world: World
+    create_vm: CreateVm, network: WriteNetwork, fake_aws: FakeAws, world: World
 ) -> None:
     """A launch's own answer need not show all that was asked for yet: that is no other call's instance."""
     networks = {
@@ -190,10 +200,10 @@ def test_answer_that_shows_less(
 
 
 def test_other_arguments(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     dynamic: dict[str, Any],
-    warnings: Callable[[Answer], list[str]],
-    tags_of: Callable[[str], dict[str, str]],
+    warnings: ReadWarnings,
+    tags_of: ReadTags,
     world: World,
 ) -> None:
     """With other arguments it is another VM; the first one is left, and a warning names it."""
@@ -209,10 +219,10 @@ def test_other_arguments(
 
 
 def test_after_an_undo(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    deny: Callable[..., str],
-    left: Callable[[], dict[str, list[str]]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    deny: Refuse,
+    left: ListResources,
     world: World,
 ) -> None:
     """After a call that failed and took its interface back the same call makes another one.
@@ -234,8 +244,8 @@ def test_after_an_undo(
 
 def test_launched_and_undone(
     server: FakeAws,
-    vm_arguments: Callable[..., list[Any]],
-    left: Callable[[], dict[str, list[str]]],
+    vm_arguments: VmArguments,
+    left: ListResources,
 ) -> None:
     """After a call that failed once the VM ran the same call makes another VM."""
     closed = {"endpoint": "http://127.0.0.1:9", "user": "u", "password": "p"}

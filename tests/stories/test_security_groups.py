@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
     from testbed.world import World
+    from tests.protocols import CheckRefused, CpiWith, CreateVm, WriteNetwork
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     ids=["of-the-vm", "of-the-networks", "by-id", "defaults"],
 )
 def test_security_groups(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     inline: Callable[[], dict[str, str]],
     world: World,
     of_vm: list[str],
@@ -44,9 +44,9 @@ def test_security_groups(
 
 
 def test_security_groups_that_are_not_clear(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    refused: CheckRefused,
     fake_aws: FakeAws,
     world: World,
 ) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
+    from tests.protocols import WriteError
 
 LARGEST = "Largest known VM type is 'r5.16xlarge': 64 CPU, 524288 RAM."
 
@@ -36,7 +35,7 @@ def test_smallest_that_is_large_enough(cpi: Cpi, fake_aws: FakeAws) -> None:
 def test_impossible_sizes(
     cpi: Cpi,
     fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     wanted: dict[str, int],
     message: str,
 ) -> None:

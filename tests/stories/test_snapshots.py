@@ -11,11 +11,10 @@ from testbed.executable import DIRECTOR_UUID
 from tests.conftest import SPEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import CreateVolume, ListResources, RunInstance, WriteError
 
 CALLS = ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"]
 METADATA = {
@@ -50,8 +49,8 @@ NAMED = {"director": "my-bosh", "instance_index": "0", "instance_name": "redis/1
 )
 def test_description_and_tags(
     cpi: Cpi,
-    vm: Callable[..., str],
-    disk: Callable[..., str],
+    vm: RunInstance,
+    disk: CreateVolume,
     world: World,
     device: str | None,
     metadata: dict[str, Any],
@@ -69,7 +68,7 @@ def test_description_and_tags(
     assert found == {**expected, "bosh_director_uuid": DIRECTOR_UUID}
 
 
-def test_nothing_known(cpi: Cpi, disk: Callable[..., str], fake_aws: FakeAws, world: World) -> None:
+def test_nothing_known(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
     """Without any metadata there is a snapshot all the same; it is tagged at creation and waited for."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "pending", "completed"])
     disk_cid = disk()
@@ -80,9 +79,9 @@ def test_nothing_known(cpi: Cpi, disk: Callable[..., str], fake_aws: FakeAws, wo
 
 def test_failed(
     cpi: Cpi,
-    disk: Callable[..., str],
+    disk: CreateVolume,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
 ) -> None:
     """A snapshot that EBS could not make is an error with its reason, and is deleted."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "error: the key is disabled"])
@@ -96,14 +95,14 @@ def test_failed(
 
 
 @pytest.mark.parametrize("disk_cid", ["vol-0123456789abcdef0", "vol-x"])
-def test_unknown_disk(cpi: Cpi, world: World, failure: Callable[..., dict[str, Any]], disk_cid: str) -> None:
+def test_unknown_disk(cpi: Cpi, world: World, failure: WriteError, disk_cid: str) -> None:
     """A disk that EC2 does not know, or calls malformed, is DiskNotFound."""
     expected = failure("DiskNotFound", f"Disk '{disk_cid}' not found")
     assert cpi.call("snapshot_disk", disk_cid, METADATA).error == expected
     assert world.state() == world.empty
 
 
-def test_delete(cpi: Cpi, disk: Callable[..., str], fake_aws: FakeAws, world: World) -> None:
+def test_delete(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
     """A snapshot is deleted by one call, and its disk stays."""
     disk_cid = disk()
     snapshot_cid = world.ec2.create_snapshot(VolumeId=disk_cid)["SnapshotId"]
@@ -134,9 +133,7 @@ def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
 
 
 @pytest.mark.usefixtures("hasty")
-def test_lost_answer_that_shows_late(
-    cpi: Cpi, disk: Callable[..., str], fake_aws: FakeAws, world: World
-) -> None:
+def test_lost_answer_that_shows_late(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
     """A snapshot whose answer was lost is looked for during a minute, before another one is created."""
     disk_cid = disk()
     fake_aws.rule(action="CreateSnapshot", nth=1, drop="after")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import CheckRefused, CreateVm, ListResources, ReadCalls, RefuseLaunch, WriteError
 
 MARKET = "InstanceMarketOptions"
 SPOT = {f"{MARKET}.MarketType": "spot"}
@@ -27,8 +27,8 @@ WITH_FALLBACK = {**PRICE, "spot_ondemand_fallback": True}
 
 @pytest.mark.parametrize("price", [0.05, "0.05"], ids=["number", "string"])
 def test_spot(
-    create_vm: Callable[..., Answer],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
     world: World,
     price: object,
@@ -41,9 +41,7 @@ def test_spot(
 
 
 @pytest.mark.parametrize("price", ["a lot", 0, -0.05, "inf"])
-def test_no_price(
-    create_vm: Callable[..., Answer], refused: Callable[[Answer, str], list[str]], price: object
-) -> None:
+def test_no_price(create_vm: CreateVm, refused: CheckRefused, price: object) -> None:
     """What is no price is refused without asking AWS."""
     answer = create_vm({"spot_bid_price": price})
     message = answer.error["message"]
@@ -56,11 +54,11 @@ def test_no_price(
     "code", ["SpotMaxPriceTooLow", "InsufficientInstanceCapacity", "UnauthorizedOperation"]
 )
 def test_failed(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    failure: WriteError,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     code: str,
 ) -> None:
     """Without the fallback a spot launch that fails, for whatever reason, is not retriable."""
@@ -73,9 +71,9 @@ def test_failed(
 
 @pytest.mark.parametrize("code", ["SpotMaxPriceTooLow", "InvalidParameterCombination"])
 def test_on_demand(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
     world: World,
     code: str,
@@ -92,11 +90,11 @@ def test_on_demand(
 
 
 def test_both_fail(
-    create_vm: Callable[..., Answer],
-    short: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
-    sent: Callable[[str], list[dict[str, str]]],
-    left: Callable[[], dict[str, list[str]]],
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    failure: WriteError,
+    sent: ReadCalls,
+    left: ListResources,
 ) -> None:
     """All types are tried as spot before all on demand, and the error tells what each one answered."""
     types = ["t3.micro", "m5.large"]

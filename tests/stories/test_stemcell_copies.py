@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, Refuse, WriteError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 NO_AMI = "Stemcell does not contain an AMI in region us-east-1"
@@ -62,7 +63,7 @@ def test_same_stemcell(
     copied: Callable[..., str],
     world: World,
     fake_aws: FakeAws,
-    tags_of: Callable[[str], dict[str, str]],
+    tags_of: ReadTags,
 ) -> None:
     """A stemcell's copy is used again for the stemcell of that name and version, and tagged anew."""
     first = copied({"a": "1"}, **NOBLE)
@@ -137,7 +138,7 @@ def old_copy(world: World, fake_aws: FakeAws) -> Callable[[], str]:
 def test_copy_of_an_earlier_version(
     copied: Callable[..., str],
     old_copy: Callable[[], str],
-    tags_of: Callable[[str], dict[str, str]],
+    tags_of: ReadTags,
 ) -> None:
     """A copy without such marks is taken when it is the only one, and marked as this stemcell's."""
     old = old_copy()
@@ -172,8 +173,8 @@ def test_copy_that_may_not_be_waited_for(
     cpi: Cpi,
     world: World,
     fake_aws: FakeAws,
-    deny: Callable[..., str],
-    left: Callable[[], dict[str, list[str]]],
+    deny: Refuse,
+    left: ListResources,
 ) -> None:
     """A copy that can't be waited for is removed with its snapshots, which are found by their tag."""
     fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
@@ -193,8 +194,8 @@ def test_copy_whose_snapshots_may_not_be_listed(
     cpi: Cpi,
     world: World,
     fake_aws: FakeAws,
-    deny: Callable[..., str],
-    tags_of: Callable[[str], dict[str, str]],
+    deny: Refuse,
+    tags_of: ReadTags,
 ) -> None:
     """When its snapshots can't be listed either, the log names the tag by which they are found."""
     fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
@@ -210,9 +211,7 @@ def test_copy_whose_snapshots_may_not_be_listed(
     assert f"with the tag bosh_call={tags_of(snapshot_id)['bosh_call']} may be left" in answer.stderr
 
 
-def test_answer_that_never_comes(
-    cpi: Cpi, world: World, fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]]
-) -> None:
+def test_answer_that_never_comes(cpi: Cpi, world: World, fake_aws: FakeAws, left: ListResources) -> None:
     """When no answer of CopyImage ever comes, no copy stays unused."""
     fake_aws.rule(action="CopyImage", times=None, drop="after")
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
@@ -223,12 +222,12 @@ def test_answer_that_never_comes(
 
 
 def test_from_another_region(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     world: World,
     fake_aws: FakeAws,
     elsewhere: Callable[[str], str],
-    sent: Callable[[str], list[dict[str, str]]],
-    tags_of: Callable[[str], dict[str, str]],
+    sent: ReadCalls,
+    tags_of: ReadTags,
 ) -> None:
     """An AMI that the region lacks is copied from the nearest one that has it, once; the copy is ours."""
     ami = {"eu-west-1": ELSEWHERE, "us-west-2": elsewhere("us-west-2"), "cn-north-1": ELSEWHERE}
@@ -253,9 +252,9 @@ def test_from_another_region(
 
 
 def test_encrypted_from_another_region(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     elsewhere: Callable[[str], str],
-    sent: Callable[[str], list[dict[str, str]]],
+    sent: ReadCalls,
 ) -> None:
     """One copy does both: it comes from the other region, and is encrypted."""
     cpi = cpi_with(stemcell=FROM_ELSEWHERE, encrypted=True, kms_key_arn=KEY)
@@ -265,7 +264,7 @@ def test_encrypted_from_another_region(
     assert [parameters[name] for name in named] == ["eu-west-1", "true", KEY]
 
 
-def test_own_region_comes_first(cpi_with: Callable[..., Cpi], world: World, fake_aws: FakeAws) -> None:
+def test_own_region_comes_first(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     """What is in the region is used as it is, also when other regions might be asked."""
     ami = {"eu-west-1": ELSEWHERE, "us-east-1": world.image_id}
     cpi = cpi_with(stemcell=FROM_ELSEWHERE)
@@ -284,9 +283,9 @@ def test_own_region_comes_first(cpi_with: Callable[..., Cpi], world: World, fake
     ids=["default", "switched-off", "other-partitions", "in-the-map"],
 )
 def test_not_to_be_copied(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     world: World,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     setting: dict[str, Any],
     ami: dict[str, str],
 ) -> None:
@@ -296,7 +295,7 @@ def test_not_to_be_copied(
     assert world.state() == world.empty
 
 
-def test_source_that_is_gone(cpi_with: Callable[..., Cpi], world: World) -> None:
+def test_source_that_is_gone(cpi_with: CpiWith, world: World) -> None:
     """An AMI that the other region does not have, or does not share, is told with EC2's words."""
     cpi = cpi_with(stemcell=FROM_ELSEWHERE)
     error = cpi.call("create_stemcell", "/x/image", {"ami": {"eu-west-1": ELSEWHERE}}).error

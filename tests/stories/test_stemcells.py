@@ -9,11 +9,10 @@ import pytest
 from testbed.executable import DIRECTOR_UUID
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, ReadCalls, ReadTags, WriteError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 NO_AMI = "Stemcell does not contain an AMI in region us-east-1"
@@ -35,7 +34,7 @@ NOT_IN_USE_YET = {"code": "InvalidSnapshot.InUse", "message": "The snapshot is c
 def test_light(
     cpi: Cpi,
     world: World,
-    tags_of: Callable[[str], dict[str, str]],
+    tags_of: ReadTags,
     version: int,
     more: list[Any],
     tags: dict[str, str],
@@ -49,9 +48,7 @@ def test_light(
 
 
 @pytest.mark.parametrize("encrypted", [False, True])
-def test_not_in_region(
-    cpi: Cpi, world: World, failure: Callable[..., dict[str, Any]], *, encrypted: bool
-) -> None:
+def test_not_in_region(cpi: Cpi, world: World, failure: WriteError, *, encrypted: bool) -> None:
     """An AMI of another region is none of this one."""
     properties = {"ami": {"eu-west-1": ELSEWHERE}, "encrypted": encrypted}
     answer = cpi.call("create_stemcell", "/x/image", properties)
@@ -76,11 +73,11 @@ def test_tags_that_are_none(
 
 
 def test_encrypted_copy(
-    cpi_with: Callable[..., Cpi],
+    cpi_with: CpiWith,
     world: World,
     fake_aws: FakeAws,
-    sent: Callable[[str], list[dict[str, str]]],
-    tags_of: Callable[[str], dict[str, str]],
+    sent: ReadCalls,
+    tags_of: ReadTags,
 ) -> None:
     """An encrypted stemcell is a copy of our own, tagged, waited for, found again, and deleted whole."""
     cpi = cpi_with(encrypted=True, stemcell={"kms_key_arn": KEY})
@@ -119,9 +116,7 @@ def test_encrypted_copy(
     assert copy in gone.stderr
 
 
-def test_copy_that_fails(
-    cpi_with: Callable[..., Cpi], world: World, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]]
-) -> None:
+def test_copy_that_fails(cpi_with: CpiWith, world: World, fake_aws: FakeAws, failure: WriteError) -> None:
     """A copy that EC2 could not make is an error with its reason, and is removed."""
     reason = "<stateReason><message>The key is disabled</message></stateReason>"
     failed = "<imageState>failed</imageState>" + reason
@@ -143,9 +138,7 @@ def test_delete_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     assert world.ec2.describe_images(ImageIds=[world.image_id])["Images"] != []
 
 
-def test_delete_half_deleted_stemcell(
-    cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: Callable[[str], dict[str, str]]
-) -> None:
+def test_delete_half_deleted_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: ReadTags) -> None:
     """When its snapshot can't be deleted a stemcell is not: the next call finds the snapshot and does it.
 
     Where EC2 does not delete snapshots with an AMI, it counts them as the AMI's for a while.

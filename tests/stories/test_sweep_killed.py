@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi, Process
     from testbed.world import World
+    from tests.protocols import StartVm, WriteNetwork
     from tests.stories.stemcell_images import Heavy
 
 
@@ -27,8 +28,8 @@ def sweep(cpi: Cpi, fake_aws: FakeAws) -> Sweep:
 @pytest.fixture
 def killed(
     cpi: Cpi,
-    start_vm: Callable[..., Process],
-    network: Callable[..., dict[str, Any]],
+    start_vm: StartVm,
+    network: WriteNetwork,
     heavy: Heavy,
     fake_aws: FakeAws,
 ) -> Callable[[str, str], None]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Process
     from testbed.world import World
+    from tests.protocols import CreateVm, ReadWarnings, RunInstance, StartVm, WriteError, WriteNetwork
 
 ADDRESS = "10.0.1.10"
 SEVERAL = pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
@@ -28,7 +28,7 @@ SHUTTING_DOWN = [
 
 
 @pytest.fixture
-def networks(network: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+def networks(network: WriteNetwork) -> Callable[..., dict[str, Any]]:
     """Return a function that writes a network with the address, or two, of which it is the second."""
 
     def write(is_several: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - the only argument
@@ -61,10 +61,10 @@ def holder(world: World, fake_aws: FakeAws) -> Callable[..., str]:
 
 @SEVERAL
 def test_vm_that_stays(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     networks: Callable[..., dict[str, Any]],
-    vm: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    vm: RunInstance,
+    failure: WriteError,
     world: World,
     *,
     is_several: bool,
@@ -84,9 +84,9 @@ def test_vm_that_stays(
 
 @SEVERAL
 def test_vm_that_leaves(
-    start_vm: Callable[..., Process],
+    start_vm: StartVm,
     networks: Callable[..., dict[str, Any]],
-    vm: Callable[..., str],
+    vm: RunInstance,
     world: World,
     fake_aws: FakeAws,
     *,
@@ -111,10 +111,10 @@ def test_vm_that_leaves(
 
 @SEVERAL
 def test_stray_interface(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     networks: Callable[..., dict[str, Any]],
     holder: Callable[..., str],
-    warnings: Callable[[Answer], list[str]],
+    warnings: ReadWarnings,
     world: World,
     *,
     is_several: bool,
@@ -136,7 +136,7 @@ def test_stray_interface(
     ids=["none", "none-two", "other"],
 )
 def test_interface_of_others(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     networks: Callable[..., dict[str, Any]],
     holder: Callable[..., str],
     world: World,
@@ -159,7 +159,7 @@ def test_interface_of_others(
 
 @pytest.mark.parametrize("is_ours", [False, True], ids=["others", "ours"])
 def test_address_within_a_prefix(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     networks: Callable[..., dict[str, Any]],
     holder: Callable[..., str],
     world: World,
@@ -178,8 +178,8 @@ def test_address_within_a_prefix(
 
 @pytest.mark.parametrize("is_ours", [False, True], ids=["others", "ours"])
 def test_prefix_with_a_taken_address(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     holder: Callable[..., str],
     world: World,
     *,
@@ -187,7 +187,7 @@ def test_prefix_with_a_taken_address(
 ) -> None:
     """A prefix one of whose addresses is held is treated alike; nothing is left when it can't be had."""
     nic_id = holder(DIRECTOR_UUID if is_ours else None, "10.0.1.40")
-    group = {"nic_group": "front"}
+    group: dict[str, Any] = {"nic_group": "front"}
     answer = create_vm(
         networks={"one": network(ADDRESS, **group), "many": network("10.0.1.32", prefix=28, **group)}
     )
@@ -203,7 +203,7 @@ def test_prefix_with_a_taken_address(
         assert world.state() == {**world.empty, "interfaces": [nic_id]}
 
 
-def test_nobody_is_seen_to_hold_it(create_vm: Callable[..., Answer], fake_aws: FakeAws, world: World) -> None:
+def test_nobody_is_seen_to_hold_it(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
     """For a moment after its release an address is in use and nobody's: it is tried again."""
     in_use = {"code": "InvalidIPAddress.InUse", "message": f"Address {ADDRESS} is in use."}
     fake_aws.rule(action="RunInstances", times=1, error=in_use)

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.traffic import Traffic
     from testbed.world import World
+    from tests.protocols import CheckRefused, CreateVm, ReadSettings, RunInstance, WriteNetwork
 
 UNKNOWN_TABLE = "rtb-0123456789abcdef0"
 
@@ -30,11 +30,11 @@ def nics(world: World) -> Callable[[str], list[str]]:
 
 
 def test_everything(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     exposed: dict[str, Any],
     traffic: Traffic,
     nics: Callable[[str], list[str]],
-    settings: Callable[[str], dict[str, Any]],
+    settings: ReadSettings,
     fake_aws: FakeAws,
 ) -> None:
     """All of it leads to the VM, or its first interface; the vip network is the agent's to know, too."""
@@ -56,13 +56,13 @@ def test_everything(
 
 
 def test_one_network(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     inline: Callable[[], dict[str, str]],
     traffic: Traffic,
     world: World,
     nics: Callable[[str], list[str]],
-    settings: Callable[[str], dict[str, Any]],
+    settings: ReadSettings,
 ) -> None:
     """A vip network makes no interface, so the launch makes the only one; names count once."""
     table = {"table_id": traffic.route_table_id}
@@ -94,8 +94,8 @@ def test_one_network(
     ids=["group", "dynamic", "unknown", "not-given", "network-in-a-group", "number"],
 )
 def test_interface_of_the_elastic_ip(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     traffic: Traffic,
     nics: Callable[[str], list[str]],
     group: object,
@@ -113,10 +113,10 @@ def test_interface_of_the_elastic_ip(
 
 
 def test_elastic_ip_of_another_vm(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     traffic: Traffic,
-    vm: Callable[..., str],
+    vm: RunInstance,
     nics: Callable[[str], list[str]],
     world: World,
     fake_aws: FakeAws,
@@ -147,10 +147,10 @@ def test_elastic_ip_of_another_vm(
     ids=["two", "no-ip", "unknown", "none"],
 )
 def test_elastic_ip_that_is_not_to_be_had(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     traffic: Traffic,
-    refused: Callable[[Answer, str], list[str]],
+    refused: CheckRefused,
     vips: dict[str, str | None],
     message: str,
 ) -> None:
@@ -175,9 +175,9 @@ def test_elastic_ip_that_is_not_to_be_had(
     ids=["target-group", "load-balancer", "route-table"],
 )
 def test_what_is_not_there(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     traffic: Traffic,
-    refused: Callable[[Answer, str], list[str]],
+    refused: CheckRefused,
     properties: dict[str, Any],
     message: str,
 ) -> None:
@@ -187,9 +187,9 @@ def test_what_is_not_there(
 
 
 def test_what_is_elsewhere(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     traffic: Traffic,
-    refused: Callable[[Answer, str], list[str]],
+    refused: CheckRefused,
     world: World,
     fake_aws: FakeAws,
 ) -> None:

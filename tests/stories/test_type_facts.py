@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,8 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Process
     from testbed.world import World
+    from tests.protocols import (
+        CpiWith,
+        CreateVm,
+        CreateVolume,
+        ReadSettings,
+        ReadWarnings,
+        RunInstance,
+        StartVm,
+        WriteNetwork,
+    )
 
 ASKING = "DescribeInstanceTypes"
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
@@ -25,8 +34,8 @@ RAW = {"instance_type": "m5d.4xlarge", "raw_instance_storage": True}
 
 
 def test_calls_of_a_plain_vm(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     world: World,
     fake_aws: FakeAws,
 ) -> None:
@@ -42,10 +51,10 @@ def test_calls_of_a_plain_vm(
 
 
 def test_kept_between_processes(
-    create_vm: Callable[..., Answer],
-    vm: Callable[..., str],
-    disk: Callable[..., str],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    vm: RunInstance,
+    disk: CreateVolume,
+    network: WriteNetwork,
     cpi: Cpi,
     fake_aws: FakeAws,
     world: World,
@@ -70,8 +79,8 @@ def test_kept_between_processes(
 
 
 def test_kept_by_processes_at_once(
-    start_vm: Callable[..., Process],
-    network: Callable[..., dict[str, Any]],
+    start_vm: StartVm,
+    network: WriteNetwork,
     cpi: Cpi,
     fake_aws: FakeAws,
 ) -> None:
@@ -90,8 +99,8 @@ def test_kept_by_processes_at_once(
 
 
 def test_where_nothing_can_be_kept(
-    create_vm: Callable[..., Answer],
-    warnings: Callable[[Answer], list[str]],
+    create_vm: CreateVm,
+    warnings: ReadWarnings,
     server: FakeAws,
     fake_aws: FakeAws,
 ) -> None:
@@ -106,10 +115,10 @@ def test_where_nothing_can_be_kept(
 
 @pytest.mark.parametrize("is_asked", [True, False], ids=["denied", "switched-off"])
 def test_built_in_table(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
-    settings: Callable[[str], dict[str, Any]],
-    warnings: Callable[[Answer], list[str]],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    settings: ReadSettings,
+    warnings: ReadWarnings,
     fake_aws: FakeAws,
     *,
     is_asked: bool,
@@ -128,9 +137,9 @@ def test_built_in_table(
 
 
 def test_unknown_type(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     devices: Callable[[], dict[str, dict[str, str]]],
-    warnings: Callable[[Answer], list[str]],
+    warnings: ReadWarnings,
     fake_aws: FakeAws,
 ) -> None:
     """A type that EC2 does not know is warned about; the others of its list are asked for by themselves."""
@@ -144,7 +153,7 @@ def test_unknown_type(
     assert fake_aws.actions().count(ASKING) == 3
 
 
-def test_failing_question(create_vm: Callable[..., Answer], fake_aws: FakeAws, world: World) -> None:
+def test_failing_question(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
     """Another refusal of the question ends the call before anything is made."""
     fake_aws.rule(action=ASKING, error={"code": "AuthFailure", "message": "Wrong key.", "status": 401})
     error = create_vm().error
@@ -153,9 +162,7 @@ def test_failing_question(create_vm: Callable[..., Answer], fake_aws: FakeAws, w
     assert world.state() == world.empty
 
 
-def test_type_that_ec2_lists_no_more(
-    create_vm: Callable[..., Answer], cpi_with: Callable[..., Cpi], fake_aws: FakeAws
-) -> None:
+def test_type_that_ec2_lists_no_more(create_vm: CreateVm, cpi_with: CpiWith, fake_aws: FakeAws) -> None:
     """The built-in tables also know the types that EC2 no longer describes."""
     cpi = cpi_with(enable_describe_instance_types=False)
     error = create_vm({"instance_type": "g2.8xlarge", "ebs_optimized": True}, executable=cpi).error

@@ -12,11 +12,9 @@ from testbed.registry import PASSWORD, USER, Registry
 from tests.conftest import SPEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import CreateVm, ListResources, Refuse, WriteError, WriteNetwork
 
 
 LEFT = "Perhaps left behind"
@@ -35,7 +33,7 @@ class LateRefusal(Registry):
 
 
 @pytest.fixture
-def two_networks(network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+def two_networks(network: WriteNetwork) -> dict[str, Any]:
     """Return networks that need two interfaces."""
     return {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
 
@@ -44,7 +42,7 @@ def two_networks(network: Callable[..., dict[str, Any]]) -> dict[str, Any]:
 def test_create_vm_with_registry(
     world: World,
     two_networks: dict[str, Any],
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     server: FakeAws,
     *,
     is_several: bool,
@@ -66,10 +64,10 @@ def test_create_vm_with_registry(
 
 
 def test_end_that_can_not_be_seen(
-    create_vm: Callable[..., Answer],
-    failure: Callable[..., dict[str, Any]],
-    deny: Callable[..., str],
-    left: Callable[[], dict[str, list[str]]],
+    create_vm: CreateVm,
+    failure: WriteError,
+    deny: Refuse,
+    left: ListResources,
 ) -> None:
     """Where it is DescribeInstances that fails, nobody can say that the instance has ended: it is named."""
     message = deny("DescribeInstances")
@@ -80,10 +78,10 @@ def test_end_that_can_not_be_seen(
 
 
 def test_undo_that_fails(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     two_networks: dict[str, Any],
-    failure: Callable[..., dict[str, Any]],
-    deny: Callable[..., str],
+    failure: WriteError,
+    deny: Refuse,
     fake_aws: FakeAws,
     world: World,
 ) -> None:
@@ -105,11 +103,11 @@ def test_undo_that_fails(
     ids=["seen", "not-seen"],
 )
 def test_interface_that_is_unknown(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     two_networks: dict[str, Any],
-    deny: Callable[..., str],
+    deny: Refuse,
     fake_aws: FakeAws,
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     call: tuple[str, int],
     deletions: int,
 ) -> None:
@@ -124,7 +122,7 @@ def test_interface_that_is_unknown(
 
 @pytest.mark.usefixtures("hasty")
 def test_instance_that_ec2_does_not_know_yet(
-    create_vm: Callable[..., Answer], fake_aws: FakeAws, left: Callable[[], dict[str, list[str]]]
+    create_vm: CreateVm, fake_aws: FakeAws, left: ListResources
 ) -> None:
     """A new instance that EC2 does not know for two minutes is not given up: it is terminated then."""
     denied = {"code": "UnauthorizedOperation", "message": "no", "status": 403}

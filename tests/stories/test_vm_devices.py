@@ -9,8 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from testbed.executable import Answer, Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, CreateVm
 
 ROOT = {"VolumeType": "gp3", "DeleteOnTermination": "true"}
 EPHEMERAL = {"VolumeSize": "10", **ROOT}
@@ -63,7 +63,7 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
     ],
 )
 def test_devices(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     devices: Callable[[], dict[str, dict[str, str]]],
     properties: dict[str, Any],
     root: dict[str, str],
@@ -92,8 +92,8 @@ def test_devices(
     ],
 )
 def test_encryption(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
     devices: Callable[[], dict[str, dict[str, str]]],
     world: World,
     defaults: dict[str, Any],

@@ -10,16 +10,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
     from testbed.world import World
+    from tests.protocols import (
+        CheckRefused,
+        CpiWith,
+        CreateVm,
+        CreateVolume,
+        ReadCalls,
+        ReadTags,
+        WriteError,
+        WriteNetwork,
+    )
 
 LONG = "x" * 300
 
 
 def test_defaults(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
     world: World,
 ) -> None:
@@ -41,9 +50,9 @@ def test_defaults(
 
 @pytest.mark.parametrize("spelling", ["http_protocol_ipv6", "http_protocol_ipv_6"])
 def test_own_properties(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
     world: World,
     spelling: str,
@@ -79,8 +88,8 @@ def test_own_properties(
 
 
 def test_odd_metadata_options(
-    create_vm: Callable[..., Answer],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
     fake_aws: FakeAws,
 ) -> None:
@@ -98,9 +107,9 @@ def test_odd_metadata_options(
 
 
 def test_no_key(
-    create_vm: Callable[..., Answer],
-    cpi_with: Callable[..., Cpi],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    sent: ReadCalls,
 ) -> None:
     """Without a key, a profile and options there is nothing about them in the launch."""
     create_vm(executable=cpi_with(default_key_name=None)).ok()
@@ -110,8 +119,8 @@ def test_no_key(
 
 
 def test_tags(
-    create_vm: Callable[..., Answer],
-    tags_of: Callable[[str], dict[str, str]],
+    create_vm: CreateVm,
+    tags_of: ReadTags,
     origin: dict[str, str],
     world: World,
 ) -> None:
@@ -147,7 +156,7 @@ def test_tags(
     ids=["of-the-vm", "of-the-environment"],
 )
 def test_tags_that_are_none(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     fake_aws: FakeAws,
     properties: dict[str, Any],
     env: dict[str, Any] | None,
@@ -160,9 +169,9 @@ def test_tags_that_are_none(
 
 
 def test_hinted_disks(
-    create_vm: Callable[..., Answer],
-    disk: Callable[..., str],
-    failure: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    disk: CreateVolume,
+    failure: WriteError,
     world: World,
     fake_aws: FakeAws,
 ) -> None:
@@ -185,9 +194,9 @@ def test_hinted_disks(
 
 @pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
 def test_settings_too_large(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    refused: CheckRefused,
     *,
     is_several: bool,
 ) -> None:
@@ -201,7 +210,7 @@ def test_settings_too_large(
     assert "DescribeSubnets" in refused(answer, message)
 
 
-def test_unknown_image(create_vm: Callable[..., Answer], refused: Callable[[Answer, str], list[str]]) -> None:
+def test_unknown_image(create_vm: CreateVm, refused: CheckRefused) -> None:
     """An AMI that is unknown is named without the mark of light stemcells."""
     unknown = create_vm(stemcell_cid="ami-0123456789abcdef0 light")
     refused(unknown, "could not find AMI 'ami-0123456789abcdef0'")

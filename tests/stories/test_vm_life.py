@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
+    from tests.protocols import CpiWith, CreateVolume, ReadTags, RunInstance, WriteError
 
 UNKNOWN = "i-0123456789abcdef0"
 STATE = "<instanceState>.*?</instanceState>"
@@ -23,9 +22,7 @@ def state(code: int, name: str) -> list[str]:
     return [STATE, f"<instanceState><code>{code}</code><name>{name}</name></instanceState>"]
 
 
-def test_delete_vm(
-    cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World, fake_aws: FakeAws
-) -> None:
+def test_delete_vm(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
     """The VM ends with its own volumes and interfaces, its persistent disk stays; it is waited for."""
     vm_cid, disk_cid = vm(), disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
@@ -41,9 +38,9 @@ def test_delete_vm(
 
 
 def test_delete_vm_on_the_fast_path(
-    cpi_with: Callable[..., Cpi],
-    vm: Callable[..., str],
-    tags_of: Callable[[str], dict[str, str]],
+    cpi_with: CpiWith,
+    vm: RunInstance,
+    tags_of: ReadTags,
     fake_aws: FakeAws,
 ) -> None:
     """The fast path terminates, tags, and does not wait."""
@@ -58,15 +55,13 @@ def test_delete_vm_on_the_fast_path(
     ("method", "more"),
     [("delete_vm", []), ("reboot_vm", []), ("set_vm_metadata", [{"a": "b"}]), ("get_disks", [])],
 )
-def test_unknown_vm(
-    cpi: Cpi, failure: Callable[..., dict[str, Any]], method: str, more: list[Any], vm_cid: str
-) -> None:
+def test_unknown_vm(cpi: Cpi, failure: WriteError, method: str, more: list[Any], vm_cid: str) -> None:
     """An id that EC2 does not know, or calls malformed, is VMNotFound."""
     answer = cpi.call(method, vm_cid, *more, stemcell=2)
     assert answer.error == failure("VMNotFound", f"VM `{vm_cid}' not found")
 
 
-def test_has_vm(cpi: Cpi, vm: Callable[..., str], world: World) -> None:
+def test_has_vm(cpi: Cpi, vm: RunInstance, world: World) -> None:
     """A VM is there until it is terminated; an id that is unknown or malformed is not."""
     vm_cid = vm()
     world.ec2.stop_instances(InstanceIds=[vm_cid])
@@ -86,7 +81,7 @@ def test_has_vm(cpi: Cpi, vm: Callable[..., str], world: World) -> None:
 )
 def test_reboot_vm(
     cpi: Cpi,
-    vm: Callable[..., str],
+    vm: RunInstance,
     world: World,
     fake_aws: FakeAws,
     is_stopped: bool,  # noqa: FBT001 - a column of the table
@@ -122,9 +117,9 @@ def test_reboot_vm(
 )
 def test_set_vm_metadata(
     cpi: Cpi,
-    vm: Callable[..., str],
+    vm: RunInstance,
     world: World,
-    tags_of: Callable[[str], dict[str, str]],
+    tags_of: ReadTags,
     fake_aws: FakeAws,
     metadata: dict[str, Any],
     expected: dict[str, str],
@@ -141,9 +136,9 @@ def test_set_vm_metadata(
 
 def test_tag_limit(
     cpi: Cpi,
-    vm: Callable[..., str],
+    vm: RunInstance,
     world: World,
-    tags_of: Callable[[str], dict[str, str]],
+    tags_of: ReadTags,
     fake_aws: FakeAws,
 ) -> None:
     """A tag limit is logged; whatever has not reached it is tagged all the same."""
@@ -160,7 +155,7 @@ def test_tag_limit(
     assert [tags_of(device["Ebs"]["VolumeId"]) for device in devices] == [{"a": "b"}] * len(devices)
 
 
-def test_get_disks(cpi: Cpi, vm: Callable[..., str], disk: Callable[..., str], world: World) -> None:
+def test_get_disks(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> None:
     """All EBS volumes of a VM are its disks; a terminated VM is not found."""
     vm_cid, disk_cid = vm(), disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,8 +10,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import (
+        CheckRefused,
+        CreateVm,
+        ReadCalls,
+        ReadSettings,
+        ReadTags,
+        WriteError,
+        WriteNetwork,
+    )
 
 NO_ADDRESS = (
     "Could not find a single ip address for nic group '{}' "
@@ -37,8 +45,8 @@ ZONES_DIFFER = (
     ids=["ipv4", "ipv6", "dynamic"],
 )
 def test_single_network(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
     inline: Callable[[], dict[str, str]],
     world: World,
     ip: str | None,
@@ -64,11 +72,11 @@ def test_single_network(
 
 @pytest.mark.usefixtures("ipv6")
 def test_several_interfaces(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    sent: Callable[[str], list[dict[str, str]]],
-    settings: Callable[[str], dict[str, Any]],
-    tags_of: Callable[[str], dict[str, str]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    sent: ReadCalls,
+    settings: ReadSettings,
+    tags_of: ReadTags,
     origin: dict[str, str],
     world: World,
 ) -> None:
@@ -118,9 +126,9 @@ def test_several_interfaces(
 
 @pytest.mark.usefixtures("ipv6")
 def test_networks_that_share_an_interface(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    settings: Callable[[str], dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    settings: ReadSettings,
     world: World,
 ) -> None:
     """More than one network needs a MAC address each, also when they share the only interface."""
@@ -149,9 +157,9 @@ def test_networks_that_share_an_interface(
     ids=["subnets-differ", "no-subnet", "no-address", "bad-address", "zones-differ"],
 )
 def test_networks_that_make_no_vm(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    refused: CheckRefused,
     world: World,
     networks: dict[str, tuple[str, int | None, str | None]],
     message: str,
@@ -172,9 +180,9 @@ def test_networks_that_make_no_vm(
 
 
 def test_networks_that_are_none(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    failure: Callable[..., dict[str, Any]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    failure: WriteError,
     fake_aws: FakeAws,
 ) -> None:
     """No network, and one of an unknown type, are refused without asking AWS."""

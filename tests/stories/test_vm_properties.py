@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import CreateVm, ReadCalls, ReadWarnings, WriteNetwork
 
 HOST, RESERVATION = "h-0123456789abcdef0", "cr-0123456789abcdef0"
 HOSTS = "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"
@@ -88,9 +86,9 @@ IGNORED = "Unknown properties are ignored: "
     ],
 )
 def test_options(
-    create_vm: Callable[..., Answer],
-    sent: Callable[[str], list[dict[str, str]]],
-    warnings: Callable[[Answer], list[str]],
+    create_vm: CreateVm,
+    sent: ReadCalls,
+    warnings: ReadWarnings,
     world: World,
     properties: dict[str, Any],
     expected: dict[str, str],
@@ -106,9 +104,9 @@ def test_options(
 
 
 def test_properties_at_rest(
-    create_vm: Callable[..., Answer],
-    sent: Callable[[str], list[dict[str, str]]],
-    warnings: Callable[[Answer], list[str]],
+    create_vm: CreateVm,
+    sent: ReadCalls,
+    warnings: ReadWarnings,
     fake_aws: FakeAws,
     world: World,
 ) -> None:
@@ -142,9 +140,9 @@ def test_properties_at_rest(
 
 @pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
 def test_traffic(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    sent: Callable[[str], list[dict[str, str]]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    sent: ReadCalls,
     world: World,
     *,
     is_several: bool,
@@ -169,9 +167,9 @@ def test_traffic(
 
 
 def test_unknown_properties(
-    create_vm: Callable[..., Answer],
-    network: Callable[..., dict[str, Any]],
-    warnings: Callable[[Answer], list[str]],
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    warnings: ReadWarnings,
     fake_aws: FakeAws,
 ) -> None:
     """Each unknown property is logged once, with its path and the nearest name, and is no error.

@@ -12,12 +12,11 @@ from tests.stories.own_vm import DISK_SIZE, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import PROPERTIES, SMALL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings
     from tests.stories.own_vm import OwnVm
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
@@ -49,9 +48,9 @@ def beside(parameters: dict[str, str], *prefixes: str) -> dict[str, str]:
 def test_by_volume(
     own_vm: OwnVm,
     fake_aws: FakeAws,
-    sent: Callable[[str], list[dict[str, str]]],
-    tags_of: Callable[[str], dict[str, str]],
-    made: Callable[[], dict[str, list[str]]],
+    sent: ReadCalls,
+    tags_of: ReadTags,
+    made: ListResources,
     name: str,
 ) -> None:
     """A volume is made, attached, written, taken a snapshot of, and gone; the snapshot becomes the AMI."""
@@ -82,7 +81,7 @@ def test_by_volume(
     assert {creating[f"TagSpecification.1.Tag.{n}.Key"] for n in range(1, 5)} == set(tags)
 
 
-def test_by_id(own_vm: OwnVm, fake_aws: FakeAws, made: Callable[[], dict[str, list[str]]]) -> None:
+def test_by_id(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
     """On Nitro the kernel shows the disk under its id."""
     fake_aws.rule(action="AttachVolume", hold=True)
     process = own_vm.start()
@@ -100,7 +99,7 @@ def test_by_id(own_vm: OwnVm, fake_aws: FakeAws, made: Callable[[], dict[str, li
 
 if makes_loop_devices():
 
-    def test_in_earnest(own_vm: OwnVm, tmp_path: Path, made: Callable[[], dict[str, list[str]]]) -> None:
+    def test_in_earnest(own_vm: OwnVm, tmp_path: Path, made: ListResources) -> None:
         """The program writes the image to the device, as a block device of this computer shows."""
         with loop_device(tmp_path) as device:
             own_vm.has(device)
@@ -117,8 +116,8 @@ if makes_loop_devices():
 def test_by_itself(
     own_vm: OwnVm,
     fake_aws: FakeAws,
-    warnings: Callable[[Answer], list[str]],
-    made: Callable[[], dict[str, list[str]]],
+    warnings: ReadWarnings,
+    made: ListResources,
     action: str,
 ) -> None:
     """When EBS does not permit the direct way, which is told, a volume is taken; only its snapshot stays."""
@@ -129,12 +128,29 @@ def test_by_itself(
     assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
     (snapshot_id,) = made()["snapshots"]
     assert made() == {"images": [ami_id], "snapshots": [snapshot_id]}
+    effects = [each for each in fake_aws.actions() if each in {"DeleteSnapshot", "CreateVolume"}]
+    assert effects == (["CreateVolume"] if action == "StartSnapshot" else ["DeleteSnapshot", "CreateVolume"])
     why = f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}"
     (told,) = [line for line in warnings(answer) if line.startswith("No permission")]
     assert told.startswith(f"No permission for the EBS direct APIs, using a volume instead: {why}")
 
 
-def test_encrypted(own_vm: OwnVm, sent: Callable[[str], list[dict[str, str]]], world: World) -> None:
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [("DescribeSnapshots", "UnauthorizedOperation"), ("StartSnapshot", "ConflictException")],
+)
+def test_refused_for_another_reason(
+    own_vm: OwnVm, fake_aws: FakeAws, made: ListResources, action: str, code: str
+) -> None:
+    """Any other refusal is no reason to take a volume instead."""
+    fake_aws.rule(action=action, times=None, error={"code": code, "message": "No.", "status": 400})
+    assert f"{action} failed with {code}: No." in own_vm.create("ebs_direct").error["message"]
+    assert "CreateVolume" not in fake_aws.actions()
+    fake_aws.clear_rules()
+    assert made() == {}
+
+
+def test_encrypted(own_vm: OwnVm, sent: ReadCalls, world: World) -> None:
     """The volume is encrypted, and with it the snapshot; EC2 would refuse to hear of it with the AMI."""
     own_vm.shows_disk_as("xvdf")
     ami_id = own_vm.create(encrypted=True, kms_key_arn=KEY).ok()

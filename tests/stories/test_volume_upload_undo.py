@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.world import World
+    from tests.protocols import WriteError
     from tests.stories.own_vm import OwnVm
 
     Made = Callable[[], dict[str, list[str]]]
@@ -46,7 +47,7 @@ def attached_disk(own_vm: OwnVm) -> None:
 def test_refused_calls(
     own_vm: OwnVm,
     fake_aws: FakeAws,
-    failure: Callable[..., dict[str, Any]],
+    failure: WriteError,
     made: Made,
     action: str,
     nth: int,
@@ -78,7 +79,7 @@ def test_answers_that_never_come(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -
     assert made().get("images", []) == ([] if answer.error else [answer.result])
 
 
-def test_program_that_fails(own_vm: OwnVm, failure: Callable[..., dict[str, Any]], made: Made) -> None:
+def test_program_that_fails(own_vm: OwnVm, failure: WriteError, made: Made) -> None:
     """What the program said when it failed is told."""
     own_vm.writes_by("echo no space; echo on it >&2; exit 3")
     message = f"{NO_COPY}stemcell-copy ended with 3: no space\non it"
@@ -86,9 +87,7 @@ def test_program_that_fails(own_vm: OwnVm, failure: Callable[..., dict[str, Any]
     assert made() == {}
 
 
-def test_no_program(
-    own_vm: OwnVm, fake_aws: FakeAws, failure: Callable[..., dict[str, Any]], made: Made
-) -> None:
+def test_no_program(own_vm: OwnVm, fake_aws: FakeAws, failure: WriteError, made: Made) -> None:
     """Without the program, which the release brings along, nothing is made, and the other ways are told."""
     own_vm.has_no_program()
     message = (
@@ -127,7 +126,7 @@ def test_interrupted_while_writing(own_vm: OwnVm, made: Made) -> None:
     assert made() == {}
 
 
-def test_gone_vm(own_vm: OwnVm, world: World, made: Made, failure: Callable[..., dict[str, Any]]) -> None:
+def test_gone_vm(own_vm: OwnVm, world: World, made: Made, failure: WriteError) -> None:
     """Metadata that name an instance which EC2 does not know, as behind a proxy, are an error."""
     world.ec2.terminate_instances(InstanceIds=[own_vm.vm_cid])
     expected = failure("VMNotFound", f"VM `{own_vm.vm_cid}' not found")

@@ -152,15 +152,6 @@ def test_changes_beyond_starts(report: Report) -> None:
     assert changes(report, replace(slower, rows={}, waiting={}, uploads=[])) == []
 
 
-def test_table() -> None:
-    """Columns are as wide as what is in them."""
-    assert tables.table(["a", "bcd"], [["xyz", "1"]]).splitlines() == [
-        "| a   | bcd |",
-        "| --- | --- |",
-        "| xyz | 1   |",
-    ]
-
-
 def test_tables(report: Report) -> None:
     """The tables hold the ratios and what they are made of; the interpreter alone is shown once."""
     written = [" ".join(line.split()) for line in tables.report_tables(report).splitlines()]

@@ -65,11 +65,11 @@ class Stub:
 
     def answers(self, operation: str, answer: dict[str, Any] | None = None, /, **expected: Any) -> None:
         """Lay out a call with exactly these parameters, and its answer."""
-        self._stubber.add_response(operation, answer or {}, expected)
+        self._stubber.add_response(operation, answer or {}, by_id(operation, expected))
 
     def refuses(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
         """Lay out a call with exactly these parameters that AWS answers with an error."""
-        self._stubber.add_client_error(operation, code, message, expected_params=expected)
+        self._stubber.add_client_error(operation, code, message, expected_params=by_id(operation, expected))
 
     def refuses_repetition(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
         """Lay out a call of which an earlier attempt had no answer, and that is refused now."""
@@ -81,7 +81,8 @@ class Stub:
 
     def fails(self, operation: str, code: str = "InternalError", /, **expected: Any) -> None:
         """Lay out a call at which AWS is at fault: whether it did its work is not certain."""
-        self._stubber.add_client_error(operation, code, "sorry", 500, expected_params=expected)
+        wanted = by_id(operation, expected)
+        self._stubber.add_client_error(operation, code, "sorry", 500, expected_params=wanted)
 
     def _refuses(self, call: Call, operation: str, code: str, message: str, expected: dict[str, Any]) -> None:
         self._stubber.add_client_error(
@@ -89,17 +90,45 @@ class Stub:
             code,
             message,
             service_error_meta={CALL: call},
-            expected_params=expected,
+            expected_params=by_id(operation, expected),
             response_meta={"RetryAttempts": 1},
         )
 
     def loses(self, operation: str, /, **expected: Any) -> None:
         """Lay out a call whose answer is lost on its way."""
-        self._stubber.add_response(operation, {"ResponseMetadata": {"IsLost": True}}, expected)
+        lost = {"ResponseMetadata": {"IsLost": True}}
+        self._stubber.add_response(operation, lost, by_id(operation, expected))
 
 
 class Ec2(Stub):
-    """The client of EC2."""
+    """The client of EC2; a question by a filter for ids is the one by the ids themselves."""
+
+
+ASKED_BY_ID = {
+    "DescribeInstances": ("instance-id", "InstanceIds"),
+    "DescribeNetworkInterfaces": ("network-interface-id", "NetworkInterfaceIds"),
+    "DescribeSnapshots": ("snapshot-id", "SnapshotIds"),
+    "DescribeVolumes": ("volume-id", "VolumeIds"),
+}
+"""The filter and the parameter that ask for the same."""
+
+
+def by_id(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Write a question for ids by its parameter, however it was asked."""
+    name = "".join(word.capitalize() for word in operation.split("_"))
+    return _with_ids(ASKED_BY_ID.get(name), parameters)
+
+
+def _with_ids(names: tuple[str, str] | None, parameters: dict[str, Any]) -> dict[str, Any]:
+    match names, parameters:
+        case (wanted, parameter), {"Filters": [{"Name": name, "Values": ids}], **rest} if name == wanted:
+            return {**rest, parameter: ids}
+    return parameters
+
+
+def _ask_by_id(params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any]:
+    """Do so with what the program asks, before it is compared with what was laid out."""
+    return _with_ids(ASKED_BY_ID.get(model.name), params)
 
 
 @cache
@@ -118,6 +147,7 @@ def _client(service: str) -> Any:
         service, region_name="us-east-1", aws_access_key_id="AKIAUNIT", aws_secret_access_key="unit"
     )
     client.meta.events.register("after-call", _lose)
+    client.meta.events.register("provide-client-params.ec2", _ask_by_id)
     return client
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.plan.tokens import client_token
-from bosh_aws_cpi.properties.vm import VmProperties
 from tests.unit.conftest import DIRECTOR
 from tests.unit.cpi.launches import AGENT, NICS, ON_DEMAND, TAGS, instance, plan
 
@@ -22,12 +21,9 @@ NOT_FOUND = "InvalidNetworkInterfaceID.NotFound"
 FIRST, SECOND = NICS
 
 
-def wanted(*plans: NicPlan, **properties: Any) -> LaunchPlan:
+def wanted(*plans: NicPlan) -> LaunchPlan:
     """Plan a VM with these interfaces."""
-    whole = plan(ON_DEMAND)
-    given = {"instance_type": "m5.large", "availability_zone": "z", **properties}
-    launch_spec = replace(whole.launch_spec, properties=VmProperties.parse(given))
-    return replace(whole, launch_spec=launch_spec, nic_plans=plans, creates_nics_first=True)
+    return replace(plan(ON_DEMAND), nic_plans=plans, creates_nics_first=True)
 
 
 def token(group: str, generation: int = 0) -> str:
@@ -79,9 +75,9 @@ def lay_instance(ec2: Ec2, vm_cid: str, state: str) -> None:
     ec2.answers("describe_instances", answer, InstanceIds=[vm_cid])
 
 
-def made(cloud: Cloud, *plans: NicPlan, **properties: Any) -> list[str]:
+def made(cloud: Cloud, *plans: NicPlan) -> list[str]:
     """Make the interfaces; returns their ids."""
-    nics = create_interfaces(cloud, wanted(*plans, **properties), Undo())
+    nics = create_interfaces(cloud, wanted(*plans), Undo())
     return [nic.nic_id for nic in nics]
 
 

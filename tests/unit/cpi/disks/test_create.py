@@ -46,12 +46,6 @@ def ask(cloud: Cloud) -> Callable[..., str]:
     return request
 
 
-def test_again(ebs: Ebs, ask: Callable[..., str]) -> None:
-    """The same request is answered with the same disk: all that it asks EC2 for is equal, the zone too."""
-    assert [ask(type="gp2"), ask(type="gp2")] == ["vol-0", "vol-0"]
-    assert len(ebs.made) == 1
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -124,15 +118,6 @@ def test_lost_answer(ebs: Ebs, ask: Callable[..., str], clock: Clock) -> None:
     assert ask() == "vol-1"
     assert_its_own(ebs)
     assert clock.now < LOST_SEEN.seconds
-
-
-def test_no_number(ebs: Ebs, ask: Callable[..., str]) -> None:
-    """A request without a number has a token of its own: what EBS can't make it can't make."""
-    ebs.became["vol-0"] = {"State": "error"}
-    with pytest.raises(CloudError, match="EBS could not create volume 'vol-0'"):
-        ask(None)
-    assert len(ebs.made) == 1
-    assert ebs.deleted == ["vol-0"]
 
 
 def test_once_more_only(ebs: Ebs, ask: Callable[..., str]) -> None:

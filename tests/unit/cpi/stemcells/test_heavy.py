@@ -1,38 +1,62 @@
-"""create_stemcell for a stemcell with an image: what is told beforehand, and by which way it goes."""
+"""create_stemcell with an image, made again after it was killed."""
 
 from __future__ import annotations
 
+import signal
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.stub import ANY
 
-from bosh_aws_cpi.cpi.stemcells import heavy, snapshot_upload, volume_upload
+from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.stemcells import heavy, snapshot_upload
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
-from tests.unit.cpi.block_uploads import SNAPSHOT
-from tests.unit.cpi.volume_uploads import image_source
+from tests.unit.aws.timing_script import fault
+from tests.unit.cpi.volume_uploads import DISK, image_source, lay_deleted, lay_removed, lay_volume
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bosh_aws_cpi.cpi.cloud import Cloud
+    from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
     from bosh_aws_cpi.cpi.undo import Undo
     from tests.unit.conftest import Ec2
 
 pytestmark = pytest.mark.usefixtures("undone")
+OLD_AMI, NEW_AMI = "ami-0", "ami-1"
+OLD_SNAPSHOT, NEW_SNAPSHOT = "snap-0", "snap-1"
+TAGS = {"a": "1"}
+PROPERTIES = HeavyStemcellProperties()
+NOW = datetime.now(UTC)
+UNAVAILABLE = fault("Unavailable")
 
-AMI = "ami-1"
-NEEDED = (
-    "A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and ebs:CompleteSnapshot: allow them, "
-    "or use the light stemcell of the same version. The upload with a volume failed as well: "
-)
+
+class Uploads:
+    """The uploads of the image, none of which takes any time.
+
+    Attributes:
+        sources: What was uploaded.
+    """
+
+    def __init__(self) -> None:
+        """Have uploaded nothing."""
+        self.sources: list[ImageSource] = []
+
+    def upload(self, cloud: Cloud, source: ImageSource, undo: Undo) -> str:
+        """Make the snapshot."""
+        self.sources.append(source)
+        return undo.create(lambda: NEW_SNAPSHOT, lambda made: cloud.ec2.delete_snapshot(SnapshotId=made))
 
 
-def create(cloud: Cloud, path: str, wanted_tags: dict[str, str] | None = None) -> str:
-    """Make an AMI of the image."""
-    return heavy.create(cloud, path, HeavyStemcellProperties(), wanted_tags or {})
+@pytest.fixture
+def uploads(monkeypatch: pytest.MonkeyPatch) -> Uploads:
+    """Return the uploads."""
+    fake = Uploads()
+    monkeypatch.setattr(snapshot_upload, "upload", fake.upload)
+    return fake
 
 
 @pytest.fixture
@@ -41,118 +65,123 @@ def path(tmp_path: Path) -> str:
     return image_source(tmp_path, b"1").path
 
 
-def end_with(monkeypatch: pytest.MonkeyPatch, error: Exception | None) -> None:
-    """Let the upload begin a snapshot, and end with an error, if there is one."""
-
-    def upload(cloud: Cloud, _: object, undo: Undo) -> str:
-        undo.create(lambda: SNAPSHOT, lambda created: cloud.ec2.delete_snapshot(SnapshotId=created))
-        if error:
-            raise error
-        return SNAPSHOT
-
-    monkeypatch.setattr(snapshot_upload, "upload", upload)
+@pytest.fixture
+def call(cloud: Cloud) -> str:
+    """Give the request a number; returns what all that it makes is tagged with."""
+    cloud.config = cloud.config._replace(request_id="cpi-1")
+    return call_id(cloud, "create_stemcell", PROPERTIES.model_dump(mode="json"), TAGS)
 
 
-def refusal(operation: str, code: str = "AccessDeniedException") -> ClientError:
-    """Make an error of AWS."""
-    return ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
+def create(cloud: Cloud, path: str) -> str:
+    """Make an AMI of the image."""
+    return heavy.create(cloud, path, PROPERTIES, TAGS)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "said"),
-    [
-        ({f"k{n}": "v" for n in range(47)}, "EC2 allows 50 tags, 51 are given"),
-        ({"aws:mine": "v"}, "Tags that begin with 'aws:' are reserved for AWS, remove: aws:mine"),
-    ],
-    ids=["too many", "reserved"],
-)
-def test_tags(cloud: Cloud, wanted: dict[str, str], said: str) -> None:
-    """Tags that EC2 would refuse after the upload are refused before the image is so much as read."""
-    with pytest.raises(CloudError, match=said):
-        create(cloud, "/nowhere", wanted)
-    del wanted[next(iter(wanted))]
-    with pytest.raises(CloudError, match="'/nowhere' can't be read: No such file or directory"):
-        create(cloud, "/nowhere", wanted)
+def marked(call: str) -> dict[str, Any]:
+    """Return the filter that finds what the request has made."""
+    return {"Name": "tag:bosh_stemcell", "Values": [call]}
 
 
-@pytest.mark.parametrize("is_refused", [False, True])
-def test_tag_of_the_snapshot(
-    cloud: Cloud, ec2: Ec2, path: str, monkeypatch: pytest.MonkeyPatch, *, is_refused: bool
-) -> None:
-    """The snapshot is tagged with its AMI; one that takes no tag costs nobody the AMI."""
-    end_with(monkeypatch, None)
+def lay_snapshot(ec2: Ec2, call: str, *found: str) -> None:
+    """Lay out the question for the request's snapshot."""
+    entries = [{"SnapshotId": each, "StartTime": NOW} for each in found]
+    ec2.answers("describe_snapshots", {"Snapshots": entries}, OwnerIds=["self"], Filters=[marked(call)])
+
+
+def lay_volumes(ec2: Ec2, call: str, *found: str) -> None:
+    """Lay out the question for the request's volume."""
+    entries = [{"VolumeId": each, "CreateTime": NOW} for each in found]
+    ec2.answers("describe_volumes", {"Volumes": entries}, Filters=[marked(call)])
+
+
+def lay_ami(ec2: Ec2, call: str, *found: str) -> None:
+    """Lay out the question for the request's AMI."""
+    states = {"Name": "state", "Values": ["available", "pending"]}
+    entries = [{"ImageId": each, "State": "pending"} for each in found]
+    ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=[marked(call), states])
+
+
+def lay_state(ec2: Ec2, ami_id: str, *states: str, snapshot_id: str = OLD_SNAPSHOT) -> None:
+    """Lay out one look at the AMI after the other."""
+    device = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot_id}}
+    for state in states:
+        found = {"Images": [{"ImageId": ami_id, "State": state, "BlockDeviceMappings": [device]}]}
+        ec2.answers("describe_images", found, ImageIds=[ami_id], IncludeDeprecated=True, IncludeDisabled=True)
+
+
+def lay_finished(ec2: Ec2, ami_id: str, snapshot_id: str) -> None:
+    """Lay out the wait for an AMI, and the tag of its snapshot."""
+    lay_state(ec2, ami_id, "pending", "available", snapshot_id=snapshot_id)
+    tags: dict[str, Any] = {"Resources": [snapshot_id], "Tags": [{"Key": "bosh_ami", "Value": ami_id}]}
+    ec2.answers("create_tags", **tags)
+
+
+def lay_registered(ec2: Ec2) -> None:
+    """Lay out all that follows the upload."""
     more = ("VirtualizationType", "RootDeviceName", "SriovNetSupport", "EnaSupport", "BootMode")
     arguments = ("Name", "Architecture", "BlockDeviceMappings", "TagSpecifications", *more)
-    ec2.answers("register_image", {"ImageId": AMI}, **dict.fromkeys(arguments, ANY))
-    device = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": SNAPSHOT}}
-    found = {"Images": [{"ImageId": AMI, "State": "available", "BlockDeviceMappings": [device]}]}
-    ec2.answers("describe_images", found, ImageIds=[AMI], IncludeDeprecated=True, IncludeDisabled=True)
-    tags: dict[str, Any] = {"Resources": [SNAPSHOT], "Tags": [{"Key": "bosh_ami", "Value": AMI}]}
-    if is_refused:
-        ec2.refuses("create_tags", "UnauthorizedOperation", **tags)
-    else:
-        ec2.answers("create_tags", **tags)
-    assert create(cloud, path) == AMI
+    ec2.answers("register_image", {"ImageId": NEW_AMI}, **dict.fromkeys(arguments, ANY))
+    lay_finished(ec2, NEW_AMI, NEW_SNAPSHOT)
 
 
-def test_endpoint_that_is_not_reached(
-    cloud: Cloud, ec2: Ec2, path: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("signals")
+def test_made_before_and_interrupted(
+    cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """EBS's endpoint may be out of reach where EC2's is not: the message says what can be done."""
-    end_with(monkeypatch, EndpointConnectionError(endpoint_url="https://ebs/"))
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    with pytest.raises(CloudError) as caught:
+    """A signal removes no AMI that an earlier request may have been answered with, nor its snapshot."""
+
+    def wait(*_: object) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr("bosh_aws_cpi.aws.images.wait_until_available", wait)
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    lay_ami(ec2, call, OLD_AMI)
+    with pytest.raises(Interrupted):
         create(cloud, path)
-    assert caught.value.message == (
-        'The EBS direct APIs can\'t be reached: Could not connect to the endpoint URL: "https://ebs/". '
-        "Correct aws.ebs_endpoint, give the VPC an endpoint for them, or set aws.stemcell_upload to volume"
+
+
+def test_made_before_and_not_shown(
+    cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does an EC2 that does not answer: the AMI may be whole."""
+
+    def fail(**_: object) -> None:
+        raise UNAVAILABLE
+
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    monkeypatch.setattr("bosh_aws_cpi.aws.images.find_marked", lambda *_: OLD_AMI)
+    monkeypatch.setattr(ec2.client, "describe_images", fail)
+    with pytest.raises(CloudError, match="Timed out after 3600 seconds"):
+        create(cloud, path)
+
+
+def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads) -> None:
+    """One that EC2 could not make is removed with its snapshot, as in the call that registered it."""
+    lay_snapshot(ec2, call, OLD_SNAPSHOT)
+    lay_ami(ec2, call, OLD_AMI)
+    lay_state(ec2, OLD_AMI, "failed")
+    ec2.answers("deregister_image", ImageId=OLD_AMI)
+    ec2.answers(
+        "describe_images", {"Images": []}, ImageIds=[OLD_AMI], IncludeDeprecated=True, IncludeDisabled=True
     )
+    ec2.answers("delete_snapshot", SnapshotId=OLD_SNAPSHOT)
+    with pytest.raises(CloudError, match=f"EC2 could not create AMI '{OLD_AMI}'"):
+        create(cloud, path)
+    assert uploads.sources == []
 
 
-@pytest.mark.parametrize(
-    "error", [refusal("DescribeSnapshots", "UnauthorizedOperation"), refusal("StartSnapshot", "Conflict")]
-)
-def test_other_refusals(
-    cloud: Cloud, ec2: Ec2, path: str, monkeypatch: pytest.MonkeyPatch, error: ClientError
+@pytest.mark.parametrize("attached", [[], ["attached"]], ids=["unattached", "attached"])
+def test_volume_before(
+    cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads, attached: list[str]
 ) -> None:
-    """A refusal of another call, or for another reason, is no reason to take a volume instead."""
-    end_with(monkeypatch, error)
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    with pytest.raises(ClientError) as caught:
-        create(cloud, path)
-    assert caught.value is error
-
-
-@pytest.mark.parametrize("operation", ["StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"])
-@pytest.mark.parametrize("is_on_ec2", [False, True])
-def test_neither_way(
-    cloud: Cloud, ec2: Ec2, path: str, monkeypatch: pytest.MonkeyPatch, operation: str, *, is_on_ec2: bool
-) -> None:
-    """When it does not go by way of a volume either, both reasons are told; nothing is left."""
-    end_with(monkeypatch, refusal(operation))
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    why = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
-    if is_on_ec2:
-        monkeypatch.setattr(heavy, "current_vm_id", lambda _: "i-1")
-        monkeypatch.setenv("PATH", "/nowhere")
-        why = "The program stemcell-copy, which is part of the release, is not installed here: "
-    with pytest.raises(CloudError) as caught:
-        create(cloud, path)
-    refused = f"{operation} failed with AccessDeniedException: no (request id none)"
-    assert caught.value.message.startswith(f"{refused}. {NEEDED}{why}")
-
-
-def test_by_volume_instead(cloud: Cloud, ec2: Ec2, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A snapshot that takes no blocks, as only its beginning is permitted, goes before a volume is made."""
-
-    def upload(cloud: Cloud, _: object, vm_cid: str, __: Undo) -> str:
-        cloud.ec2.delete_volume(VolumeId=vm_cid)  # any call: the first one is to be the snapshot's removal
-        raise CloudError("sorry")
-
-    end_with(monkeypatch, refusal("PutSnapshotBlock"))
-    monkeypatch.setattr(heavy, "current_vm_id", lambda _: "i-1")
-    monkeypatch.setattr(volume_upload, "upload", upload)
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    ec2.answers("delete_volume", VolumeId="i-1")
-    with pytest.raises(CloudError, match="The upload with a volume failed as well: sorry"):
-        create(cloud, path)
+    """A volume that was being written is removed before the image is uploaded anew."""
+    lay_snapshot(ec2, call)
+    lay_volumes(ec2, call, DISK)
+    lay_volume(ec2, "in-use" if attached else "available", *attached)
+    if attached:
+        lay_removed(ec2)
+    else:
+        lay_deleted(ec2)
+    lay_registered(ec2)
+    assert create(cloud, path) == NEW_AMI
+    assert len(uploads.sources) == 1

@@ -1,28 +1,30 @@
-"""Writing an image into a snapshot block by block, from several threads."""
+"""Writing an image into a snapshot from several threads, and how an upload ends early."""
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
-import uuid
-from base64 import b64encode
+from collections import Counter
 from concurrent.futures import wait as really_wait
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
 from bosh_aws_cpi.cpi.stemcells.snapshot_upload import upload
 from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.cpi.block_uploads import IN_FLIGHT, SNAPSHOT, WAIT, Ebs, Image, lay_completed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2
+
 
 pytestmark = pytest.mark.usefixtures("undone")
 
@@ -35,26 +37,6 @@ def ebs(cloud: Cloud) -> Ebs:
     return fake
 
 
-@pytest.mark.parametrize("count", [0, 1, 100])
-def test_upload(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """All blocks are put under their indices; the checksum is of theirs, in the order of the image."""
-    image = Image(monkeypatch, count)
-    lay_completed(ec2)
-    assert upload(cloud, image.source(), Undo()) == SNAPSHOT
-    token = ebs.started.pop("ClientToken")
-    assert str(uuid.UUID(token)) == token
-    assert ebs.started == {
-        "VolumeSize": 2,
-        "Description": "d",
-        "Tags": [{"Key": "a", "Value": "1"}],
-        "Timeout": 60,
-    }
-    assert ebs.blocks == image.blocks
-    checksums = b"".join(sha256(block).digest() for block in image.blocks.values())
-    assert ebs.completed["ChangedBlocksCount"] == count
-    assert ebs.completed["Checksum"] == b64encode(sha256(checksums).digest()).decode()
-
-
 def test_upload_again(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each upload has a client token of its own: EBS would answer with the snapshot that was removed."""
     tokens = set()
@@ -63,27 +45,6 @@ def test_upload_again(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.Monk
         upload(cloud, Image(monkeypatch, 1).source(), Undo())
         tokens.add(ebs.started["ClientToken"])
     assert len(tokens) == 2
-
-
-def test_start_without_an_answer(
-    cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, clock: Clock
-) -> None:
-    """A snapshot whose beginning was not answered is found by the call's own tag, and written to."""
-
-    def lose(**_: Any) -> None:
-        raise ReadTimeoutError(endpoint_url="http://h/")
-
-    monkeypatch.setattr(ebs, "start_snapshot", lose)
-    image = Image(monkeypatch, 3)
-    filters = [{"Name": "tag:bosh_stemcell", "Values": ["call-1"]}]
-    for found in ([], [{"SnapshotId": SNAPSHOT}]):
-        ec2.answers("describe_snapshots", {"Snapshots": found}, OwnerIds=["self"], Filters=filters)
-    lay_completed(ec2)
-    undo = Undo()
-    assert upload(cloud, image.source(), undo) == SNAPSHOT
-    assert (ebs.blocks, len(clock.pauses)) == (image.blocks, 1)
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    undo.run("an error")
 
 
 def test_parallel(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,3 +147,129 @@ def test_standstill(
     infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
     assert [said.split(",")[0] for said in infos] == ["Uploaded 0 of 5 MiB"] * 2 + ["Uploaded 5 of 5 MiB"]
     assert waits == [5, 5, 5]
+
+
+def refusal(code: str) -> ClientError:
+    """Make an error of PutSnapshotBlock."""
+    return ClientError({"Error": {"Code": code, "Message": "no"}}, "PutSnapshotBlock")
+
+
+def threads_left() -> list[str]:
+    """List the threads that still put blocks."""
+    return [each.name for each in threading.enumerate() if "Pool" in each.name]
+
+
+def test_first_error(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first error ends it: no further block is read, no thread goes on, and undo removes the rest."""
+    image = Image(monkeypatch, 1000)
+    failed = threading.Event()
+
+    def before_put(index: int) -> None:
+        if index == 2:
+            failed.set()
+            raise refusal("AccessDeniedException")
+        assert failed.wait(WAIT)
+
+    ebs.before_put = before_put
+    undo = Undo()
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        upload(cloud, image.source(), undo)
+    assert image.taken <= IN_FLIGHT + 1
+    assert len(ebs.blocks) <= IN_FLIGHT
+    assert (ebs.completed, threads_left()) == ({}, [])
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    undo.run("an error")
+
+
+def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An image that can't be read further ends it as well."""
+    image = Image(monkeypatch, 10)
+
+    def read(*_: object) -> Iterator[tuple[int, bytes]]:
+        yield from list(image.blocks.items())[:5]
+        raise CloudError("cut off")
+
+    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.image_file.full_blocks", read)
+    undo = Undo()
+    with pytest.raises(CloudError, match="cut off"):
+        upload(cloud, image.source(), undo)
+    assert ebs.completed == {}
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    undo.run("an error")
+
+
+class Throttled:
+    """EBS takes no block: all threads are under way, and are throttled as soon as the upload has ended.
+
+    Attributes:
+        attempts: How often each block was tried, by its index.
+        all_under_way: Whether each thread has tried a block.
+        stop: Tells the threads that the upload has ended.
+    """
+
+    def __init__(self, ebs: Ebs, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Throttle this EBS while that image is written to it."""
+        self.attempts: Counter[int] = Counter()
+        self.all_under_way = threading.Event()
+        self._together = threading.Barrier(MAX_CONNECTIONS, self.all_under_way.set, WAIT)
+        self.stop = threading.Event()
+        self._image, self._monkeypatch = image, monkeypatch
+        self._is_signalled = False
+        monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.Event", lambda: self.stop)
+        ebs.before_put = self._refuse
+
+    def _refuse(self, index: int) -> None:
+        self.attempts[index] += 1
+        if not self.all_under_way.is_set():
+            self._together.wait()
+        if index == 0 and not self._is_signalled:
+            raise refusal("AccessDeniedException")
+        assert self.stop.wait(WAIT)
+        raise refusal("RequestThrottledException")
+
+    def signal(self) -> None:
+        """Let a signal come while all threads are under way; without it the first block is refused."""
+        self._is_signalled = True
+
+        def read(*_: object) -> Iterator[tuple[int, bytes]]:
+            yield from list(self._image.blocks.items())[:MAX_CONNECTIONS]
+            assert self.all_under_way.wait(WAIT)
+            signal.raise_signal(signal.SIGTERM)
+
+        self._monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.image_file.full_blocks", read)
+
+
+@pytest.fixture
+def image(monkeypatch: pytest.MonkeyPatch) -> Image:
+    """Return a large image."""
+    return Image(monkeypatch, 1000)
+
+
+@pytest.fixture
+def throttled(ebs: Ebs, image: Image, monkeypatch: pytest.MonkeyPatch) -> Throttled:
+    """Let EBS take no block."""
+    return Throttled(ebs, image, monkeypatch)
+
+
+@pytest.mark.parametrize(("is_signalled", "error"), [(False, ClientError), (True, Interrupted)])
+@pytest.mark.usefixtures("signals")
+def test_all_threads_end(
+    cloud: Cloud,
+    ec2: Ec2,
+    image: Image,
+    throttled: Throttled,
+    *,
+    is_signalled: bool,
+    error: type[BaseException],
+) -> None:
+    """EBS may throttle threads for minutes: after an error or a signal of the others none tries again."""
+    undo = Undo()
+    if is_signalled:
+        throttled.signal()
+    with pytest.raises(error, match=r"AccessDeniedException|SIGTERM"):
+        upload(cloud, image.source(), undo)
+    assert set(throttled.attempts.values()) == {1}
+    assert len(throttled.attempts) in {MAX_CONNECTIONS, MAX_CONNECTIONS + 1}
+    assert (throttled.stop.is_set(), threads_left()) == (True, [])
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    undo.run("an error")

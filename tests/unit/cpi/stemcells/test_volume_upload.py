@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import stat
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
-from botocore.stub import ANY
 
 from bosh_aws_cpi.aws import volumes
-from bosh_aws_cpi.cpi.stemcells.volume_upload import upload
+from bosh_aws_cpi.aws.sdk.idempotency import RECENT
+from bosh_aws_cpi.cpi.stemcells.volume_upload import discard_earlier, upload
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import CloudError, VMNotFound
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.cpi.volume_uploads import (
     DISK,
@@ -38,9 +39,14 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
     from tests.unit.conftest import Clock, Ec2
 
+
 pytestmark = pytest.mark.usefixtures("undone")
 
-IMAGE = b"1" * 5000 + bytes(5000)
+MIB = 1 << 20
+LARGE = os.urandom(3 * MIB) + bytes(MIB) + b"end"
+"""Far more than a pipe holds."""
+SOME = "Path(sys.argv[1]).write_bytes(sys.stdin.buffer.read(3))"
+MARK = ("bosh_stemcell", "call-1")
 
 
 @pytest.fixture
@@ -66,44 +72,8 @@ def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def source(tmp_path: Path) -> ImageSource:
-    """Return a small image."""
-    return image_source(tmp_path, IMAGE)
-
-
-def test_upload(cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path, device: Path) -> None:
-    """The image is written to a new volume, whose snapshot stays; the volume goes again."""
-    install(folder, WRITE)
-    lay_attached(ec2)
-    lay_snapshot(ec2, "pending", "completed")
-    lay_removed(ec2)
-    assert upload(cloud, source, VM, Undo()) == SNAPSHOT
-    assert device.read_bytes() == IMAGE
-
-
-def test_undo(cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path, device: Path) -> None:
-    """A snapshot that EBS could not make is removed by undo, the volume at once."""
-    install(folder, WRITE)
-    lay_attached(ec2)
-    lay_snapshot(ec2, "error")
-    lay_removed(ec2)
-    undo = Undo()
-    with pytest.raises(CloudError, match=f"EBS could not create snapshot '{SNAPSHOT}'"):
-        upload(cloud, source, VM, undo)
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    undo.run("an error")
-    assert device.read_bytes() == IMAGE
-
-
-def test_no_program(cloud: Cloud, source: ImageSource, folder: Path) -> None:
-    """Without the program nothing is begun; the message says what else can be done."""
-    assert list(folder.iterdir()) == []
-    with pytest.raises(CloudError) as caught:
-        upload(cloud, source, VM, Undo())
-    assert caught.value.message == (
-        "The program stemcell-copy, which is part of the release, is not installed here: set "
-        "aws.stemcell_upload to "
-        "ebs_direct, or use the light stemcell of the same version"
-    )
+    """Return a large image."""
+    return image_source(tmp_path, LARGE)
 
 
 @pytest.mark.usefixtures("device")
@@ -177,7 +147,7 @@ def test_device_that_comes_late(
         lay_snapshot(ec2, "completed")
         lay_removed(ec2)
         upload(cloud, source, VM, Undo())
-    assert late.read_bytes() == IMAGE
+    assert late.read_bytes() == LARGE
     assert 2 < clock.now < 4
 
 
@@ -193,27 +163,77 @@ def test_device_that_never_comes(
         upload(cloud, source, VM, Undo())
 
 
-def test_attachment_that_is_refused(cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path) -> None:
-    """A volume that can't be attached goes again; it may have been attached all the same."""
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.exit('no room')", "stemcell-copy ended with 1: no room"),
+        ("print('out'); sys.stderr.write('err'); sys.exit(3)", "stemcell-copy ended with 3: "),
+        ("print('x' * 5000 + 'end'); sys.exit(2)", f"stemcell-copy ended with 2: {'x' * 1996}end"),
+        ("sys.stdout.buffer.write(bytes([255])); sys.exit(2)", "stemcell-copy ended with 2: \ufffd"),
+        ("import os; os.kill(os.getpid(), 9)", "stemcell-copy ended with -9: "),
+    ],
+)
+@pytest.mark.usefixtures("device")
+def test_program_that_fails(
+    cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path, body: str, said: str
+) -> None:
+    """What the program says when it fails is told, its end at most; the volume goes again."""
+    install(folder, body)
+    lay_attached(ec2)
+    lay_removed(ec2)
+    with pytest.raises(CloudError) as caught:
+        upload(cloud, source, VM, Undo())
+    assert caught.value.message.startswith(f"Unable to copy stemcell root image: {said}")
+    assert len(caught.value.message) < 2100
+
+
+@pytest.mark.usefixtures("device")
+def test_program_that_takes_no_more(cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path) -> None:
+    """A program that fails before it has read all tells why; the pipe that broke does not hide it."""
+    install(folder, f"{SOME}; sys.exit('no room')")
+    lay_attached(ec2)
+    lay_removed(ec2)
+    with pytest.raises(CloudError, match="stemcell-copy ended with 1: no room"):
+        upload(cloud, source, VM, Undo())
+
+
+def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, folder: Path, device: Path) -> None:
+    """An image that can't be read further ends it: the program has ended, and there is no snapshot."""
     install(folder, WRITE)
-    own: dict[str, Any] = {"InstanceId": VM, "State": {"Name": "running"}, "InstanceType": "t"}
-    placed = {**own, "Placement": {"AvailabilityZone": "z"}}
-    ec2.answers("describe_instances", {"Reservations": [{"Instances": [placed]}]}, InstanceIds=[VM])
-    volume = {"Size": 2, "VolumeType": "gp3", "AvailabilityZone": "z", "Encrypted": True}
-    more = {"KmsKeyId": "arn:k", "TagSpecifications": ANY}
-    ec2.answers("create_volume", {"VolumeId": DISK}, **volume, **more)
-    lay_volume(ec2, "available")
-    ec2.refuses("attach_volume", "UnauthorizedOperation", **PAIR, Device="/dev/sdf")
-    ec2.refuses("detach_volume", "IncorrectState", **PAIR, Force=True)
-    ec2.answers("delete_volume", VolumeId=DISK)
+    lay_attached(ec2)
+    lay_removed(ec2)
+    with pytest.raises(CloudError, match="is truncated or damaged"):
+        upload(cloud, image_source(folder.parent, LARGE, 0.9), VM, Undo())
+    assert 0 < len(device.read_bytes()) < len(LARGE)
+
+
+NOW = datetime.now(UTC)
+
+
+def lay_search(ec2: Ec2, *made: datetime) -> None:
+    """Lay out the question for the volume of this request."""
+    found: dict[str, Any] = {"Volumes": [{"VolumeId": DISK, "CreateTime": when} for when in made]}
+    ec2.answers("describe_volumes", found, Filters=[{"Name": "tag:bosh_stemcell", "Values": ["call-1"]}])
+
+
+@pytest.mark.parametrize("made", [[], [NOW - 2 * RECENT]], ids=["none", "an old one"])
+def test_nothing(cloud: Cloud, ec2: Ec2, made: list[datetime]) -> None:
+    """Nothing is removed when there is none, or only another request's."""
+    lay_search(ec2, *made)
+    discard_earlier(cloud, MARK)
+
+
+def test_going(cloud: Cloud, ec2: Ec2) -> None:
+    """One that is gone by the time that it is looked at was being removed when the call was killed."""
+    lay_search(ec2, NOW)
     ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=[DISK])
+    discard_earlier(cloud, MARK)
+
+
+def test_refused(cloud: Cloud, ec2: Ec2) -> None:
+    """What can't be removed is told: nobody would look for it later."""
+    lay_search(ec2, NOW)
+    lay_volume(ec2, "in-use", "attached")
+    ec2.refuses("detach_volume", "UnauthorizedOperation", **PAIR, Force=True)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        upload(cloud, source, VM, Undo())
-
-
-def test_unknown_vm(cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path) -> None:
-    """A VM that EC2 does not know, as of another account, is told before anything is made."""
-    install(folder, WRITE)
-    ec2.refuses("describe_instances", "InvalidInstanceID.NotFound", InstanceIds=[VM])
-    with pytest.raises(VMNotFound, match=VM):
-        upload(cloud, source, VM, Undo())
+        discard_earlier(cloud, MARK)

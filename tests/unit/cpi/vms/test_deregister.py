@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.vms.deregister import deregister
-from bosh_aws_cpi.errors import VMNotFound
 
 if TYPE_CHECKING:
+    import pytest
+
+    from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2, Stub
 
 VM = "i-1"
@@ -52,65 +52,6 @@ def lay_target_groups(elbv2: Stub, *arns: str) -> None:
 def errors(program_log: pytest.LogCaptureFixture) -> list[str]:
     """List the errors in the log."""
     return [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
-
-
-def test_all(cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock) -> None:
-    """The VM leaves all at once, and then all groups are waited for until they have drained."""
-    lay_instance(ec2)
-    lay_load_balancers(elb, "c", "d")
-    lay_target_groups(elbv2, *ARNS)
-    for arn in ARNS:
-        elbv2.answers("deregister_targets", **target(arn))
-    for arn in ARNS:
-        for states in (DRAINING, DRAINING, []):
-            elbv2.answers("describe_target_health", {"TargetHealthDescriptions": states}, **target(arn))
-    deregister(cloud, VM)
-    assert len(clock.pauses) == 4
-
-
-def test_fast_path(cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock) -> None:
-    """Who wants VMs deleted fast does not wait for their connections."""
-    aws = cloud.config.aws._replace(fast_path_delete=True)
-    fast = Cloud(cloud.config._replace(aws=aws), 2)
-    vars(fast)["clients"] = cloud.clients
-    lay_instance(ec2)
-    lay_load_balancers(elb)
-    lay_target_groups(elbv2, ARNS[0])
-    elbv2.answers("deregister_targets", **target(ARNS[0]))
-    deregister(fast, VM)
-    assert clock.pauses == []
-
-
-def test_ended(cloud: Cloud, ec2: Ec2) -> None:
-    """A VM that is ended is in no load balancer: ELB is not asked."""
-    lay_instance(ec2, None)
-    deregister(cloud, VM)
-
-
-def test_unknown(cloud: Cloud, ec2: Ec2) -> None:
-    """A VM that EC2 does not know is not found."""
-    ec2.refuses("describe_instances", "InvalidInstanceID.NotFound", InstanceIds=[VM])
-    with pytest.raises(VMNotFound, match=VM):
-        deregister(cloud, VM)
-
-
-def test_refused(
-    cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, program_log: pytest.LogCaptureFixture
-) -> None:
-    """What may not be asked or done is logged, and keeps nothing else from being done."""
-    lay_instance(ec2)
-    elb.refuses("describe_load_balancers", "AccessDenied", "no")
-    lay_target_groups(elbv2, ARNS[0])
-    elbv2.refuses("deregister_targets", "AccessDenied", "no", **target(ARNS[0]))
-    deregister(cloud, VM)
-    assert errors(program_log) == [
-        f"Deregistering from {what} failed, the VM is deleted anyway: "
-        f"{call} failed with AccessDenied: no (request id none)"
-        for what, call in (
-            ("classic load balancers", "DescribeLoadBalancers"),
-            (ARNS[0], "DeregisterTargets"),
-        )
-    ]
 
 
 def test_one_of_several_refused(

@@ -1,4 +1,4 @@
-"""Private addresses that somebody else still holds."""
+"""Private addresses that somebody else still holds, as attempt follows attempt."""
 
 from __future__ import annotations
 
@@ -7,19 +7,30 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.cpi.vms.create.addresses import MAX_UNATTACHED, MAX_UNHELD, AddressTaken, claiming
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.vms.create.addresses import (
+    MAX_OF_ANOTHER_AGENT,
+    MAX_UNATTACHED,
+    MAX_UNHELD,
+    AddressTaken,
+    claiming,
+)
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Instance, Nic
+from tests.unit.conftest import DIRECTOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2
 
 VM = "i-1"
 IPV4, IPV6 = "10.0.0.5", "2600::5"
 NIC = {"NetworkInterfaceId": "eni-1"}
+AGENT = "agent-1"
+OURS = {"bosh_director_uuid": DIRECTOR, "bosh_agent_id": AGENT}
+ANOTHERS = {"bosh_director_uuid": DIRECTOR, "bosh_agent_id": "agent-2"}
+SUBNET = {"Name": "subnet-id", "Values": ["subnet-1"]}
 IN_USE = ClientError(
     {"Error": {"Code": "InvalidIPAddress.InUse", "Message": "taken"}, "ResponseMetadata": {"RequestId": "r"}},  # type: ignore[typeddict-item]
     "RunInstances",
@@ -43,23 +54,18 @@ class Maker:
         return "made"
 
 
-def claim(cloud: Cloud, maker: Maker, *addresses: str) -> str:
-    """Claim addresses; one, when none are given."""
-    return claiming(cloud, "agent-1", "subnet-1", addresses or (IPV4,), maker)
+def claim(cloud: Cloud, refusals: int, *addresses: str, error: Exception = IN_USE) -> str:
+    """Claim addresses that are refused a number of times; one, when none are given."""
+    return claiming(cloud, AGENT, "subnet-1", addresses or [IPV4], Maker(refusals, error))
 
 
-def lay_holder(
-    ec2: Ec2, vm_cid: str | None, address: str = IPV4, *, tags: dict[str, str] | None = None
-) -> None:
-    """Lay out the question who holds the address, answered with an interface."""
-    name = "ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"
+def lay_holder(ec2: Ec2, tags: dict[str, str], vm_cid: str | None = None) -> None:
+    """Lay out the question who holds the address, answered with an interface that has these tags."""
     attachment = {"Attachment": {"InstanceId": vm_cid}} if vm_cid else {}
-    more = {
-        "MacAddress": "m",
-        "TagSet": [{"Key": key, "Value": value} for key, value in (tags or {}).items()],
-    }
-    entry = {**NIC, "Status": "in-use" if vm_cid else "available", **attachment, **more}
-    filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}, {"Name": name, "Values": [address]}]
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    status = "in-use" if vm_cid else "available"
+    entry = {**NIC, "MacAddress": "m", "Status": status, "TagSet": listed, **attachment}
+    filters = [SUBNET, {"Name": "addresses.private-ip-address", "Values": [IPV4]}]
     ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [entry]}, Filters=filters)
 
 
@@ -72,12 +78,6 @@ def lay_instance(ec2: Ec2, state: str | None) -> None:
         ec2.answers("describe_instances", {"Reservations": [{"Instances": [instance]}]}, InstanceIds=[VM])
 
 
-def test_free(cloud: Cloud, clock: Clock) -> None:
-    """A free address is taken at once, and nobody is asked for it."""
-    assert claim(cloud, Maker(0)) == "made"
-    assert clock.pauses == []
-
-
 @pytest.mark.parametrize("states", [["shutting-down"], ["shutting-down", "terminated"], [None]])
 def test_departing_holder(
     cloud: Cloud,
@@ -88,43 +88,29 @@ def test_departing_holder(
 ) -> None:
     """An instance that is ending, or has ended, is waited for; the log says once whose address it is."""
     for state in states:
-        lay_holder(ec2, VM)
+        lay_holder(ec2, {}, VM)
         lay_instance(ec2, state)
-    assert claim(cloud, Maker(len(states))) == "made"
+    assert claim(cloud, len(states)) == "made"
     assert len(clock.pauses) == len(states)
     infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
     assert infos == [f"Address {IPV4} is still held by 'eni-1', which is going away"]
-
-
-@pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])
-def test_staying_holder(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
-    """An instance that stays ends the claim at once, with who it is."""
-    lay_holder(ec2, VM)
-    lay_instance(ec2, state)
-    with pytest.raises(AddressTaken) as caught:
-        claim(cloud, Maker(1))
-    assert caught.value.message == (
-        f"{SAID}: {IPV4} is held by network interface 'eni-1' (in-use) of instance '{VM}'"
-    )
-    assert caught.value.wire_type == "Bosh::Clouds::CloudError"
-    assert clock.pauses == []
 
 
 @pytest.mark.parametrize("looks", [1, MAX_UNATTACHED])
 def test_holder_just_detached(cloud: Cloud, ec2: Ec2, clock: Clock, looks: int) -> None:
     """An interface without an instance may just have been taken off an ended one, and go with it."""
     for _ in range(looks):
-        lay_holder(ec2, None)
-    assert claim(cloud, Maker(looks)) == "made"
+        lay_holder(ec2, {})
+    assert claim(cloud, looks) == "made"
     assert len(clock.pauses) == looks
 
 
 def test_holder_without_an_instance(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
     """One that is still there after some seconds doesn't go by itself."""
     for _ in range(MAX_UNATTACHED + 1):
-        lay_holder(ec2, None)
+        lay_holder(ec2, {})
     with pytest.raises(AddressTaken) as caught:
-        claim(cloud, Maker(100))
+        claim(cloud, 100)
     assert caught.value.message == (
         f"{SAID}: {IPV4} is held by network interface 'eni-1' (available) which no instance uses"
     )
@@ -134,17 +120,8 @@ def test_holder_without_an_instance(cloud: Cloud, ec2: Ec2, clock: Clock) -> Non
 def test_holder_that_went(cloud: Cloud, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address that nobody holds any more is tried again."""
     monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.holder", lambda *_: None)
-    assert claim(cloud, Maker(1)) == "made"
+    assert claim(cloud, 1) == "made"
     assert len(clock.pauses) == 1
-
-
-def test_both_addresses(cloud: Cloud, ec2: Ec2) -> None:
-    """Of two addresses each holder is looked at."""
-    lay_holder(ec2, VM)
-    lay_holder(ec2, None, IPV6, tags={"bosh_director_uuid": "director-2"})
-    lay_instance(ec2, "shutting-down")
-    with pytest.raises(AddressTaken, match=f"{IPV6} is held by network interface 'eni-1'"):
-        claim(cloud, Maker(1), IPV4, IPV6)
 
 
 @pytest.mark.parametrize(("addresses", "what"), [([IPV4], IPV4), ([IPV4, IPV6], f"{IPV4} and {IPV6}")])
@@ -157,7 +134,7 @@ def test_time_out(
     monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.holder", lambda *_: departing)
     monkeypatch.setattr("bosh_aws_cpi.aws.instances.find", lambda *_: ending)
     with pytest.raises(AddressTaken) as caught:
-        claiming(cloud, "agent-1", "subnet-1", addresses, Maker(10_000))
+        claim(cloud, 10_000, *addresses)
     assert caught.value.message == (
         f"Timed out after 600 seconds waiting for {what} in subnet 'subnet-1' to be released; "
         f"last seen: {SAID}"
@@ -168,10 +145,10 @@ def test_time_out(
 def test_address_that_nobody_holds(cloud: Cloud, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address that is in use and that nobody is seen to hold is tried for about 20 seconds, no longer."""
     monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.holder", lambda *_: None)
-    assert claim(cloud, Maker(MAX_UNHELD)) == "made"
+    assert claim(cloud, MAX_UNHELD) == "made"
     assert 18 <= clock.now <= 30
     with pytest.raises(AddressTaken) as caught:
-        claim(cloud, Maker(MAX_UNHELD + 1))
+        claim(cloud, MAX_UNHELD + 1)
     assert caught.value.message == (
         f"{SAID}: no interface is seen to hold it. "
         "Look for a reservation of addresses in the subnet, or use another address"
@@ -181,9 +158,9 @@ def test_address_that_nobody_holds(cloud: Cloud, clock: Clock, monkeypatch: pyte
 
 def test_any_address(cloud: Cloud, clock: Clock) -> None:
     """Without a certain address there is nobody to look for: any other may be free in a moment."""
-    assert claiming(cloud, "agent-1", "subnet-1", [], Maker(MAX_UNHELD)) == "made"
+    assert claiming(cloud, AGENT, "subnet-1", [], Maker(MAX_UNHELD)) == "made"
     with pytest.raises(AddressTaken):
-        claiming(cloud, "agent-1", "subnet-1", [], Maker(MAX_UNHELD + 1))
+        claiming(cloud, AGENT, "subnet-1", [], Maker(MAX_UNHELD + 1))
     assert len(clock.pauses) == 2 * MAX_UNHELD
 
 
@@ -193,7 +170,7 @@ def test_any_address(cloud: Cloud, clock: Clock) -> None:
 def test_other_errors(cloud: Cloud, clock: Clock, error: Exception) -> None:
     """Any other error goes on as it is."""
     with pytest.raises(type(error)) as caught:
-        claim(cloud, Maker(1, error))
+        claim(cloud, 1, error=error)
     assert caught.value is error
     assert clock.pauses == []
 
@@ -203,5 +180,90 @@ def test_other_refusals(cloud: Cloud, clock: Clock, code: str) -> None:
     """So does any other refusal: what makes something is repeated by the SDK alone."""
     answer: Any = {"Error": {"Code": code, "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": 500}}
     with pytest.raises(ClientError, match=code):
-        claim(cloud, Maker(1, ClientError(answer, "CreateNetworkInterface")))
+        claim(cloud, 1, error=ClientError(answer, "CreateNetworkInterface"))
     assert clock.pauses == []
+
+
+@pytest.mark.parametrize("looks", [1, MAX_OF_ANOTHER_AGENT])
+def test_anothers_that_goes(cloud: Cloud, ec2: Ec2, clock: Clock, looks: int) -> None:
+    """Another VM's may be about to be launched, or removed: it gets some time, and is not touched."""
+    for _ in range(looks):
+        lay_holder(ec2, ANOTHERS)
+    assert claim(cloud, looks) == "made"
+    assert len(clock.pauses) == looks
+
+
+def test_anothers_that_stays(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
+    """After about 20 seconds it is taken as left over: a Director gives an address to one VM at a time."""
+    for _ in range(MAX_OF_ANOTHER_AGENT + 1):
+        lay_holder(ec2, ANOTHERS)
+    ec2.answers("delete_network_interface", **NIC)
+    assert claim(cloud, MAX_OF_ANOTHER_AGENT + 1) == "made"
+    assert 18 <= clock.now <= 32
+
+
+def test_anothers_that_is_launched(cloud: Cloud, ec2: Ec2) -> None:
+    """One that is launched meanwhile is that VM's."""
+    for _ in range(3):
+        lay_holder(ec2, ANOTHERS)
+    lay_holder(ec2, ANOTHERS, VM)
+    instance = {"InstanceId": VM, "State": {"Name": "pending"}, "InstanceType": "t"}
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": [instance]}]}, InstanceIds=[VM])
+    with pytest.raises(AddressTaken, match=f"of instance '{VM}'"):
+        claim(cloud, 10)
+
+
+@pytest.mark.parametrize(
+    ("tags", "looks"),
+    [
+        ({"bosh_director_uuid": "director-2", "bosh_agent_id": AGENT}, 1),
+        ({"bosh_director_uuid": ""}, 1),
+        ({}, MAX_UNATTACHED + 1),
+        ({"bosh_agent_id": AGENT}, MAX_UNATTACHED + 1),
+    ],
+)
+def test_others(cloud: Cloud, ec2: Ec2, clock: Clock, tags: dict[str, str], looks: int) -> None:
+    """One of another Director's, or of nobody's, is left alone, and ends the claim with its name."""
+    for _ in range(looks):
+        lay_holder(ec2, tags)
+    with pytest.raises(
+        AddressTaken, match=r"held by network interface 'eni-1' \(available\) which no instance"
+    ):
+        claim(cloud, 100)
+    assert len(clock.pauses) == looks - 1
+
+
+def test_caller_without_a_name(cloud: Cloud, ec2: Ec2) -> None:
+    """A caller that says no Director's id owns no interface, also none without a tag."""
+    anonymous = Cloud(cloud.config._replace(director_uuid=None), 2)
+    vars(anonymous)["clients"] = cloud.clients
+    for tags, looks in (({}, MAX_UNATTACHED + 1), (OURS, 1)):
+        for _ in range(looks):
+            lay_holder(ec2, tags)
+        with pytest.raises(AddressTaken):
+            claim(anonymous, 100)
+
+
+@pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])
+def test_attached(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
+    """An interface of an instance that stays is never removed, whoever made it."""
+    lay_holder(ec2, OURS, VM)
+    instance = {"InstanceId": VM, "State": {"Name": state}, "InstanceType": "t"}
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": [instance]}]}, InstanceIds=[VM])
+    with pytest.raises(AddressTaken, match=f"of instance '{VM}'"):
+        claim(cloud, 1)
+    assert clock.pauses == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["InvalidNetworkInterface.InUse", "InvalidParameterValue", "InvalidNetworkInterfaceID.NotFound"],
+)
+def test_removal_in_the_way(cloud: Cloud, ec2: Ec2, clock: Clock, code: str) -> None:
+    """One that is being attached, detached or removed meanwhile is waited for and looked at again."""
+    lay_holder(ec2, OURS)
+    ec2.refuses("delete_network_interface", code, **NIC)
+    lay_holder(ec2, OURS)
+    ec2.answers("delete_network_interface", **NIC)
+    assert claim(cloud, 2) == "made"
+    assert len(clock.pauses) == 2

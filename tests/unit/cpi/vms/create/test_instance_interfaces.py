@@ -40,18 +40,6 @@ def lay_interface(ec2: Ec2, nic_id: str, *states: str) -> None:
             ec2.answers("describe_network_interfaces", answer, NetworkInterfaceIds=[nic_id])
 
 
-def test_relaunch_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
-    """Interfaces that were made before are used again, once EC2 has taken them off the ended instance."""
-    lay_run(ec2, ON_DEMAND, 0, "i-1")
-    lay_ended(ec2, "i-1", FAULT)
-    lay_interface(ec2, "eni-0", "in-use", "in-use", "available")
-    lay_interface(ec2, "eni-1", "available")
-    lay_run(ec2, ON_DEMAND, 1, "i-2")
-    lay_running(ec2, "i-2", nic_count=2)
-    assert launch(cloud, ON_DEMAND, made=MADE).instance.vm_cid == "i-2"
-    assert len(clock.pauses) == 2
-
-
 def test_relaunch_without_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
     """An interface that went with the ended instance ends the launches: a repeated call makes it anew."""
     lay_run(ec2, ON_DEMAND, 0, "i-1")
@@ -99,22 +87,3 @@ def test_other_arguments_with_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
         "Instance 'i-0' was created for this agent with other arguments, and has its network interfaces: "
         "delete it if the Director does not know it"
     )
-
-
-def test_other_arguments_without_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
-    """One that does not have them is in nobody's way."""
-    lay_run(ec2, ON_DEMAND, 0, "IdempotentParameterMismatch")
-    lay_agents(ec2, ("i-0", "running", token(ON_DEMAND, 0)))
-    lay_run(ec2, ON_DEMAND, 1, "i-1")
-    lay_running(ec2, "i-1", nic_count=2)
-    assert launch(cloud, ON_DEMAND, made=MADE).instance.vm_cid == "i-1"
-
-
-def test_next_offer_without_an_instance_before(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
-    """An offer that was not to be had never had the interfaces: the next one is tried at once."""
-    lay_agents(ec2)
-    lay_run(ec2, SPOT, 0, "InsufficientInstanceCapacity")
-    lay_run(ec2, ON_DEMAND, 0, "i-2")
-    lay_running(ec2, "i-2", nic_count=2)
-    assert launch(cloud, SPOT, ON_DEMAND, made=MADE).instance.vm_cid == "i-2"
-    assert clock.pauses == []

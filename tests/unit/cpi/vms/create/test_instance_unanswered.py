@@ -82,16 +82,6 @@ def test_spot_not_found(cloud: Cloud, ec2: Ec2, clock: Clock, how: str) -> None:
     assert 60 <= clock.now <= 66
 
 
-@pytest.mark.usefixtures("unseen")
-@pytest.mark.parametrize("code", ["RequestLimitExceeded", "InsufficientFreeAddressesInSubnet", "Unheard"])
-def test_spot_refused(cloud: Cloud, ec2: Ec2, code: str) -> None:
-    """Whatever EC2 refuses a spot launch with: nothing was made, and on demand it may go."""
-    lay_run(ec2, SPOT, 0, code)
-    lay_run(ec2, ON_DEMAND, 0, "i-1")
-    lay_running(ec2, "i-1")
-    assert launch(cloud, SPOT, ON_DEMAND).option is ON_DEMAND
-
-
 def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """An earlier call's instance that EC2 answers and never shows is removed, to be sure, and replaced."""
     really_find, removals = instances.find, []

@@ -1,4 +1,4 @@
-"""Interfaces made before the launch, and those that the same create_vm made before it was cut off."""
+"""Interfaces created before the launch: earlier calls, lost answers, and their removal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import EndpointConnectionError
 
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.sdk.timing import NIC_SEEN, VISIBLE
@@ -33,45 +33,6 @@ if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
 
 pytestmark = pytest.mark.usefixtures("undone")
-
-
-def test_several(cloud: Cloud, ec2: Ec2) -> None:
-    """Each interface is made under a token of its own, and waited for; its MAC is known then."""
-    for nic_plan, nic_id in ((FIRST, "eni-1"), (SECOND, "eni-2")):
-        lay_create(ec2, nic_plan, nic_id)
-        lay_look(ec2, nic_id, entry(nic_id, "pending"), entry(nic_id))
-    nics = create_interfaces(cloud, wanted(FIRST, SECOND), Undo())
-    assert [(nic.nic_id, nic.mac_address) for nic in nics] == [
-        ("eni-1", "mac-eni-1"),
-        ("eni-2", "mac-eni-2"),
-    ]
-
-
-def test_public(cloud: Cloud, ec2: Ec2) -> None:
-    """Only the first interface can be public."""
-    for nic_plan, nic_id in ((FIRST, "eni-1"), (SECOND, "eni-2")):
-        lay_create(ec2, nic_plan, nic_id)
-        lay_look(ec2, nic_id, entry(nic_id))
-        if nic_plan is FIRST:
-            change = {"NetworkInterfaceId": nic_id, "AssociatePublicIpAddress": True}
-            ec2.answers("modify_network_interface_attribute", **change)
-    assert made(cloud, FIRST, SECOND, auto_assign_public_ip=True) == ["eni-1", "eni-2"]
-
-
-def test_prefixes(cloud: Cloud, ec2: Ec2) -> None:
-    """Prefixes are delegated by calls of their own; one that an earlier call delegated is left out."""
-    lay_create(ec2, FIRST, "eni-1")
-    lay_look(ec2, "eni-1", {**entry("eni-1"), "Ipv4Prefixes": [{"Ipv4Prefix": "10.0.0.16/28"}]})
-    ec2.answers("assign_ipv6_addresses", NetworkInterfaceId="eni-1", Ipv6Prefixes=["2600::/80"])
-    assert made(cloud, replace(FIRST, ipv4_prefix="10.0.0.16/28", ipv6_prefix="2600::/80")) == ["eni-1"]
-
-
-def test_launched_before(cloud: Cloud, ec2: Ec2) -> None:
-    """An interface that the VM of an earlier call has already is this VM's."""
-    lay_create(ec2, FIRST, "eni-1")
-    lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
-    lay_instance(ec2, "i-1", "running")
-    assert made(cloud, FIRST) == ["eni-1"]
 
 
 def test_ended_before(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
@@ -118,16 +79,6 @@ def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.Mo
     assert clock.now > NIC_SEEN.seconds + VISIBLE.seconds
 
 
-@pytest.mark.parametrize("code", ["IdempotentParameterMismatch", "IdempotentInstanceTerminated"])
-def test_made_in_another_way_before(cloud: Cloud, ec2: Ec2, code: str) -> None:
-    """A token that stands for an interface with other arguments is followed by the next one."""
-    lay_create(ec2, FIRST, code)
-    lay_agents(ec2, FIRST)
-    lay_create(ec2, FIRST, "eni-2", 1)
-    lay_look(ec2, "eni-2", entry("eni-2"))
-    assert made(cloud, FIRST) == ["eni-2"]
-
-
 def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
     """Tokens are not tried for ever; the group is named."""
     for generation in range(MAX_GENERATIONS):
@@ -139,35 +90,6 @@ def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
         "Failed to create network interface for nic_group 'a': "
         f"{MAX_GENERATIONS} interfaces were created and deleted for this VM before"
     )
-
-
-def test_refused(cloud: Cloud, ec2: Ec2) -> None:
-    """A refusal names the group of the interface, and what EC2 says."""
-    lay_create(ec2, FIRST, "eni-1")
-    lay_look(ec2, "eni-1", entry("eni-1"))
-    lay_create(ec2, SECOND, "InvalidSubnetID.NotFound")
-    with pytest.raises(CloudError) as caught:
-        made(cloud, FIRST, SECOND)
-    assert caught.value.message == (
-        "Failed to create network interface for nic_group 'b': CreateNetworkInterface failed with "
-        "InvalidSubnetID.NotFound: sorry (request id none). "
-        "Correct the subnet in the networks' cloud_properties"
-    )
-    assert type(caught.value) is CloudError
-    assert isinstance(caught.value.__cause__, ClientError)
-
-
-@pytest.mark.parametrize("code", ["InsufficientFreeAddressesInSubnet", "RequestLimitExceeded"])
-def test_busy(cloud: Cloud, ec2: Ec2, code: str) -> None:
-    """A refusal that may pass fails the whole VM, so that the Director makes it again."""
-    lay_create(ec2, FIRST, code)
-    with pytest.raises(VMCreationFailed) as caught:
-        made(cloud, FIRST)
-    begin = (
-        f"Failed to create network interface for nic_group 'a': CreateNetworkInterface failed with {code}: "
-    )
-    assert caught.value.message.startswith(begin)
-    assert caught.value.ok_to_retry is True
 
 
 @pytest.mark.parametrize(
@@ -206,3 +128,118 @@ def test_programming_error(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.create", fail)
     with pytest.raises(KeyError):
         made(cloud, FIRST)
+
+
+UNCERTAIN = pytest.mark.parametrize("how", ["lost", "fault"])
+BOOM = "an error"
+
+
+def having(nic_id: str, *addresses: str, **more: Any) -> dict[str, Any]:
+    """Describe an interface with addresses."""
+    ipv4 = [{"PrivateIpAddress": address} for address in addresses if ":" not in address]
+    ipv6 = [{"Ipv6Address": address} for address in addresses if ":" in address]
+    return {**entry(nic_id, **more), "PrivateIpAddresses": ipv4, "Ipv6Addresses": ipv6}
+
+
+@UNCERTAIN
+@pytest.mark.parametrize("unseen", [0, 2])
+def test_found(cloud: Cloud, ec2: Ec2, clock: Clock, how: str, unseen: int) -> None:
+    """An interface whose making was not answered is found by its agent, its address and its being free."""
+    others = [having("eni-8", "10.0.0.9"), having("eni-9", "10.0.0.5", vm_cid="i-9")]
+    lay_create(ec2, FIRST, how)
+    for _ in range(unseen):
+        lay_agents(ec2, FIRST, *others)
+    lay_agents(ec2, FIRST, *others, having("eni-1", "10.0.0.5"))
+    lay_look(ec2, "eni-1", entry("eni-1"))
+    assert made(cloud, FIRST) == ["eni-1"]
+    assert len(clock.pauses) == unseen
+
+
+def test_found_without_a_certain_address(cloud: Cloud, ec2: Ec2) -> None:
+    """Of two interfaces in one subnet the one that this call has made already is not the other."""
+    first, second = (replace(plan, subnet_id="subnet-1") for plan in (FIRST, SECOND))
+    lay_create(ec2, first, "eni-1")
+    lay_look(ec2, "eni-1", entry("eni-1"))
+    lay_create(ec2, second, "lost")
+    addresses = ("10.0.0.5", "10.0.1.5")
+    lay_agents(ec2, first, having("eni-1", *addresses), having("eni-2", *addresses))
+    lay_look(ec2, "eni-2", entry("eni-2"))
+    assert made(cloud, first, second) == ["eni-1", "eni-2"]
+
+
+@UNCERTAIN
+def test_not_found(cloud: Cloud, ec2: Ec2, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """One that is not seen is left to a repeated call: it has the same token; the group is named."""
+    monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.of_agent", lambda *_: [])
+    lay_create(ec2, FIRST, how)
+    with pytest.raises(CloudError, match="Failed to create network interface for nic_group 'a': "):
+        made(cloud, FIRST)
+
+
+def armed(cloud: Cloud, ec2: Ec2) -> Undo:
+    """Make an interface; returns what would undo it."""
+    undo = Undo()
+    lay_create(ec2, FIRST, "eni-1")
+    lay_look(ec2, "eni-1", entry("eni-1"))
+    create_interfaces(cloud, wanted(FIRST), undo)
+    return undo
+
+
+def test_undo(cloud: Cloud, ec2: Ec2) -> None:
+    """An interface that was made is removed when the call fails; one that is gone is fine."""
+    for code in (None, NOT_FOUND):
+        undo = armed(cloud, ec2)
+        lay_look(ec2, "eni-1", entry("eni-1"))
+        if code:
+            ec2.refuses("delete_network_interface", code, NetworkInterfaceId="eni-1")
+        else:
+            ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+        undo.run(BOOM)
+
+
+@pytest.mark.parametrize("state", ["shutting-down", "terminated"])
+def test_undo_of_an_ended_instance(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
+    """One that an instance still has that was ended is removed as soon as EC2 lets it go."""
+    undo = armed(cloud, ec2)
+    lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
+    lay_instance(ec2, "i-1", state)
+    ec2.refuses("delete_network_interface", "InvalidNetworkInterface.InUse", NetworkInterfaceId="eni-1")
+    ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+    undo.run(BOOM)
+    assert len(clock.pauses) == 1
+
+
+def test_undo_of_a_living_instance(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """One that a living instance has stays: this call removes its own first, so it is an earlier call's."""
+    undo = armed(cloud, ec2)
+    lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
+    lay_instance(ec2, "i-1", "running")
+    undo.run(BOOM)
+    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    assert errors == ["Network interface 'eni-1' stays: instance 'i-1' has it"]
+
+
+def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+    """One that can't be looked at is removed if EC2 does it: an attached one it would refuse."""
+    undo = armed(cloud, ec2)
+    ec2.refuses("describe_network_interfaces", "RequestLimitExceeded", "slow", NetworkInterfaceIds=["eni-1"])
+    ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+    undo.run(BOOM)
+    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    said = "RequestLimitExceeded: slow (request id none)"
+    assert warnings[1:] == [
+        f"Network interface 'eni-1' can't be looked at: DescribeNetworkInterfaces failed with {said}"
+    ]
+
+
+@pytest.mark.parametrize("lost", ["describe_network_interfaces", "describe_instances"])
+def test_undo_without_an_answer(cloud: Cloud, ec2: Ec2, lost: str) -> None:
+    """One about which AWS answers nothing at all is removed if EC2 does it."""
+    undo = armed(cloud, ec2)
+    if lost == "describe_instances":
+        lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
+        ec2.loses(lost, InstanceIds=["i-1"])
+    else:
+        ec2.loses(lost, NetworkInterfaceIds=["eni-1"])
+    ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+    undo.run(BOOM)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, look_up, route_traffic
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
 from bosh_aws_cpi.model import AttachedNic, ElasticIp, Instance, Route, RouteTable, Vip
-from bosh_aws_cpi.properties.vm import VmProperties
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from tests.unit.conftest import Clock, Ec2, Stub
+    from tests.unit.conftest import Ec2, Stub
 
 pytestmark = pytest.mark.usefixtures("undone")
 
@@ -48,24 +46,6 @@ def lay_table(ec2: Ec2, *routes: dict[str, str]) -> None:
     entries = [{"DestinationCidrBlock": DESTINATION, "State": "active", **route} for route in routes]
     table = {"RouteTableId": TABLE, "VpcId": "vpc-1", "Routes": entries}
     ec2.answers("describe_route_tables", {"RouteTables": [table]}, Filters=FILTERS)
-
-
-def test_new_route(cloud: Cloud, ec2: Ec2) -> None:
-    """A route that was not there is made, and removed again."""
-    ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
-    undo = lead(cloud)
-    lay_table(ec2, OURS)
-    ec2.answers("delete_route", **ROUTE)
-    undo.run(BOOM)
-
-
-def test_known_route(cloud: Cloud, ec2: Ec2) -> None:
-    """A route that was there is led to the VM, and led back."""
-    ec2.answers("replace_route", **ROUTE, **OURS)
-    undo = lead(cloud, was(THEIRS))
-    lay_table(ec2, OURS)
-    ec2.answers("replace_route", **ROUTE, **THEIRS)
-    undo.run(BOOM)
 
 
 @pytest.mark.parametrize("before", [was(THEIRS, is_blackhole=True), was({})], ids=["nowhere", "unknown"])
@@ -170,19 +150,6 @@ def test_registrations(cloud: Cloud, elb: Stub, elbv2: Stub) -> None:
     undo.run(BOOM)
 
 
-@pytest.mark.parametrize("index", [0, 1])
-def test_elastic_ip(cloud: Cloud, ec2: Ec2, clock: Clock, index: int) -> None:
-    """The elastic IP goes to the planned interface, once the instance is ready for it."""
-    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": f"eni-{index}"}
-    ec2.refuses("associate_address", "IncorrectInstanceState", **arguments)
-    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
-    undo = Undo()
-    free = ElasticIp("52.1.2.3", "eipalloc-1")
-    route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", index), elastic_ip=free), VM, undo)
-    undo.run(BOOM)
-    assert len(clock.pauses) == 1
-
-
 @pytest.mark.parametrize("private", [{"PrivateIpAddress": "10.0.0.9"}, {}], ids=["an address", "unknown"])
 def test_elastic_ip_given_back(cloud: Cloud, ec2: Ec2, private: dict[str, str]) -> None:
     """An elastic IP that was another's goes back to the address that had it when the call fails."""
@@ -218,32 +185,3 @@ def test_elastic_ip_that_it_has(cloud: Cloud, ec2: Ec2) -> None:
     own = ElasticIp("52.1.2.3", "eipalloc-1", "eni-0", "10.0.0.5")
     route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", 0), elastic_ip=own), VM, undo)
     undo.run(BOOM)
-
-
-def properties(**given: Any) -> VmProperties:
-    """Read a VM's properties."""
-    return VmProperties.parse({"instance_type": "t", "availability_zone": "z", **given})
-
-
-def test_nothing_to_look_up(cloud: Cloud) -> None:
-    """What a VM does not use is not asked for."""
-    assert look_up(cloud, properties(), None, "vpc-1") == Traffic([], [], [], {})
-
-
-@pytest.mark.parametrize(
-    ("found", "message"),
-    [
-        ([], "advertised_routes: there is no route table 'rtb-1'"),
-        (
-            [{"RouteTableId": TABLE, "VpcId": "vpc-2", "Routes": []}],
-            "advertised_routes: route table 'rtb-1' is in VPC 'vpc-2', the VM in 'vpc-1'",
-        ),
-    ],
-)
-def test_route_table(cloud: Cloud, ec2: Ec2, found: list[dict[str, Any]], message: str) -> None:
-    """A table that is not there, or is another VPC's, is refused before there is a VM."""
-    ec2.answers("describe_route_tables", {"RouteTables": found}, Filters=FILTERS)
-    wanted = properties(advertised_routes=[{"table_id": TABLE, "destination": DESTINATION}])
-    with pytest.raises(CloudError) as caught:
-        look_up(cloud, wanted, None, "vpc-1")
-    assert caught.value.message == message

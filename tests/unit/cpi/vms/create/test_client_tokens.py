@@ -22,29 +22,11 @@ from tests.unit.cpi.launches import (
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.plan.launch_options import LaunchOption
     from tests.unit.conftest import Ec2
 
 BY_US = "Client.UserInitiatedShutdown"
 FAULT = "Server.InternalError"
 SPENT = pytest.mark.parametrize("code", ["IdempotentInstanceTerminated", "IdempotentParameterMismatch"])
-
-
-def messages(program_log: pytest.LogCaptureFixture, level: str) -> list[str]:
-    """List what was logged at a level."""
-    return [record.getMessage() for record in program_log.records if record.levelname == level]
-
-
-@SPENT
-def test_spent_token(cloud: Cloud, ec2: Ec2, code: str, program_log: pytest.LogCaptureFixture) -> None:
-    """A token whose instance is gone, or that stands for other arguments, is followed by the next one."""
-    lay_run(ec2, ON_DEMAND, 0, code)
-    lay_agents(ec2)
-    lay_run(ec2, ON_DEMAND, 1, "i-1")
-    lay_running(ec2, "i-1")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
-    assert f"RunInstances failed with {code}" in "".join(messages(program_log, "INFO"))
-    assert messages(program_log, "WARNING") == []
 
 
 @SPENT
@@ -68,18 +50,6 @@ def test_later_generation_alive(cloud: Cloud, ec2: Ec2) -> None:
     assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-2"
 
 
-def test_made_with_other_arguments(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
-    """An instance of the agent that is alive and was asked for otherwise is left alone, with a warning."""
-    lay_run(ec2, ON_DEMAND, 0, "IdempotentParameterMismatch")
-    lay_agents(ec2, ("i-0", "running", token(ON_DEMAND, 0)))
-    lay_run(ec2, ON_DEMAND, 1, "i-1")
-    lay_running(ec2, "i-1")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
-    assert messages(program_log, "WARNING") == [
-        "Instance 'i-0' was created for this agent with other arguments; it is left"
-    ]
-
-
 def test_ended_by_an_earlier_call(cloud: Cloud, ec2: Ec2) -> None:
     """A token may answer the instance that an earlier call removed: that counts as no failure."""
     lay_run(ec2, ON_DEMAND, 0, "i-0", is_earlier=True)
@@ -91,19 +61,6 @@ def test_ended_by_an_earlier_call(cloud: Cloud, ec2: Ec2) -> None:
     lay_run(ec2, ON_DEMAND, 3, "i-3")
     lay_running(ec2, "i-3")
     assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-3"
-
-
-@pytest.mark.parametrize("options", [[ON_DEMAND], [ON_DEMAND, OTHER]], ids=len)
-def test_ended_by_somebody_else(cloud: Cloud, ec2: Ec2, options: list[LaunchOption]) -> None:
-    """Somebody who terminates the instance that this call launched is not fought."""
-    if len(options) > 1:
-        lay_agents(ec2)
-    lay_run(ec2, ON_DEMAND, 0, "i-0")
-    lay_ended(ec2, "i-0", BY_US)
-    with pytest.raises(VMCreationFailed) as caught:
-        launch(cloud, *options)
-    assert caught.value.message == f"EC2 terminated instance 'i-0' before it ran: {BY_US}: so"
-    assert caught.value.ok_to_retry is False
 
 
 @pytest.mark.parametrize("state", ["shutting-down", "terminated"])
@@ -153,20 +110,6 @@ def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
         f"{MAX_GENERATIONS} instances were launched for this VM before: use another agent id"
     )
     assert caught.value.ok_to_retry is False
-
-
-@pytest.mark.parametrize("state", ["pending", "running"])
-@pytest.mark.parametrize("generation", [0, 2])
-def test_further_down_the_list(cloud: Cloud, ec2: Ec2, state: str, generation: int) -> None:
-    """With several types, what an earlier call launched comes first: there is no second VM."""
-    lay_agents(
-        ec2,
-        ("i-0", "terminated", token(ON_DEMAND, 0)),
-        ("i-1", state, token(OTHER, generation)),
-    )
-    lay_run(ec2, OTHER, generation, "i-1")
-    lay_running(ec2, "i-1")
-    assert launch(cloud, SPOT, ON_DEMAND, OTHER).option is OTHER
 
 
 def test_further_down_the_list_and_short(cloud: Cloud, ec2: Ec2) -> None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.traffic import Traffic
     from testbed.world import World
+    from tests.protocols import CreateVm, ListResources, Refuse, VmArguments, WriteError
 
 
 LEFT = "Perhaps left behind"
@@ -36,7 +36,7 @@ def routes(world: World) -> Callable[[], list[dict[str, Any]]]:
 
 @pytest.fixture
 def nothing_left(
-    left: Callable[[], dict[str, list[str]]],
+    left: ListResources,
     traffic: Traffic,
     routes: Callable[[], list[dict[str, Any]]],
 ) -> Callable[[], None]:
@@ -53,8 +53,8 @@ def nothing_left(
 
 def test_registry_refuses(
     exposed: dict[str, Any],
-    vm_arguments: Callable[..., list[Any]],
-    failure: Callable[..., dict[str, Any]],
+    vm_arguments: VmArguments,
+    failure: WriteError,
     server: FakeAws,
     nothing_left: Callable[[], None],
 ) -> None:
@@ -79,11 +79,11 @@ def test_registry_refuses(
     ids=["load-balancers", "routes"],
 )
 def test_removals_that_fail(
-    create_vm: Callable[..., Answer],
+    create_vm: CreateVm,
     exposed: dict[str, Any],
     traffic: Traffic,
-    deny: Callable[..., str],
-    left: Callable[[], dict[str, list[str]]],
+    deny: Refuse,
+    left: ListResources,
     kind: str,
     actions: dict[str, int],
 ) -> None:

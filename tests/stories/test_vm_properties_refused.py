@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from testbed.cloud import FakeAws
-    from testbed.executable import Answer
     from testbed.world import World
+    from tests.protocols import CheckRefused, CreateVm
 
 MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 ONE_OF = "cloud_properties.{} must hold exactly one of: {}"
@@ -74,8 +72,8 @@ OTHER_KIND = "AMI '{}' is for {}, instance type '{}' runs {}: use a type or a st
     ],
 )
 def test_contradictions(
-    create_vm: Callable[..., Answer],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    refused: CheckRefused,
     properties: dict[str, Any],
     message: str,
 ) -> None:
@@ -83,7 +81,7 @@ def test_contradictions(
     assert refused(create_vm(properties), message) == []
 
 
-def test_wrong_types(create_vm: Callable[..., Answer], fake_aws: FakeAws) -> None:
+def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     """Every property of a wrong type is named at once, by its path and without its value."""
     secret = "not-to-be-told"
     wrong: dict[str, Any] = {
@@ -137,8 +135,8 @@ def test_wrong_types(create_vm: Callable[..., Answer], fake_aws: FakeAws) -> Non
     ],
 )
 def test_figures_of_the_root_disk(
-    create_vm: Callable[..., Answer],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    refused: CheckRefused,
     disk: dict[str, Any],
     reason: str,
 ) -> None:
@@ -160,8 +158,8 @@ def test_figures_of_the_root_disk(
     ids=["iops", "throughput", "no-iops", "few-iops", "much-throughput", "many-iops"],
 )
 def test_figures_of_the_ephemeral_disk(
-    create_vm: Callable[..., Answer],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    refused: CheckRefused,
     disk: dict[str, Any],
     reason: str,
 ) -> None:
@@ -180,8 +178,8 @@ def test_figures_of_the_ephemeral_disk(
     ids=["type", "fallback"],
 )
 def test_architecture(
-    create_vm: Callable[..., Answer],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    refused: CheckRefused,
     fake_aws: FakeAws,
     world: World,
     properties: dict[str, Any],
@@ -196,15 +194,15 @@ def test_architecture(
     refused(answer, OTHER_KIND.format(world.image_id, *expected))
 
 
-def test_ebs_optimized(create_vm: Callable[..., Answer], refused: Callable[[Answer, str], list[str]]) -> None:
+def test_ebs_optimized(create_vm: CreateVm, refused: CheckRefused) -> None:
     """EBS optimisation of a type that has none is refused."""
     answer = create_vm({"ebs_optimized": True, "instance_type": "t2.micro"})
     refused(answer, "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised")
 
 
 def test_disabled_image(
-    create_vm: Callable[..., Answer],
-    refused: Callable[[Answer, str], list[str]],
+    create_vm: CreateVm,
+    refused: CheckRefused,
     world: World,
     fake_aws: FakeAws,
 ) -> None:

@@ -1,0 +1,140 @@
+"""What the stories' fixtures are, where a fixture is a function: its arguments and what it returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from testbed.executable import Answer, Cpi, Process
+
+Properties = dict[str, Any] | None
+
+
+class CreateVm(Protocol):
+    """Asks for a VM; what is not given is ordinary."""
+
+    def __call__(
+        self,
+        properties: Properties = None,
+        networks: Properties = None,
+        disks: list[str] | None = None,
+        env: Properties = None,
+        *,
+        executable: Cpi | None = None,
+        **more: Any,
+    ) -> Answer:
+        """Wait for the answer."""
+
+
+class StartVm(Protocol):
+    """Asks for a VM and does not wait for it."""
+
+    def __call__(self, properties: Properties = None, networks: Properties = None, **more: Any) -> Process:
+        """Start the call; the caller ends it."""
+
+
+class VmArguments(Protocol):
+    """Writes create_vm's arguments; what is not given is ordinary."""
+
+    def __call__(
+        self,
+        properties: Properties = None,
+        networks: Properties = None,
+        disks: list[str] | None = None,
+        env: Properties = None,
+        **more: Any,
+    ) -> list[Any]:
+        """List them."""
+
+
+class WriteNetwork(Protocol):
+    """Writes a network: manual with an address, else dynamic."""
+
+    def __call__(
+        self, ip: str | None = None, subnet: int = 0, groups: list[str] | None = None, **keys: Any
+    ) -> dict[str, Any]:
+        """Write it, in one of the laid subnets."""
+
+
+class RunInstance(Protocol):
+    """Has an instance run without the executable."""
+
+    def __call__(self, instance_type: str = "t3.micro", **parameters: Any) -> str:
+        """Return its id."""
+
+
+class CreateVolume(Protocol):
+    """Has a volume there without the executable."""
+
+    def __call__(self, zone: str = ..., size: int = 1) -> str:
+        """Return its id."""
+
+
+class CpiWith(Protocol):
+    """Returns an executable with other configuration."""
+
+    def __call__(self, **aws: Any) -> Cpi:
+        """Configure it with keys of the aws section."""
+
+
+class Refuse(Protocol):
+    """Has AWS refuse an action for good, from its nth call on."""
+
+    def __call__(self, action: str, nth: int = 1) -> str:
+        """Return the words of the refusal."""
+
+
+class RefuseLaunch(Protocol):
+    """Has AWS refuse launches, or only those with some parameters."""
+
+    def __call__(self, code: str, where: dict[str, str] | None = None, status: int = 400) -> str:
+        """Return the words of the refusal."""
+
+
+class WriteError(Protocol):
+    """Writes an error as it goes over the wire."""
+
+    def __call__(self, kind: str, message: str, *, ok_to_retry: bool = False) -> dict[str, Any]:
+        """Write it under BOSH's name."""
+
+
+class CheckRefused(Protocol):
+    """Checks a CloudError for which nothing was created, nor tried to be."""
+
+    def __call__(self, answer: Answer, message: str) -> list[str]:
+        """Return the actions, all of them questions."""
+
+
+class ListResources(Protocol):
+    """Lists what there is beyond what was laid, by kind."""
+
+    def __call__(self) -> dict[str, list[str]]:
+        """List the ids."""
+
+
+class ReadCalls(Protocol):
+    """Lists the parameters of all calls of one action."""
+
+    def __call__(self, action: str) -> list[dict[str, str]]:
+        """List them in their order."""
+
+
+class ReadTags(Protocol):
+    """Reads the tags of anything."""
+
+    def __call__(self, resource_id: str) -> dict[str, str]:
+        """Read them by name."""
+
+
+class ReadSettings(Protocol):
+    """Reads what a VM boots from."""
+
+    def __call__(self, vm_cid: str) -> dict[str, Any]:
+        """Read the agent's settings."""
+
+
+class ReadWarnings(Protocol):
+    """Reads the warnings of a call, without the time."""
+
+    def __call__(self, answer: Answer) -> list[str]:
+        """List them in their order."""
