@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from acceptance.lab import Lab, said_to
 from acceptance.trials.trial import UNKNOWN, Seen, Trials, compared
-from bosh_aws_cpi.aws.sdk.errors import (
+from bosh_aws_cpi.aws.sdk.error_codes import (
     IMAGE_MISSING,
     INSTANCE_MISSING,
     NIC_MISSING,
     SNAPSHOT_MISSING,
     VOLUME_MISSING,
-    is_volume_missing,
 )
+from bosh_aws_cpi.aws.sdk.errors import is_volume_missing
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet

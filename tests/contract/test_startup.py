@@ -32,7 +32,17 @@ VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 NOWHERE = "http://127.0.0.1:1"
 AT_AWS = {
-    f"sdk.{name}" for name in ("attempts", "call_hooks", "clients", "credentials", "data", "errors", "timing")
+    f"sdk.{name}"
+    for name in (
+        "attempts",
+        "call_hooks",
+        "clients",
+        "credentials",
+        "data",
+        "error_codes",
+        "errors",
+        "timing",
+    )
 } | {"sdk"}
 CUTTING = {f"sdk.{name}" for name in ("data_copies", "data_cut", "permissions", "private_files")}
 """What the SDK's own data is cut with, and read from copies; as the release has it, it is cut."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bosh_aws_cpi.rpc.methods import METHODS
 from testbed.matrix import sampled
 from tests.faults.kinds import Case, cases
 from tests.faults.outcome import Outcome
@@ -24,6 +25,17 @@ SCENARIOS = (*VMS, *DISKS, *STEMCELLS)
 MATRIX = [case for scenario in SCENARIOS for case in cases(scenario)]
 EVERY = 23
 """A prime, so that the sample has every kind of fault."""
+
+
+WITHOUT_AWS = {"info", "ping", "current_vm_id", "calculate_vm_cloud_properties", "configure_networks"}
+
+
+@pytest.mark.sampled
+def test_each_verb_has_a_scenario() -> None:
+    """The faults of each verb that calls AWS are tried."""
+    assert {each.verb for each in SCENARIOS} | WITHOUT_AWS == {
+        name for name, row in METHODS.items() if row.target
+    }
 
 
 @pytest.mark.sampled

@@ -11,7 +11,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from testbed.cloud import FakeAws
+    from bosh_aws_cpi.rpc.methods import METHODS
+from testbed.cloud import FakeAws
     from testbed.executable import Answer, Cpi
     from testbed.world import World
     from tests.protocols import CreateVm, CreateVolume, ReadCalls, RunInstance, VmArguments
@@ -112,6 +113,13 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
     ("delete_snapshot", lambda there: [there.snapshot()], ["DeleteSnapshot"]),
 ]
 """Verb, arguments, calls."""
+ELSEWHERE = {"ping", "current_vm_id", "configure_networks"}
+"""Verbs without a call to AWS, whose tests are in tests/contract."""
+
+
+def test_each_verb_is_here() -> None:
+    """A verb that is implemented has its calls in the list."""
+    assert {case[0] for case in CASES} | ELSEWHERE == {name for name, row in METHODS.items() if row.target}
 
 
 def called(answer: Answer) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from bosh_aws_cpi.aws.sdk.errors import NO_CAPACITY
+from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG
 from bosh_aws_cpi.properties import disk, network, stemcell, vm, vm_disks
 from bosh_aws_cpi.properties.types import Properties
@@ -85,12 +85,3 @@ def test_configuration() -> None:
     assert named
     known = {".".join(name.split(".")[:2]) for name in job["properties"]}
     assert named <= known
-
-
-def test_links() -> None:
-    """Each link within the page leads to one of its headings."""
-    headings = re.findall(r"^##+ (.+)$", PAGE, flags=re.MULTILINE)
-    anchors = {re.sub(r"[^a-z0-9_ -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    links = set(re.findall(r"\]\(#([^)]+)\)", PAGE))
-    assert links
-    assert links <= anchors

@@ -151,15 +151,3 @@ def test_growth() -> None:
     text = " ".join(RETRIES.split())
     assert f"then after {timing.FIRST_PAUSE} seconds, and each pause is {timing.GROWTH} times" in text
     assert f"up to {timing.JITTER} seconds of chance" in text
-
-
-@pytest.mark.parametrize("page", [ERRORS, RETRIES], ids=["errors", "retries"])
-def test_links(page: str) -> None:
-    """Each link leads to a page that is there, and to one of its headings."""
-    links = re.findall(r"\]\(([\w.-]*)(?:#([\w-]+))?\)", page)
-    assert links
-    for name, anchor in links:
-        text = (ROOT / "docs" / name).read_text() if name else page
-        headings = re.findall(r"^##+ (.+)$", text, re.MULTILINE)
-        anchors = {re.sub(r"[^a-z0-9_ -]", "", heading.lower()).replace(" ", "-") for heading in headings}
-        assert not anchor or anchor in anchors, (name, anchor)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import VOLUME_IN_USE, code_of, has_code, may_be_done, naming_disk, naming_vm
+from bosh_aws_cpi.aws.sdk.error_codes import VOLUME_IN_USE
+from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, may_be_done, naming_disk, naming_vm
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger

@@ -9,7 +9,8 @@ from bosh_aws_cpi.aws import snapshots, tags
 from bosh_aws_cpi.aws.images import AMI_TAG, describe, find
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
-from bosh_aws_cpi.aws.sdk.errors import IMAGE_MISSING, UNAUTHORIZED, code_of, described, has_code
+from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger

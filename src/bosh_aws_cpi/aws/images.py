@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bosh_aws_cpi.aws import tags
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import IMAGE_MISSING, has_code
+from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING
+from bosh_aws_cpi.aws.sdk.errors import has_code
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent, parsed_time
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json

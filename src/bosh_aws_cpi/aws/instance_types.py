@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, has_code
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.aws.type_cache import TypeCache
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts

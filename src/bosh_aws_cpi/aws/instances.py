@@ -7,7 +7,8 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import NOT_FOUND_YET, naming_vm
+from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET
+from bosh_aws_cpi.aws.sdk.errors import naming_vm
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger

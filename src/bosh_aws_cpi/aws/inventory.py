@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.errors import NIC_IN_USE, NIC_MISSING, VOLUME_IN_USE, has_code, is_volume_missing
+from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING, VOLUME_IN_USE
+from bosh_aws_cpi.aws.sdk.errors import has_code, is_volume_missing
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time
 from bosh_aws_cpi.jsontext import Json
 

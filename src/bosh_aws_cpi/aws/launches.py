@@ -10,17 +10,8 @@ from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    AT_FAULT,
-    QUOTA_REACHED,
-    THROTTLED,
-    TOKEN_SPENT,
-    described,
-    has_code,
-    is_shortage,
-    is_subnet_full,
-    may_be_done,
-)
+from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_shortage, is_subnet_full, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound

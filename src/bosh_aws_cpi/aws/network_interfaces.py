@@ -5,7 +5,8 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET, has_code
+from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET
+from bosh_aws_cpi.aws.sdk.errors import has_code
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json

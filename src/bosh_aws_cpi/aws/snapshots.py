@@ -4,7 +4,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_MISSING, has_code, naming_disk
+from bosh_aws_cpi.aws.sdk.error_codes import SNAPSHOT_MISSING
+from bosh_aws_cpi.aws.sdk.errors import has_code, naming_disk
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE, described, detail_of, has_code
+from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE
+from bosh_aws_cpi.aws.sdk.errors import described, detail_of, has_code
 from bosh_aws_cpi.log import logger
 
 if TYPE_CHECKING:

@@ -4,15 +4,8 @@ import re
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import (
-    TOKEN_SPENT,
-    VOLUME_IN_USE,
-    described,
-    has_code,
-    is_volume_missing,
-    may_be_done,
-    naming_disk,
-)
+from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT, VOLUME_IN_USE
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_volume_missing, may_be_done, naming_disk
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, is_recent
 from bosh_aws_cpi.aws.tags import DISK_METADATA
 from bosh_aws_cpi.errors import CloudError, DiskNotFound

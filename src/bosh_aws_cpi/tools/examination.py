@@ -8,15 +8,15 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import (
+from bosh_aws_cpi.aws.sdk.error_codes import (
     IMAGE_MISSING,
     INSTANCE_MISSING,
     NIC_MISSING,
     SNAPSHOT_MISSING,
     UNAUTHORIZED,
     VOLUME_MISSING,
-    code_of,
 )
+from bosh_aws_cpi.aws.sdk.errors import code_of
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.cpi_config import AwsConfig

@@ -15,7 +15,8 @@ from botocore.exceptions import (
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, has_code
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.config.cpi_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError

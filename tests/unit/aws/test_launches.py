@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import instances, launches
-from bosh_aws_cpi.aws.sdk.errors import AT_FAULT, NO_CAPACITY
+from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, NO_CAPACITY
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
 from tests.unit.aws.instance_looks import VM, entry

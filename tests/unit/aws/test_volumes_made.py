@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from bosh_aws_cpi.aws import volumes
-from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT
+from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.volume_looks import DISK, OTHER, attached, entry, lay

@@ -9,7 +9,6 @@ import pytest
 
 from bosh_aws_cpi.errors import BoshError, InvalidCall, MethodNotImplemented
 from bosh_aws_cpi.rpc import request
-from bosh_aws_cpi.rpc.methods import METHODS
 from bosh_aws_cpi.rpc.request import Request
 
 CONTEXT = {"director_uuid": "d"}
@@ -104,14 +103,3 @@ def test_order(given: dict[str, Any], message: str) -> None:
 def test_contract(version: object, contract: int) -> None:
     """The contract is 1 when it is absent or lower, and 3 when it is higher."""
     assert request.check(envelope(api_version=version)).api_version == contract
-
-
-def test_known_methods() -> None:
-    """Every method of the protocol is known."""
-    listed = """
-        info, current_vm_id, create_stemcell, delete_stemcell, create_vm, delete_vm, has_vm, reboot_vm,
-        set_vm_metadata, set_disk_metadata, create_disk, update_disk, has_disk, delete_disk, attach_disk,
-        detach_disk, snapshot_disk, delete_snapshot, get_disks, resize_disk, ping,
-        calculate_vm_cloud_properties, create_network, delete_network, configure_networks
-    """
-    assert set(METHODS) == {name.strip() for name in listed.split(",")}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
     REFUSED,
-    THROTTLED,
     Call,
     has_code,
     is_shortage,

@@ -1,4 +1,4 @@
-"""AWS's errors: sets of codes, predicates, and the details of an error.
+"""AWS's errors: predicates, and the details of an error.
 
 `translation` turns them into errors for the caller.
 """
@@ -14,92 +14,12 @@ from botocore.exceptions import ClientError, HTTPClientError, SSLError
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
+from bosh_aws_cpi.aws.sdk.error_codes import INSTANCE_MISSING, NO_CAPACITY, THROTTLED, VOLUME_MISSING
 from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
 
-INSTANCE_MISSING: Final = frozenset({"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"})
-VOLUME_MISSING: Final = frozenset({"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidID"})
-"""CreateTags answers InvalidID for a malformed id."""
-IMAGE_MISSING: Final = frozenset(
-    {"InvalidAMIID.NotFound", "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"}
-)
-SNAPSHOT_MISSING: Final = frozenset({"InvalidSnapshot.NotFound", "InvalidSnapshotID.Malformed"})
-NIC_MISSING: Final = frozenset({"InvalidNetworkInterfaceID.NotFound", "InvalidNetworkInterfaceId.Malformed"})
-VOLUME_IN_USE: Final = frozenset({"VolumeInUse"})
-NIC_IN_USE: Final = frozenset({"InvalidNetworkInterface.InUse", "InvalidParameterValue"})
-"""DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
-NOT_FOUND_YET: Final = frozenset(
-    {
-        "InvalidInstanceID.NotFound",
-        "InvalidVolume.NotFound",
-        "InvalidAMIID.NotFound",
-        "InvalidSnapshot.NotFound",
-        "InvalidNetworkInterfaceID.NotFound",
-    }
-)
-"""CreateTags answers one of these for a resource that was just created (eventual consistency)."""
-TAG_REFUSED: Final = frozenset({"TagLimitExceeded", "InvalidParameterValue"})
-UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | {"InvalidID"}
-"""Codes that concern one of several resources: the others may still accept the tags."""
-QUOTA_REACHED: Final = frozenset(
-    {"InstanceLimitExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded"}
-)
-NO_CAPACITY: Final = QUOTA_REACHED | {
-    "IncompatibleHostRequirements",
-    "InsufficientCapacity",
-    "InsufficientCapacityOnHost",
-    "InsufficientHostCapacity",
-    "InsufficientInstanceCapacity",
-    "InsufficientReservedInstanceCapacity",
-    "InsufficientReservedInstancesCapacity",
-    "ReservationCapacityExceeded",
-    "SpotMaxPriceTooLow",
-    "UnavailableHostRequirements",
-    "UnfulfillableCapacity",
-    "Unsupported",
-}
-"""RunInstances answers one of these when it can't launch this instance type here and now; another may work.
-
-Some of them come as HTTP 500. "Unsupported" is a type that the zone does not have."""
 _SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
 _OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
 """Shortages that are the same for every instance type."""
-AT_FAULT: Final = frozenset(
-    {
-        "InsufficientCidrBlocks",
-        "InsufficientFreeAddressesInSubnet",
-        "InternalError",
-        "InternalFailure",
-        "ServerInternal",
-        "ServiceUnavailable",
-        "Unavailable",
-    }
-)
-"""RunInstances answers one of these when AWS is at fault, or addresses are short: a retry may succeed."""
-TOKEN_SPENT: Final = frozenset({"IdempotentInstanceTerminated", "IdempotentParameterMismatch"})
-"""The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
-UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
-"""EC2's code, and those of the other services."""
-THROTTLED: Final = frozenset(
-    {
-        "ConcurrentLimitExceededException",
-        "DependencyThrottle",
-        "EC2ThrottledException",
-        "PriorRequestNotComplete",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "SlowDown",
-        "ThrottledException",
-        "Throttling",
-        "ThrottlingException",
-        "TooManyRequestsException",
-    }
-)
-"""Throttling: the call has had no effect.
-
-The SDK's list (botocore, retries/standard.py) without other services' codes, and what the API models of the
-EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
-"""
 _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
 """CreateNetworkInterface's message for a full subnet, under the code InvalidParameterValue.
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.errors import THROTTLED, code_of, described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
+from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, is_transient
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 

@@ -9,7 +9,8 @@ from botocore.exceptions import SSLError
 
 from bosh_aws_cpi.aws import ebs_direct, image_deletion, images, kms_keys, snapshots
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, described, has_code
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import image_file, snapshot_upload, volume_upload

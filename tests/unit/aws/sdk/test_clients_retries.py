@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError, HTTPClientError
 
-from bosh_aws_cpi.aws.sdk.errors import NO_CAPACITY, THROTTLED
+from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY, THROTTLED
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL
 from tests.unit.aws.service_calls import CALLS
 

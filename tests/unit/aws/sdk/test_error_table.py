@@ -9,7 +9,7 @@ import botocore.session
 import pytest
 from botocore.retries.standard import ThrottledRetryableChecker
 
-from bosh_aws_cpi.aws.sdk import errors
+from bosh_aws_cpi.aws.sdk import error_codes
 from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, row_of
 from tests.unit.called_operations import calls, operation_names
 
@@ -34,19 +34,19 @@ def test_size() -> None:
 
 
 KINDS = {
-    "shortages": (errors.NO_CAPACITY - errors.QUOTA_REACHED, Kind.BUSY),
-    "faults": (errors.AT_FAULT, Kind.BUSY),
-    "throttled": (errors.THROTTLED & set(ROWS), Kind.BUSY),
-    "quotas": (errors.QUOTA_REACHED, Kind.QUOTA),
-    "unauthorized": (errors.UNAUTHORIZED, Kind.DENIED),
-    "instances": (errors.INSTANCE_MISSING, Kind.VM_GONE),
-    "volumes": (errors.VOLUME_MISSING, Kind.DISK_GONE),
-    "images": (errors.IMAGE_MISSING, Kind.MISSING),
-    "snapshots": (errors.SNAPSHOT_MISSING, Kind.MISSING),
-    "interfaces": (errors.NIC_MISSING, Kind.MISSING),
-    "used volumes": (errors.VOLUME_IN_USE, Kind.STATE),
-    "used interfaces": (errors.NIC_IN_USE, Kind.STATE),
-    "tags": (errors.TAG_REFUSED, Kind.INVALID),
+    "shortages": (error_codes.NO_CAPACITY - error_codes.QUOTA_REACHED, Kind.BUSY),
+    "faults": (error_codes.AT_FAULT, Kind.BUSY),
+    "throttled": (error_codes.THROTTLED & set(ROWS), Kind.BUSY),
+    "quotas": (error_codes.QUOTA_REACHED, Kind.QUOTA),
+    "unauthorized": (error_codes.UNAUTHORIZED, Kind.DENIED),
+    "instances": (error_codes.INSTANCE_MISSING, Kind.VM_GONE),
+    "volumes": (error_codes.VOLUME_MISSING, Kind.DISK_GONE),
+    "images": (error_codes.IMAGE_MISSING, Kind.MISSING),
+    "snapshots": (error_codes.SNAPSHOT_MISSING, Kind.MISSING),
+    "interfaces": (error_codes.NIC_MISSING, Kind.MISSING),
+    "used volumes": (error_codes.VOLUME_IN_USE, Kind.STATE),
+    "used interfaces": (error_codes.NIC_IN_USE, Kind.STATE),
+    "tags": (error_codes.TAG_REFUSED, Kind.INVALID),
 }
 
 
@@ -74,9 +74,9 @@ OF_OURS = {"ConcurrentLimitExceededException", "DependencyThrottle"}
 def test_throttled() -> None:
     """What the SDK takes for throttling is throttling, but for what no service of ours says in that sense."""
     codes = frozenset(vars(ThrottledRetryableChecker)["_THROTTLED_ERROR_CODES"])
-    assert codes - errors.THROTTLED == set(OF_OTHERS)
-    assert errors.THROTTLED - codes == OF_OURS
-    assert errors.THROTTLED.isdisjoint(OF_OTHERS)
+    assert codes - error_codes.THROTTLED == set(OF_OTHERS)
+    assert error_codes.THROTTLED - codes == OF_OURS
+    assert error_codes.THROTTLED.isdisjoint(OF_OTHERS)
 
 
 @pytest.mark.parametrize(
@@ -125,16 +125,16 @@ def test_gone() -> None:
 
     EC2's InvalidInstanceID without an ending is about instances with several network interfaces.
     """
-    assert {code for code, row in ROWS.items() if row.kind is Kind.VM_GONE} == errors.INSTANCE_MISSING
+    assert {code for code, row in ROWS.items() if row.kind is Kind.VM_GONE} == error_codes.INSTANCE_MISSING
     gone = {code for code, row in ROWS.items() if row.kind is Kind.DISK_GONE}
-    assert gone == errors.VOLUME_MISSING - set(OTHERWISE)
+    assert gone == error_codes.VOLUME_MISSING - set(OTHERWISE)
 
 
 def test_missing_sooner_or_later() -> None:
     """What may be unknown for a moment is missing after that."""
-    kinds = {ROWS[code].kind for code in errors.NOT_FOUND_YET}
+    kinds = {ROWS[code].kind for code in error_codes.NOT_FOUND_YET}
     assert kinds == {Kind.VM_GONE, Kind.DISK_GONE, Kind.MISSING}
-    assert set(ROWS) >= errors.TOKEN_SPENT
+    assert set(ROWS) >= error_codes.TOKEN_SPENT
 
 
 @pytest.mark.parametrize("code", ROWS)

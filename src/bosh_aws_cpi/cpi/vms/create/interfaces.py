@@ -3,7 +3,8 @@
 from functools import partial
 
 from bosh_aws_cpi.aws import instances, network_interfaces
-from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT, described, has_code
+from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo

@@ -1,0 +1,85 @@
+"""AWS's error codes, in sets of those that mean the same to the program."""
+
+from typing import Final
+
+INSTANCE_MISSING: Final = frozenset({"InvalidInstanceID.NotFound", "InvalidInstanceID.Malformed"})
+VOLUME_MISSING: Final = frozenset({"InvalidVolume.NotFound", "InvalidVolumeID.Malformed", "InvalidID"})
+"""CreateTags answers InvalidID for a malformed id."""
+IMAGE_MISSING: Final = frozenset(
+    {"InvalidAMIID.NotFound", "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"}
+)
+SNAPSHOT_MISSING: Final = frozenset({"InvalidSnapshot.NotFound", "InvalidSnapshotID.Malformed"})
+NIC_MISSING: Final = frozenset({"InvalidNetworkInterfaceID.NotFound", "InvalidNetworkInterfaceId.Malformed"})
+VOLUME_IN_USE: Final = frozenset({"VolumeInUse"})
+NIC_IN_USE: Final = frozenset({"InvalidNetworkInterface.InUse", "InvalidParameterValue"})
+"""DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
+NOT_FOUND_YET: Final = frozenset(
+    {
+        "InvalidInstanceID.NotFound",
+        "InvalidVolume.NotFound",
+        "InvalidAMIID.NotFound",
+        "InvalidSnapshot.NotFound",
+        "InvalidNetworkInterfaceID.NotFound",
+    }
+)
+"""CreateTags answers one of these for a resource that was just created (eventual consistency)."""
+TAG_REFUSED: Final = frozenset({"TagLimitExceeded", "InvalidParameterValue"})
+UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | {"InvalidID"}
+"""Codes that concern one of several resources: the others may still accept the tags."""
+QUOTA_REACHED: Final = frozenset(
+    {"InstanceLimitExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded"}
+)
+NO_CAPACITY: Final = QUOTA_REACHED | {
+    "IncompatibleHostRequirements",
+    "InsufficientCapacity",
+    "InsufficientCapacityOnHost",
+    "InsufficientHostCapacity",
+    "InsufficientInstanceCapacity",
+    "InsufficientReservedInstanceCapacity",
+    "InsufficientReservedInstancesCapacity",
+    "ReservationCapacityExceeded",
+    "SpotMaxPriceTooLow",
+    "UnavailableHostRequirements",
+    "UnfulfillableCapacity",
+    "Unsupported",
+}
+"""RunInstances answers one of these when it can't launch this instance type here and now; another may work.
+
+Some of them come as HTTP 500. "Unsupported" is a type that the zone does not have."""
+AT_FAULT: Final = frozenset(
+    {
+        "InsufficientCidrBlocks",
+        "InsufficientFreeAddressesInSubnet",
+        "InternalError",
+        "InternalFailure",
+        "ServerInternal",
+        "ServiceUnavailable",
+        "Unavailable",
+    }
+)
+"""RunInstances answers one of these when AWS is at fault, or addresses are short: a retry may succeed."""
+TOKEN_SPENT: Final = frozenset({"IdempotentInstanceTerminated", "IdempotentParameterMismatch"})
+"""The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
+UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
+"""EC2's code, and those of the other services."""
+THROTTLED: Final = frozenset(
+    {
+        "ConcurrentLimitExceededException",
+        "DependencyThrottle",
+        "EC2ThrottledException",
+        "PriorRequestNotComplete",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+"""Throttling: the call has had no effect.
+
+The SDK's list (botocore, retries/standard.py) without other services' codes, and what the API models of the
+EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
+"""
