@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bosh_aws_cpi.rpc.methods import METHODS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bosh_aws_cpi.rpc.methods import METHODS
-from testbed.cloud import FakeAws
+    from testbed.cloud import FakeAws
     from testbed.executable import Answer, Cpi
     from testbed.world import World
     from tests.protocols import CreateVm, CreateVolume, ReadCalls, RunInstance, VmArguments
