@@ -115,7 +115,7 @@ def test_light_stemcell() -> None:
     modules = loaded(telling(NOWHERE).call("delete_stemcell", "ami-1 light"))
     assert heavy(modules) <= {"botocore"}
     assert own(modules, "cpi") == within({*CLOUD, "stemcells.delete"})
-    assert "clients" not in own(modules, "aws")
+    assert "sdk.clients" not in own(modules, "aws")
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ class Painter:
     Attributes:
         world: What is looked at.
         registry: The registry, whose documents belong to the picture.
-        exposure: What leads to VMs, where something does.
+        traffic: What leads to VMs, where something does.
         names: By id.
         contents: Tells what a snapshot holds, where that counts.
     """

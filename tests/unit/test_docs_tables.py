@@ -24,9 +24,9 @@ ERRORS = (ROOT / "docs/errors.md").read_text()
 RETRIES = (ROOT / "docs/retries.md").read_text()
 SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
 POLICIES = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
-SIGHTS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
+WINDOWS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
 """How long something may stay unseen within the wait for it."""
-UNCOUNTED = {*SIGHTS, "THROTTLED_CALL", "AT_ONCE"}
+UNCOUNTED = {*WINDOWS, "THROTTLED_CALL", "AT_ONCE"}
 """Policies that are no wait of their own, or none."""
 REPLACED = {"delete_stemcell": {"VISIBLE"}}
 """The default of `timing.discard`, where a method has none but calls with another one."""
@@ -79,11 +79,11 @@ def test_numbers_of_messages() -> None:
 
 def test_sights() -> None:
     """The page says which of them are part of another wait, in the table and in the text."""
-    assert {name for name, policy in POLICIES.items() if "within another wait" in policy.awaited} == SIGHTS
-    assert "NEW_SEEN" in SIGHTS
+    assert {name for name, policy in POLICIES.items() if "within another wait" in policy.awaited} == WINDOWS
+    assert "NEW_SEEN" in WINDOWS
     text = " ".join(RETRIES.split())
     (sentence,) = re.findall(r'"not found" counts as "not yet" for as long as (.+?) say\.', text)
-    assert set(re.findall(r"`(\w+)`", sentence)) == SIGHTS
+    assert set(re.findall(r"`(\w+)`", sentence)) == WINDOWS
 
 
 def test_policies_are_used() -> None:

@@ -129,16 +129,16 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
         CloudError: It takes too long.
     """
-    sight = timing.VisibilityWindow()
+    window = timing.VisibilityWindow()
 
     def probe() -> Image:
         entry = describe(client, ami_id)
-        if entry is None and sight.is_lost:
+        if entry is None and window.is_lost:
             message = f"AMI '{ami_id}' is gone"
             raise NotCreated(message)
         if entry is None:
             raise timing.NotYet("not visible yet")
-        sight.was_seen = True
+        window.was_seen = True
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")

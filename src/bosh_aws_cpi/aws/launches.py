@@ -195,17 +195,17 @@ def wait_until_running(
             to correct that.
         VMCreationFailed: It does not run in time; retriable.
     """
-    sight = timing.VisibilityWindow(timing.INSTANCE_SEEN)
+    window = timing.VisibilityWindow(timing.INSTANCE_SEEN)
 
     def probe() -> Instance:
         try:
             instance = instances.find(client, vm_cid)
         except VMNotFound as error:  # eventual consistency: RunInstances has answered with this id
-            if sight.is_overdue and not is_new:
+            if window.is_overdue and not is_new:
                 message = f"EC2 does not show instance '{vm_cid}'"
                 raise NeverSeen(message) from error
             raise timing.NotYet("not visible yet") from None
-        sight.was_seen = True
+        window.was_seen = True
         if instance.is_ending:
             raise Ended(instance)
         if instance.state != "running":

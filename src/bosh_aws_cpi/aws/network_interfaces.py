@@ -81,15 +81,15 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
         NicGone: EC2 does not show it, or no longer shows it.
         CloudError: It takes too long.
     """
-    sight = timing.VisibilityWindow(timing.NIC_SEEN)
+    window = timing.VisibilityWindow(timing.NIC_SEEN)
 
     def usable() -> Nic:
         nic = find(client, nic_id)
-        if nic is None and sight.is_lost:
-            raise NicGone(nic_id, was_seen=sight.was_seen)
+        if nic is None and window.is_lost:
+            raise NicGone(nic_id, was_seen=window.was_seen)
         if nic is None:
             raise timing.NotYet("not visible yet")
-        sight.was_seen = True
+        window.was_seen = True
         if nic.status == "available" or (nic.vm_cid is not None and is_launched(nic.vm_cid)):
             return nic
         raise timing.NotYet(nic.status)

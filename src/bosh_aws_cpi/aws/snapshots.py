@@ -57,7 +57,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     Raises:
         CloudError: EBS could not create it, with EBS's reason, or it takes too long.
     """
-    sight = timing.VisibilityWindow()
+    window = timing.VisibilityWindow()
 
     def probe() -> None:
         try:
@@ -65,11 +65,11 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
         except client.exceptions.ClientError as error:
             if not has_code(error, SNAPSHOT_MISSING):
                 raise
-            if sight.is_lost:
+            if window.is_lost:
                 message = f"Snapshot '{snapshot_id}' is gone"
                 raise CloudError(message) from error
             raise timing.NotYet("not visible yet") from None
-        sight.was_seen = True
+        window.was_seen = True
         entry = answer["Snapshots"][0]
         if entry["State"] in _FAILED:
             reason = entry.get("StateMessage") or "no reason given"

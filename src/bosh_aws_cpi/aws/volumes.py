@@ -109,16 +109,16 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
         NotCreated: EBS reports an error for it (mostly a key that it can't use), or another call uses it.
         CloudError: It takes too long.
     """
-    sight = timing.VisibilityWindow()
+    window = timing.VisibilityWindow()
 
     def probe() -> None:
         try:
             volume = find(client, disk_cid)
         except DiskNotFound as error:
-            if sight.is_lost:  # EBS deletes a volume whose key it can't use
+            if window.is_lost:  # EBS deletes a volume whose key it can't use
                 raise _not_created(disk_cid, "gone") from error
             raise timing.NotYet("not visible yet") from None
-        sight.was_seen = True
+        window.was_seen = True
         if volume.state in _FAILED:
             raise _not_created(disk_cid, f"in state {volume.state}")
         if is_shared and is_used(volume):

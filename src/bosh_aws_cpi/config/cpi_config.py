@@ -156,7 +156,6 @@ def stemcell_api_version(value: object) -> int:
 
 def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     _check_required(merged, environ)
-    stemcell = keys.STEMCELL.read(merged)
     return AwsConfig(
         credentials_source=_credentials_source(merged),
         max_retries=keys.MAX_RETRIES.read(merged),
@@ -172,18 +171,24 @@ def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),
         encryption=Encryption(keys.ENCRYPTED.read(merged), keys.KMS_KEY_ARN.read(merged)),
         metadata_options=keys.METADATA_OPTIONS.read(merged),
-        stemcell={key: value for key, value in stemcell.items() if key not in _NOT_OF_STEMCELLS},
+        stemcell=_of_stemcells(merged),
         stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),
-        copies_stemcells_from_other_regions=keys.STEMCELL_COPY_FROM_REGION.read(stemcell),
+        copies_stemcells_from_other_regions=keys.STEMCELL_COPY_FROM_REGION.read(keys.STEMCELL.read(merged)),
         fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
     )
 
 
+def _of_stemcells(merged: Json) -> Json:
+    """The keys of ``aws.stemcell`` that are merged over every stemcell's properties; some are not theirs."""
+    section = keys.STEMCELL.read(merged)
+    return {key: value for key, value in section.items() if key not in _NOT_OF_STEMCELLS}
+
+
 def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
     missing = []
-    if merged.get("max_retries") is None:
+    if keys.MAX_RETRIES.given(merged) is None:
         missing.append("aws:max_retries")
     if not _region(merged, environ):
         missing.append("aws:region, or aws:ec2_endpoint and aws:elb_endpoint")
@@ -193,12 +198,12 @@ def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
 
 
 def _credentials_source(merged: Json) -> CredentialsSource:
-    given = merged.get("credentials_source")
+    given = keys.CREDENTIALS_SOURCE.given(merged)
+    own_keys = (keys.ACCESS_KEY_ID.read(merged), keys.SECRET_ACCESS_KEY.read(merged))
     if isinstance(given, str) and given and given not in keys.CREDENTIALS_SOURCE.choices:
         message = f"Unknown credentials_source {given}"
         raise not_correct(message)
     source = keys.CREDENTIALS_SOURCE.read(merged)
-    own_keys = (keys.ACCESS_KEY_ID.read(merged), keys.SECRET_ACCESS_KEY.read(merged))
     if source == "static" and not all(own_keys):
         message = "Must use access_key_id and secret_access_key with static credentials_source"
         raise not_correct(message)
@@ -211,9 +216,8 @@ def _credentials_source(merged: Json) -> CredentialsSource:
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
     """The region, for signing too: with both endpoints and no region, from what else says it."""
     region = keys.REGION.read(merged)
-    ec2_endpoint = string(merged.get("ec2_endpoint"), keys.EC2_ENDPOINT)
-    elb_endpoint = string(merged.get("elb_endpoint"), keys.ELB_ENDPOINT)
-    if region or not (ec2_endpoint and elb_endpoint):
+    ec2_endpoint = string(keys.EC2_ENDPOINT.given(merged), keys.EC2_ENDPOINT)
+    if region or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):
         return region
     host = re.match(_EC2_HOST, ec2_endpoint)
     return environ.get("AWS_REGION") or (host.group(1) if host else None)
@@ -225,7 +229,7 @@ def _endpoints(merged: Json) -> dict[str, str]:
 
 
 def _registry(section: Json) -> RegistryConfig | None:
-    endpoint = string(section.get("endpoint"), keys.REGISTRY_ENDPOINT)
+    endpoint = string(keys.REGISTRY_ENDPOINT.given(section), keys.REGISTRY_ENDPOINT)
     base_url = keys.REGISTRY_ENDPOINT.read(section)
     if not (endpoint and base_url):
         return None

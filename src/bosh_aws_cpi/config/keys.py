@@ -31,8 +31,8 @@ _OF_VMS: Final = "VMs that specify none"
 REGION = Key(
     "aws.region",
     string,
-    "The region of all calls; without one, but with `ec2_endpoint` and `elb_endpoint`, the environment's "
-    "AWS_REGION or the region in the host name of `ec2_endpoint`. The job always requires it.",
+    "The region of all calls. Not required with `ec2_endpoint` and `elb_endpoint`: then it comes from "
+    "AWS_REGION in the environment, or from the host name of `ec2_endpoint`.",
     is_required=True,
     is_required_by_job=True,
     example="us-east-1",
@@ -101,8 +101,8 @@ DUALSTACK = Key(
 MAX_RETRIES = Key(
     "aws.max_retries",
     whole_number,
-    "How often a call to AWS is repeated after throttling or a fault of AWS; each pause is longer than the "
-    "one before it.",
+    "How often a call to AWS is retried after a fault of AWS or of the connection; throttled calls are "
+    "retried for five minutes besides. 0 switches both off, except in waits and deletions.",
     is_required=True,
     job_default=8,
 )

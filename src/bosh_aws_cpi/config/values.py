@@ -66,6 +66,10 @@ class Key(Generic[T]):
         self.job_default = job_default
         self.example = example
 
+    def given(self, section: Json) -> object:
+        """Return the value in a section of cpi.json, unchecked; None for an absent one."""
+        return section.get(self.path.rpartition(".")[2])
+
     def read(self, section: Json) -> T:
         """Return the value that a section of cpi.json has for the key.
 
@@ -128,7 +132,7 @@ def contract_version(value: object, key: Key[int]) -> int:
 
 
 def one_of(value: object, key: Key[T]) -> T:
-    """One of the choices; null and an empty string are the default."""
+    """One of the choices; the default for null, an empty string, and what else is false to Python."""
     given = value or key.default
     for choice in key.choices:
         if given == choice:

@@ -30,7 +30,7 @@ def fault(code: str = "InternalError") -> ClientError:
 
 
 def knowing(error: Exception, call: Call | None) -> Exception:
-    """Put the call that it ended into an error, as the wiretap does."""
+    """Put the call that it ended into an error, as the call hooks do."""
     if call is not None and isinstance(error, ClientError):
         answer: Any = error.response
         remember_call(answer, call)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.config import cpi_config, values
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.config import cpi_config, keys, values
 from bosh_aws_cpi.config.keys import KEYS
 from bosh_aws_cpi.errors import InvalidCall
 from bosh_aws_cpi.redact import Redactor
@@ -28,6 +29,17 @@ def configuration(path: str, value: object) -> dict[str, Any]:
     for parent in parents:
         place = place.setdefault(parent, {})
     place[last] = value
+    return document
+
+
+def absent(path: str) -> dict[str, Any]:
+    """Return the least configuration without a key."""
+    document = configuration(path, None)
+    *parents, last = path.split(".")
+    place = document
+    for parent in parents:
+        place = place[parent]
+    del place[last]
     return document
 
 
@@ -72,9 +84,12 @@ def test_required(key: values.Key[Any]) -> None:
 def test_default(key: values.Key[Any]) -> None:
     """An absent key counts as its default."""
     if key.default is not None:
-        assert key.read({}) == key.default
-        *_, name = key.path.split(".")
-        assert key.read({name: key.default}) == key.default
+        assert parsed(absent(key.path)) == parsed(configuration(key.path, key.default))
+
+
+def test_drained_targets() -> None:
+    """The time that a drained target is waited for is the one that the text gives."""
+    assert f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds" in keys.DEREGISTER_ON_DELETE.description
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)

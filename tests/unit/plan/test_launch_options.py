@@ -33,7 +33,7 @@ def test_order(expected: list[str], *, is_spot: bool, falls_back: bool) -> None:
 
 
 def test_devices() -> None:
-    """Each offer has the block devices of its own type."""
+    """Each launch option has the block devices of its own type."""
     made = launch_options(TYPES, is_spot=True, falls_back_to_demand=True)
     facts, devices = TYPES[1]
     assert [made[1], made[3]] == [

@@ -200,5 +200,5 @@ def test_ebs_optimized(given: object, expected: dict[str, bool]) -> None:
 
 
 def test_type_of_the_offer() -> None:
-    """The type is the offer's: a fallback is launched with all else unchanged."""
+    """The type is the launch option's: a fallback is launched with all else unchanged."""
     assert made({}, BURSTABLE) == {**BARE, "InstanceType": "t3.micro"}

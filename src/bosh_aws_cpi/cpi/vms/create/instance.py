@@ -46,7 +46,7 @@ class InstanceCreation:
         cloud: The call's cloud.
         plan: The VM.
         created: The interfaces that were created before; none when RunInstances creates the only one.
-        undo: Gets the removal of each instance.
+        undo: Gets the discarding of each instance.
     """
 
     def __init__(self, cloud: Cloud, plan: LaunchPlan, created: Sequence[Nic], undo: Undo) -> None:

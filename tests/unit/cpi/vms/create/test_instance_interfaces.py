@@ -51,7 +51,7 @@ def test_relaunch_without_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
 
 
 def test_next_offer_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
-    """Another offer gets the same interfaces, and EC2 must have taken them off the ended instance for it."""
+    """Another launch option gets the same interfaces, once EC2 has detached them from the ended instance."""
     lay_agents(ec2)
     lay_run(ec2, SPOT, 0, "i-1")
     lay_ended(ec2, "i-1", "Server.SpotInstanceTermination")
