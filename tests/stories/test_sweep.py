@@ -116,7 +116,7 @@ def test_nothing(yard: Yard, sweep: Sweep) -> None:
     yard.instance(**ALIVE, **METADATA)
     answer = sweep("--delete")
     looked = "Looked at in us-east-1: 0 AMIs, 0 snapshots, 1 volume, 1 interface, 1 instance"
-    said = f"Nothing stray of director {DIRECTOR_UUID}\n{looked}\n"
+    said = f"No strays of director {DIRECTOR_UUID}\n{looked}\n"
     assert (answer.returncode, answer.stdout.decode(), answer.stderr) == (0, said, "")
 
 

@@ -15,7 +15,7 @@ MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the 
 ONE_OF = "cloud_properties.{} must hold exactly one of: {}"
 HOST, RESERVATION = {"id": "h-0123456789abcdef0"}, {"id": "cr-0123456789abcdef0"}
 EBS = "EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk."
-OTHER_KIND = "AMI '{}' is for {}, instance type '{}' runs {}: use a type or a stemcell of the other kind"
+OTHER_KIND = "AMI '{}' is for {}, instance type '{}' runs {}: use a matching type or stemcell"
 
 
 @pytest.mark.parametrize(

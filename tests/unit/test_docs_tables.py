@@ -150,4 +150,4 @@ def test_growth() -> None:
     """The page says how the pauses of a wait grow."""
     text = " ".join(RETRIES.split())
     assert f"then after {timing.FIRST_PAUSE} seconds, and each pause is {timing.GROWTH} times" in text
-    assert f"up to {timing.JITTER} seconds of chance" in text
+    assert f"up to {timing.JITTER} seconds of jitter" in text

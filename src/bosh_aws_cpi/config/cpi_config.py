@@ -136,7 +136,7 @@ def cloud_properties(document: object) -> Json:
 
 
 def _request_id(context: Json) -> str | None:
-    """The Director's number of the request; of another kind, as logging takes it too, it is none."""
+    """The Director's request id; None unless it is a non-empty string."""
     given = context.get("request_id")
     return given if isinstance(given, str) and given else None
 
@@ -214,7 +214,7 @@ def _credentials_source(merged: Json) -> CredentialsSource:
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
-    """The region, for signing too: with both endpoints and no region, from what else says it."""
+    """The region; with both endpoints and no region, from AWS_REGION or EC2's host name."""
     region = keys.REGION.read(merged)
     ec2_endpoint = string(keys.EC2_ENDPOINT.given(merged), keys.EC2_ENDPOINT)
     if region or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):

@@ -53,8 +53,8 @@ DEFAULT_IAM_INSTANCE_PROFILE = Key(
 CREDENTIALS_SOURCE: Key[CredentialsSource] = Key(
     "aws.credentials_source",
     one_of,
-    "`static`: the keys below; `env_or_profile`, without those keys: the environment, or the profile of the "
-    "container or instance that the CPI runs on.",
+    "`static`: the keys below; `env_or_profile`, without those keys: the environment, web identity, or the "
+    "profile of the container or instance that the CPI runs on.",
     default="static",
     choices=("static", "env_or_profile"),
     job_default="static",
@@ -102,7 +102,7 @@ MAX_RETRIES = Key(
     "aws.max_retries",
     whole_number,
     "How often a call to AWS is retried after a fault of AWS or of the connection; throttled calls are "
-    "retried for five minutes besides. 0 switches both off, except in waits and deletions.",
+    "retried for five minutes in addition. 0 turns both off, except in waits and deletions.",
     is_required=True,
     job_default=8,
 )

@@ -93,4 +93,4 @@ def _attempt(what: object, discard: Callable[[], object]) -> None:
     try:
         discard()
     except Exception as error:  # noqa: BLE001 - the first error is the one that counts
-        logger.error("Perhaps left behind, undoing it failed: %s: %s: %s", what, type(error).__name__, error)
+        logger.error("Perhaps left behind, its undo failed: %s: %s: %s", what, type(error).__name__, error)

@@ -128,7 +128,7 @@ def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
     if facts.architectures and image.architecture and image.architecture not in facts.architectures:
         message = (
             f"AMI '{image.ami_id}' is for {image.architecture}, instance type '{facts.name}' runs "
-            f"{' and '.join(sorted(facts.architectures))}: use a type or a stemcell of the other kind"
+            f"{' and '.join(sorted(facts.architectures))}: use a matching type or stemcell"
         )
         raise CloudError(message)
 

@@ -58,7 +58,7 @@ def check_modifiable(volume: Volume, target_type: str) -> None:
         NotSupported: It can't: magnetic volumes can't be changed.
     """
     if "standard" in {volume.type, target_type}:
-        message = f"Volume '{volume.disk_cid}' can't be changed in place, as none of type standard can"
+        message = f"Volume '{volume.disk_cid}' can't be changed in place: EBS can't modify type standard"
         raise NotSupported(message)
 
 

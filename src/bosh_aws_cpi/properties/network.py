@@ -26,8 +26,8 @@ class Network(Properties):
     type: str = "manual"
     """`manual`, `dynamic`, or `vip` for an elastic IP."""
     ip: str | None = None
-    """IP address. Of a vip network: the elastic IP, which must be allocated already, and is taken from
-    whoever has it."""
+    """IP address. For a vip network: the elastic IP, which must be allocated already; it is moved from
+    the interface that has it, if any."""
     prefix: Text | None = None
     """With `ip`, a range of addresses that is delegated to the interface: `28` for IPv4, `80` for IPv6. `32`
     and `128` are a single address."""
@@ -105,7 +105,7 @@ class Network(Properties):
         try:
             network = ip_network(prefix)
         except ValueError as error:
-            message = f"{path}: ip and prefix make no prefix: {error}"
+            message = f"{path}: ip and prefix form no valid range: {error}"
             raise CloudError(message) from None
         if network.prefixlen != DELEGATED_LENGTHS[network.version]:
             message = (

@@ -67,7 +67,7 @@ class HeavyStemcellProperties(StemcellProperties):
     """create_stemcell's ``cloud_properties`` for a stemcell that brings its image along."""
 
     architecture: str = "x86_64"
-    """Architecture of a heavy stemcell; the following properties are for heavy stemcells, too."""
+    """Architecture; this and the following properties apply to heavy stemcells only."""
     boot_mode: Literal["legacy-bios", "uefi", "uefi-preferred"] | None = None
     """`legacy-bios`, `uefi` or `uefi-preferred`. Default: `legacy-bios`, or `uefi` for `arm64`."""
     disk: Mib = 2048

@@ -1,4 +1,4 @@
-"""What all cloud properties share: their types, how they are read, and how errors are told.
+"""What all cloud properties share: their types, how they are read, and how errors are reported.
 
 Unknown keys are no error, since manifests carry keys of other versions; they are logged.
 """

@@ -92,8 +92,8 @@ class CapacityReservation(Properties):
     resource_group_arn: str | None = None
     """A resource group of reservations."""
     preference: str | None = None
-    """`open`: any that fits, which is EC2's default; `none`: not even that; `capacity-reservations-only`:
-    nothing else."""
+    """`open`: use any matching reservation (EC2's default); `none`: use none; `capacity-reservations-only`:
+    do not launch without one."""
 
 
 class DedicatedHost(Properties):
@@ -148,7 +148,7 @@ class VmProperties(Properties):
     capacity_reservation: CapacityReservation | None = None
     """* The reservation that the VM uses: see [below](#capacity_reservation)."""
     auto_assign_public_ip: Truth = False
-    """A public address for the first interface. Without it there is none, whatever the subnet says."""
+    """Give the first interface a public address; otherwise it has none, even if the subnet assigns them."""
     advertised_routes: tuple[AdvertisedRoute, ...] = ()
     """Destinations that are routed to the VM: see [below](#advertised_routes)."""
     source_dest_check: Truth = True

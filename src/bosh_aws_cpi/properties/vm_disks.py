@@ -16,7 +16,7 @@ class RootDisk(Encryptable):
     """MiB/s, for `gp3`; left out with a warning for others. Default: EBS's."""
     encrypted: Truth = False
     """* Encrypt the disk at launch, even if the AMI is not encrypted. `aws.encrypted` has no effect on it:
-    with that, the stemcell is copied into an encrypted one. `false` does not
+    that setting makes an encrypted copy of the stemcell. `false` does not
     undo the encryption of an AMI."""
     kms_key_arn: str | None = None
     """* KMS key; without one, the account's default key for EBS. `aws.kms_key_arn` has no effect on it."""
@@ -35,7 +35,7 @@ class EphemeralDisk(Encryptable):
     throughput: Count | None = None
     """MiB/s, for `gp3`. Default: EBS's."""
     use_root_disk: Truth = False
-    """No volume: the agent's data is on the root disk. There is no raw instance storage then either."""
+    """Put the agent's data on the root disk: no ephemeral volume, and no raw instance storage either."""
     use_instance_storage: Truth = False
     """The first disk of the instance store in place of a volume; not together with `size`, `type`, `iops` or
     encryption. Only for types whose instance store is not NVMe (C1, C3, D2, H1, I2, M1, M2, M3, R3, X1, X1e):

@@ -1,1 +1,1 @@
-"""The protocol frame: requests, versions, responses. Knows no word of AWS."""
+"""The protocol frame: requests, versions, responses. It knows nothing about AWS's API."""

@@ -30,7 +30,7 @@ class Host(Protocol[Session_co]):
         """The function behind "module:function"."""
 
     def translate(self, error: Exception) -> BoshError | None:
-        """A typed error for one that a library raised; None for what nobody foresaw."""
+        """A typed error for one that a library raised; None for an unexpected one."""
 
     def summary(self) -> str:
         """What the call cost, for the log's last line."""
@@ -122,7 +122,7 @@ def _ended_by(signal: Interrupted) -> CloudError:
 def _rescued(typed: BoshError, error: BaseException) -> str:
     """What happened and where, innermost last, without the source lines that a traceback prints.
 
-    Of each cause the first line: where the SDK can't read an answer, the others are that answer.
+    Only the first line of each cause: if the SDK can't parse an answer, the other lines quote it.
     """
     return f"Rescued {typed.wire_type}: {typed.message}. backtrace: {'; '.join(_frames(error))}"
 

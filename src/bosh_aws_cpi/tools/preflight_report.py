@@ -91,7 +91,7 @@ def text(report: Document) -> str:
 
 def _opening(report: Document) -> list[str]:
     credentials, region = report["credentials"], report["region"]
-    who = "not known: STS does not name the owner of the keys"
+    who = "unknown: STS did not name the account"
     if credentials["arn"]:
         who = f"account {credentials['account']}, {credentials['arn']}"
     lines = [("Credentials", who)]

@@ -85,8 +85,8 @@ class Report:
 
     def _lines(self) -> list[str]:
         if not self.rows:
-            seen = " is seen, but not everything may be listed" if self.not_listed else ""
-            return [f"Nothing stray of director {self.there.director}{seen}"]
+            seen = ", but some kinds of resources could not be listed" if self.not_listed else ""
+            return [f"No strays of director {self.there.director}{seen}"]
         head = ("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME")
         lines = [head, *(self._cells(row) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -176,7 +176,7 @@ def test_architecture_that_does_not_fit(architecture: str, runs: set[str], liste
         check_architecture(image(architecture), facts)
     assert caught.value.message == (
         f"AMI 'ami-1' is for {architecture}, instance type 'm5.large' runs {listed}: "
-        "use a type or a stemcell of the other kind"
+        "use a matching type or stemcell"
     )
 
 

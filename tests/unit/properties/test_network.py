@@ -137,7 +137,7 @@ def test_prefixes_of_other_lengths(ip: str, prefix: int | str, full: int) -> Non
 )
 def test_no_prefixes(ip: str, prefix: int | str, what: str) -> None:
     """What is no prefix, or has bits beyond it, is refused by its name."""
-    with pytest.raises(CloudError, match=r"networks\.a: ip and prefix make no prefix: ") as caught:
+    with pytest.raises(CloudError, match=r"networks\.a: ip and prefix form no valid range: ") as caught:
         Network.parse("a", {"ip": ip, "prefix": prefix})
     assert what in caught.value.message
     assert f"{ip}/{prefix}" in caught.value.message

@@ -58,7 +58,7 @@ def test_tags() -> None:
 
 def test_metadata() -> None:
     """The page names the tags by which a disk or a VM counts as known."""
-    told = PAGE.partition("told by one of these tags:")[2].partition("\n\n")[0]
+    told = PAGE.partition("with one of these tags:")[2].partition("\n\n")[0]
     of_disks, of_vms = (set(re.findall(r"`([a-z_]+)`", part)) for part in told.split(";"))
     assert of_disks == DISK_METADATA
     assert of_vms == VM_METADATA

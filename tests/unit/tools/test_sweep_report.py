@@ -105,14 +105,14 @@ def test_nothing() -> None:
     there = [thing("volume"), thing("instance", "running"), thing("instance", "stopped")]
     nothing = report(there=there)
     looked = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 1 volume, 0 interfaces, 2 instances"
-    assert nothing.table() == f"Nothing stray of director {DIRECTOR}\n{looked}\n"
+    assert nothing.table() == f"No strays of director {DIRECTOR}\n{looked}\n"
     assert (nothing.status, nothing.document()["strays"]) == (0, [])
 
 
 def test_not_everything() -> None:
     """What may not be listed may be stray: that is never nothing, and never 0."""
     partly = report(not_listed=["snapshot"])
-    said = f"Nothing stray of director {DIRECTOR} is seen, but not everything may be listed"
+    said = f"No strays of director {DIRECTOR}, but some kinds of resources could not be listed"
     assert partly.table() == f"{said}\n{LOOKED.replace('0 snapshots', 'snapshots not permitted')}\n"
     assert (partly.status, "snapshot" in partly.document()["looked_at"]) == (1, False)
 

@@ -89,7 +89,7 @@ def _with_role(
     if credentials is None:
         message = (
             f"No AWS credentials found to assume the role '{config.role_arn}' with: "
-            "neither in the environment nor in the instance profile"
+            "not in the environment, web identity, the container or the instance profile"
         )
         raise CloudError(message)
     fetcher = AssumeRoleCredentialFetcher(

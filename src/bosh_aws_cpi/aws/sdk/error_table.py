@@ -36,7 +36,7 @@ class Row:
 _CCK: Final = "bosh cloud-check finds missing VMs and disks"
 _LATER: Final = "retry later; AWS's health dashboard may say more"
 _ROOM: Final = "add instance_type_fallbacks, or use another type or zone"
-_THROTTLED: Final = "deploy less at once, or have AWS raise the request rate limit"
+_THROTTLED: Final = "deploy fewer VMs at once, or ask AWS for a higher request rate limit"
 _ALLOW: Final = (
     "allow {action} in the policy of the CPI's user or role; cpi preflight lists other missing permissions"
 )
@@ -58,7 +58,7 @@ ROWS: Final[dict[str, Row]] = {
     # Not found: everything else
     "InvalidAMIID.Malformed": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
     "InvalidAMIID.NotFound": Row(
-        Kind.MISSING, "upload the stemcell again with --fix; does the account allow only other AMIs?"
+        Kind.MISSING, "upload the stemcell again with --fix; check the account's Allowed AMIs setting"
     ),
     "InvalidAMIID.Unavailable": Row(Kind.MISSING, "upload the stemcell again: bosh upload-stemcell --fix"),
     "InvalidSnapshot.NotFound": Row(Kind.MISSING, "the snapshot is gone; for a stemcell, upload it again"),
@@ -107,7 +107,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidInstance": Row(Kind.MISSING, "the load balancer does not know the instance"),
     "InvalidTarget": Row(Kind.STATE, "the target group does not take the instance: is it in the same VPC?"),
     "ResourceNotFoundException": Row(Kind.MISSING, "the snapshot is gone: repeat the upload"),
-    # Short of capacity; another type, zone or moment may do
+    # No capacity: another type, zone or time may work
     "InsufficientInstanceCapacity": Row(Kind.BUSY, _ROOM),
     "InsufficientHostCapacity": Row(Kind.BUSY, _ROOM),
     "InsufficientCapacityOnHost": Row(Kind.BUSY, _ROOM),
@@ -300,9 +300,9 @@ ROWS: Final[dict[str, Row]] = {
     "SnapshotCopyUnsupported.InterRegion": Row(Kind.INVALID, "use a light stemcell of this region"),
     "IdempotentParameterMismatch": Row(Kind.INVALID, "repeat the deployment: two calls differ"),
     "InvalidAction": Row(
-        Kind.INVALID, "correct aws.ec2_endpoint or aws.elb_endpoint: it is another service's"
+        Kind.INVALID, "correct aws.ec2_endpoint or aws.elb_endpoint: it belongs to another service"
     ),
-    "UnknownOperationException": Row(Kind.INVALID, "correct aws.ebs_endpoint: it is another service's"),
+    "UnknownOperationException": Row(Kind.INVALID, "correct aws.ebs_endpoint: it belongs to another service"),
     # In the wrong state
     "IncorrectState": Row(Kind.STATE, _STATE),
     "IncorrectInstanceState": Row(Kind.STATE, _STATE),

@@ -1,4 +1,4 @@
-"""What the CPI calls at AWS, and what it may have to be allowed, by feature.
+"""The AWS actions that the CPI calls, and those that its policy must allow, by feature.
 
 For docs/iam-policy.json, for `cpi preflight`, and for the part of the SDK's data that is read.
 """

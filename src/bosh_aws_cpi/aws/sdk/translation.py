@@ -67,8 +67,8 @@ def translate(error: Exception, method: str) -> BoshError | None:
         return _of_answer(error, method)
     if isinstance(error, NoCredentialsError | PartialCredentialsError):
         return CloudError(
-            "No AWS credentials found: credentials_source env_or_profile looks in the environment "
-            f"(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. {described(error)}"
+            "No AWS credentials found: credentials_source env_or_profile tries the environment's keys, "
+            f"web identity, the container's keys and the instance profile. {described(error)}"
         )
     if isinstance(error, ResponseParserError):
         return _busy(UNREADABLE, method)

@@ -210,8 +210,8 @@ def test_missing_credentials(error: Exception, method: str) -> None:
     typed = translated(error, method)
     assert (type(typed), typed.ok_to_retry) == (CloudError, False)
     assert typed.message.startswith(
-        "No AWS credentials found: credentials_source env_or_profile looks in the environment "
-        "(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and in the instance profile. "
+        "No AWS credentials found: credentials_source env_or_profile tries the environment's keys, "
+        "web identity, the container's keys and the instance profile. "
         f"{type(error).__name__}: "
     )
 

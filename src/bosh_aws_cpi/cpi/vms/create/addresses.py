@@ -93,7 +93,7 @@ class _Holders:
             self._looks[""] += 1
         if self._looks[""] > MAX_UNHELD:
             message = (
-                f"{described(error)}: no interface is seen to hold it. "
+                f"{described(error)}: EC2 shows no interface that holds it. "
                 "Look for a reservation of addresses in the subnet, or use another address"
             )
             raise AddressTaken(message) from error

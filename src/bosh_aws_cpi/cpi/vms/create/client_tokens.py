@@ -41,7 +41,7 @@ class ClientTokens:
         """The launch options in the order in which to try them, and the first generation.
 
         With several, an earlier try may have got further down the list before it was interrupted:
-        what it launched comes first. With a single one its client token says it all.
+        what it launched comes first. A single option is found by its client token alone.
         """
         if len(options) > 1:
             alive = {entry.client_token for entry in self._instances() if not entry.is_ending}

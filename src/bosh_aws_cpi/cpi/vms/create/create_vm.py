@@ -1,4 +1,4 @@
-"""create_vm: parse, gather, plan, apply. Every mistake that shows beforehand is told before creation."""
+"""create_vm: parse, gather, plan, apply. All checks run before anything is created."""
 
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.vms.create import gather, traffic

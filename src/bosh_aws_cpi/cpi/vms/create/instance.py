@@ -46,7 +46,7 @@ class InstanceCreation:
         cloud: The call's cloud.
         plan: The VM.
         created: The interfaces that were created before; none when RunInstances creates the only one.
-        undo: Gets the discarding of each instance.
+        undo: Collects the step that discards each instance.
     """
 
     def __init__(self, cloud: Cloud, plan: LaunchPlan, created: Sequence[Nic], undo: Undo) -> None:
@@ -198,7 +198,7 @@ class InstanceCreation:
                 )
                 raise CloudError(message)
             logger.warning(
-                "Instance '%s' was created for this agent with other arguments; it is left", vm_cid
+                "Instance '%s' was created for this agent with other arguments; it is kept", vm_cid
             )
         return following(generation, used)
 

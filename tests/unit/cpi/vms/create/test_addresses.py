@@ -150,7 +150,7 @@ def test_address_that_nobody_holds(cloud: Cloud, clock: Clock, monkeypatch: pyte
     with pytest.raises(AddressTaken) as caught:
         claim(cloud, MAX_UNHELD + 1)
     assert caught.value.message == (
-        f"{SAID}: no interface is seen to hold it. "
+        f"{SAID}: EC2 shows no interface that holds it. "
         "Look for a reservation of addresses in the subnet, or use another address"
     )
     assert len(clock.pauses) == 2 * MAX_UNHELD
