@@ -240,12 +240,3 @@ class BlockDevices:
     """Device names of the instance store's disks that the agent uses as raw disks."""
     left_out: Sequence[str] = ()
     """Properties that are not passed on, and why."""
-
-
-@dataclass(frozen=True)
-class CreatedVm:
-    """The result of create_vm, which each contract version returns in its own form."""
-
-    vm_cid: str
-    networks: Json
-    """The networks as the caller gave them."""

@@ -87,7 +87,7 @@ def within(modules: set[str]) -> set[str]:
         ("ping", [], "info", set()),
         ("calculate_vm_cloud_properties", [SIZE], "vms.sizes", set()),
         ("configure_networks", [VM, {}], "vms.networks", set()),
-        ("current_vm_id", [], "vms.current", {"requests"}),
+        ("current_vm_id", [], "current_vm", {"requests"}),
     ],
 )
 def test_methods_without_aws(method: str, arguments: list[Any], module: str, allowed: set[str]) -> None:

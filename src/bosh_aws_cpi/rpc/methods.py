@@ -60,7 +60,7 @@ def _null(_: object) -> None:
 METHODS: Final[dict[str, Method]] = {
     "info": Method("info:info"),
     "ping": Method("info:ping"),
-    "current_vm_id": Method("vms.current:current_vm_id"),
+    "current_vm_id": Method("current_vm:current_vm_id"),
     "calculate_vm_cloud_properties": Method(
         "vms.sizes:calculate_vm_cloud_properties", (("desired_instance_size", HASH),)
     ),

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.cpi.vms.create.create_vm import CreatedVm
 from bosh_aws_cpi.errors import InvalidCall
-from bosh_aws_cpi.model import CreatedVm
 from bosh_aws_cpi.rpc.methods import METHODS
 from bosh_aws_cpi.rpc.versions import bind, shape
 

@@ -12,11 +12,11 @@ from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.current_vm import current_vm_id
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import image_file, snapshot_upload, volume_upload
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.cpi.vms.current import current_vm_id
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger

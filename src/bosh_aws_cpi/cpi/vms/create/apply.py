@@ -3,7 +3,7 @@
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation, mac_addresses
+from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic
@@ -35,7 +35,7 @@ def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
     if not plan.launch_spec.properties.source_dest_check:
         _pass_foreign_traffic(cloud, instance)
     route_traffic(cloud, plan.traffic, instance, undo)
-    settings = agent_settings.full(plan.settings_input, launched.option.devices, mac_addresses(plan, created))
+    settings = agent_settings.full(plan.settings_input, launched.option.devices, plan.mac_addresses(created))
     cloud.registry.save(instance.vm_cid, settings)
     return instance.vm_cid
 

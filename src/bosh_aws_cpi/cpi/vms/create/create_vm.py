@@ -1,5 +1,7 @@
 """create_vm: parse, gather, plan, apply. All checks run before anything is created."""
 
+from dataclasses import dataclass
+
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.vms.create import gather, traffic
 from bosh_aws_cpi.cpi.vms.create.apply import launch
@@ -7,10 +9,19 @@ from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.vms.create.parse import VmRequest, parse
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import CreatedVm, Image
+from bosh_aws_cpi.model import Image
 from bosh_aws_cpi.plan import agent_settings, nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
+
+
+@dataclass(frozen=True)
+class CreatedVm:
+    """The result of create_vm, which each contract version returns in its own form."""
+
+    vm_cid: str
+    networks: Json
+    """The networks as the caller gave them."""
 
 
 def create_vm(

@@ -1,7 +1,7 @@
 """The instance of a VM: one launch option after the other, with relaunches when EC2 itself ends it."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -218,7 +218,7 @@ class InstanceCreation:
             is_public = plan.launch_spec.properties.auto_assign_public_ip
             interfaces = [nics.inline_specification(plan.nic_plans[0], plan.group_ids, is_public=is_public)]
         is_registry_used = self._cloud.registry.is_used
-        macs = mac_addresses(plan, self._created)
+        macs = plan.mac_addresses(self._created)
         return run_instances.arguments(
             plan.launch_spec,
             option,
@@ -243,11 +243,6 @@ class InstanceCreation:
             why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
             return VMCreationFailed(f"{why}: {answer.message}")
         return answer
-
-
-def mac_addresses(plan: LaunchPlan, created: Sequence[Nic]) -> Mapping[str, str]:
-    """MAC address by network, for the interfaces that were created before the launch."""
-    return nics.mac_addresses(plan.nic_plans, [nic.mac_address for nic in created])
 
 
 def _discard(cloud: Cloud, vm_cid: str) -> None:

@@ -1,10 +1,11 @@
 """A VM that was checked and planned, and is not created yet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
-from bosh_aws_cpi.model import NicPlan
+from bosh_aws_cpi.model import Nic, NicPlan
+from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
@@ -29,3 +30,7 @@ class LaunchPlan:
     def identity(self) -> tuple[str, str]:
         """What a create_vm and its retry have in common, and no other call has."""
         return self.director_uuid or "", self.settings_input.agent_id
+
+    def mac_addresses(self, created: Sequence[Nic]) -> Mapping[str, str]:
+        """MAC address by network, for the interfaces that were created before the launch."""
+        return nics.mac_addresses(self.nic_plans, [nic.mac_address for nic in created])
