@@ -18,7 +18,7 @@ class Assumption:
 
     Attributes:
         name: Its id.
-        text: What is assumed about AWS.
+        text: The assumption about AWS, in a sentence or two.
         used_in: Modules that depend on it.
         source: The document or observation that it is based on.
         sure: Its certainty: documented, model, field or guess.

@@ -76,8 +76,10 @@ def delete_all(account: Account, tags: Mapping[str, str], seconds: float = LONG)
         if any(not _is_denied(reason) for reason in left.values()):
             clean_since = None
             raise NotYet(str(left))
-        clean_since = time.monotonic() if clean_since is None else clean_since
-        if time.monotonic() - clean_since < account.settles:
+        now = time.monotonic()
+        if clean_since is None:
+            clean_since = now
+        if now - clean_since < account.settles:
             raise NotYet("nothing is found; AWS may show something later")
 
     try:

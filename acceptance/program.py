@@ -111,7 +111,7 @@ def _run_in(account: Account, given: argparse.Namespace, work: Callable[..., Out
     except (Unusable, ClientError, BotoCoreError, NotYet) as error:
         outcome = Outcome(is_good=False, summary=f"The run stopped: {error}")
     finally:
-        print("Deleting what was created", file=given.report, flush=True)
+        print("Deleting everything that this run created", file=given.report, flush=True)
         left = _finish(account, given, run_id, outcome)
     return BAD if left and status == GOOD else status
 
