@@ -11,7 +11,7 @@ import pytest
 
 from bosh_aws_cpi.aws.sdk import data
 from testbed import executable
-from testbed.cloud import FakeAws, lay
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.warm import Warm
 
@@ -78,7 +78,7 @@ def fake_aws(server: FakeAws) -> FakeAws:
 @pytest.fixture
 def world(fake_aws: FakeAws) -> World:
     """Return a laid world, with no calls counted yet."""
-    laid = lay(fake_aws)
+    laid = fake_aws.lay()
     fake_aws.forget_calls()
     return laid
 
