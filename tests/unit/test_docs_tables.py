@@ -82,7 +82,7 @@ def test_sights() -> None:
     assert {name for name, policy in POLICIES.items() if "within another wait" in policy.awaited} == WINDOWS
     assert "NEW_SEEN" in WINDOWS
     text = " ".join(RETRIES.split())
-    (sentence,) = re.findall(r'"not found" counts as "not yet" for as long as (.+?) say\.', text)
+    (sentence,) = re.findall(r'"not found" counts as "not yet" for a limited time: (.+?)\.', text)
     assert set(re.findall(r"`(\w+)`", sentence)) == WINDOWS
 
 
@@ -94,7 +94,7 @@ def test_policies_are_used() -> None:
 
 METHOD_ROWS = list(table(RETRIES, "method | waits | seconds"))
 STEP_ROWS = list(table(RETRIES, "step of create_vm | waits | seconds"))
-REMOVAL_ROWS = list(table(RETRIES, "what is removed after a failure | by | waits | seconds"))
+REMOVAL_ROWS = list(table(RETRIES, "resource deleted after a failure | by | waits | seconds"))
 
 
 def waits(cell: str) -> Iterator[tuple[int, str]]:
@@ -120,7 +120,7 @@ def named(cell: str) -> str:
 def test_methods() -> None:
     """Every method that is there has its rows, or is said to wait for nothing."""
     with_rows = {named(row[0]) for row in METHOD_ROWS}
-    (sentence,) = re.findall(r"^((?:`\w+`[,\s]+)+and `\w+`)\nwait for nothing", RETRIES, re.MULTILINE)
+    (sentence,) = re.findall(r"^((?:`\w+`[,\s]+)+and `\w+`)\ndon't wait\.", RETRIES, re.MULTILINE)
     without = set(re.findall(r"`(\w+)`", sentence))
     assert not with_rows & without
     assert with_rows | without == {name for name, row in METHODS.items() if row.target}
