@@ -50,7 +50,7 @@ def test_types() -> None:
     }
     listed = {
         name: wire_type.strip("`")
-        for names, wire_type, _ in table(ERRORS, "type | answered as | when")
+        for names, wire_type, _ in table(ERRORS, "type | type in the response | when")
         for name in re.findall(r"`(\w+)`", names)
     }
     assert set(listed) == set(kinds)
@@ -58,12 +58,12 @@ def test_types() -> None:
         assert re.fullmatch(re.escape(wire_type).replace("…", ".+"), kinds[name]), name
 
 
-def test_types_that_are_not_answered() -> None:
+def test_types_that_are_never_returned() -> None:
     """Those of them that the program never raises are marked so."""
-    marked = [row[0] for row in table(ERRORS, "type | answered as | when") if "never answered" in row[2]]
+    marked = [row[0] for row in table(ERRORS, "type | type in the response | when") if "never returned" in row[2]]
     names = set(re.findall(r"`(\w+)`", marked[0]))
     every = {
-        name for row in table(ERRORS, "type | answered as | when") for name in re.findall(r"`(\w+)`", row[0])
+        name for row in table(ERRORS, "type | type in the response | when") for name in re.findall(r"`(\w+)`", row[0])
     }
     raised = {
         name for name in every if re.search(rf"\b{name}\(|, {name}\)", SOURCE.replace(f"class {name}(", ""))
