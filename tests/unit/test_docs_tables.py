@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 ERRORS = (ROOT / "docs/errors.md").read_text()
 RETRIES = (ROOT / "docs/retries.md").read_text()
+TYPES = "type | type in the response | when"
+"""The header of the table of types."""
 SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
 POLICIES = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
 WINDOWS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
@@ -50,7 +52,7 @@ def test_types() -> None:
     }
     listed = {
         name: wire_type.strip("`")
-        for names, wire_type, _ in table(ERRORS, "type | type in the response | when")
+        for names, wire_type, _ in table(ERRORS, TYPES)
         for name in re.findall(r"`(\w+)`", names)
     }
     assert set(listed) == set(kinds)
@@ -60,11 +62,9 @@ def test_types() -> None:
 
 def test_types_that_are_never_returned() -> None:
     """Those of them that the program never raises are marked so."""
-    marked = [row[0] for row in table(ERRORS, "type | type in the response | when") if "never returned" in row[2]]
+    marked = [row[0] for row in table(ERRORS, TYPES) if "never returned" in row[2]]
     names = set(re.findall(r"`(\w+)`", marked[0]))
-    every = {
-        name for row in table(ERRORS, "type | type in the response | when") for name in re.findall(r"`(\w+)`", row[0])
-    }
+    every = {name for row in table(ERRORS, TYPES) for name in re.findall(r"`(\w+)`", row[0])}
     raised = {
         name for name in every if re.search(rf"\b{name}\(|, {name}\)", SOURCE.replace(f"class {name}(", ""))
     }
