@@ -117,7 +117,7 @@ def _refused(what: str, answer: requests.Response) -> CloudError:
     return CloudError(f"{what}, got HTTP {answer.status_code}")
 
 
-def _parsed(vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - JSON is what it is
+def _parsed(vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return jsontext.decode(text)
     except jsontext.JsonTextError as error:
