@@ -158,7 +158,7 @@ def test_not_permitted(
     message = (
         f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}). A heavy "
         "stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and ebs:CompleteSnapshot: allow them, or use "
-        f"the light stemcell of the same version. The upload with a volume failed as well: {OFF_EC2}"
+        f"the light stemcell of the same version. The upload through a volume also failed: {OFF_EC2}"
     )
     assert heavy.create().error == failure("CloudError", message)
     assert left() == {}

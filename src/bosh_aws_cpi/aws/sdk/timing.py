@@ -80,7 +80,7 @@ DEVICE_SEEN: Final = Policy("the kernel shows an attached volume", 60, longest_p
 NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)
 """How long AWS may fail to show a resource after it has returned its id."""
 LOST_SEEN: Final = Policy("AWS shows a resource whose creation was not answered", 60)
-"""How long AWS may fail to show a resource whose creation was not answered before it counts as not created."""
+"""How long AWS may fail to show a resource whose creation was not answered; then it counts as not created."""
 TAGGABLE: Final = Policy("a new resource accepts tags", 270)
 VISIBLE: Final = Policy("the next call knows a new resource", 60)
 """How long AWS may fail to find a new resource (eventual consistency)."""

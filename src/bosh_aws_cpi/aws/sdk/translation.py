@@ -101,7 +101,7 @@ def _busy(message: str, method: str) -> BoshError:
 
 
 def _named(error: ClientError, pattern: re.Pattern[str]) -> str | None:
-    """The id that an error is about: usually AWS's message contains it, otherwise the call's parameters do."""
+    """The id that an error is about, from AWS's message or, failing that, from the call's parameters."""
     call = call_of(error)
     texts = [str(detail_of(error).get("Message", "")), *(call.ids if call else ())]
     return next((found[0] for text in texts if (found := pattern.search(text))), None)
