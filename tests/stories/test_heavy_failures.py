@@ -122,7 +122,7 @@ def test_answers_that_never_come(heavy: Heavy, fake_aws: FakeAws, left: ListReso
         (
             "RegisterImage",
             ["pending", "failed: no such snapshot"],
-            "EC2 could not create AMI 'ami-{id}', it is failed: no such snapshot",
+            "EC2 could not create AMI 'ami-{id}', its state is failed: no such snapshot",
         ),
     ],
 )

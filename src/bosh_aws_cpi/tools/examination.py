@@ -1,4 +1,4 @@
-"""preflight's calls to AWS, which show the keys' owner, the services that answer and the permitted actions."""
+"""preflight's calls to AWS: they show the keys' owner, the services that answer and the permitted actions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`cpi preflight CONFIG`: checks a configuration's credentials, endpoints and permissions, without changes."""
+"""`cpi preflight CONFIG`: checks a configuration's credentials, endpoints and permissions; read-only."""
 
 import argparse
 import sys

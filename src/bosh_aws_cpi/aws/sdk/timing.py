@@ -82,7 +82,7 @@ NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)
 LOST_SEEN: Final = Policy("AWS shows a resource whose creation was not answered", 60)
 """How long AWS may fail to show a resource whose creation was not answered; then it counts as not created."""
 TAGGABLE: Final = Policy("a new resource accepts tags", 270)
-VISIBLE: Final = Policy("the next call knows a new resource", 60)
+VISIBLE: Final = Policy("the next call finds a new resource", 60)
 """How long AWS may fail to find a new resource (eventual consistency)."""
 THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)
 """How long a throttled call is retried, counted from its first attempt.
@@ -91,7 +91,7 @@ EC2 allows two more launches per second: when some hundreds begin at once, the l
 """
 UNTHROTTLED: Final = Policy("a deletion is no longer throttled", 120)
 """How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource leaks."""
-AT_ONCE: Final = Policy("nothing: one attempt", 0)
+AT_ONCE: Final = Policy("none: one attempt", 0)
 """One attempt."""
 
 
