@@ -100,7 +100,7 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     """Wait until a volume is attached to an instance.
 
     Raises:
-        CloudError: It takes too long, or the volume was detached, for example because the instance is
+        CloudError: The wait timed out, or the volume was detached, for example because the instance is
             terminating.
         DiskNotFound: The volume was deleted.
     """
@@ -156,7 +156,7 @@ def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     """Wait until a volume is no longer attached to an instance; a deleted volume is not attached.
 
     Raises:
-        CloudError: It takes too long. The guest may still have it mounted.
+        CloudError: The wait timed out. The guest may still have it mounted.
     """
 
     def probe() -> None:

@@ -93,7 +93,7 @@ def put(
 
     Raises:
         Stopped: The upload was stopped.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
         ClientError: EBS refuses the block.
     """
     digest = sha256(block).digest()

@@ -127,7 +127,7 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
 
     Raises:
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow()
 
@@ -159,7 +159,7 @@ def finish(client: "EC2Client", ami_id: str) -> str:
 
     Raises:
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     note_snapshots(client, wait_until_available(client, ami_id))
     return ami_id

@@ -83,7 +83,7 @@ def wait_until_terminated(client: "EC2Client", vm_cid: str) -> None:
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Raises:
-        CloudError: It takes too long: the deletion is not certain.
+        CloudError: The wait timed out: the deletion is not certain.
     """
 
     def probe() -> None:
@@ -102,7 +102,7 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
 
     Raises:
         VMNotFound: EC2 does not know it, or it is terminated.
-        CloudError: It is stopping and takes too long.
+        CloudError: It is stopping, and the wait for that timed out.
     """
     instance = find_alive(client, vm_cid)
     if instance.state == "stopping":

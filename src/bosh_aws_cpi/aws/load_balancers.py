@@ -125,7 +125,7 @@ def wait_until_drained(client: "ElasticLoadBalancingv2Client", arns: Sequence[st
     """Wait until a deregistered instance has no more connections from any of the target groups.
 
     Raises:
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     draining = list(arns)
 

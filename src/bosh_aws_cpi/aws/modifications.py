@@ -37,7 +37,7 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
 
     Raises:
         NotSupported: EBS does not allow this volume to be changed now; the message says why.
-        CloudError: The change failed, or it takes too long.
+        CloudError: The change failed, or the wait timed out.
     """
     running = _latest(client, disk_cid)
     state = running.get("ModificationState")

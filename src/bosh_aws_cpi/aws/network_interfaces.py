@@ -79,7 +79,7 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
 
     Raises:
         NicGone: EC2 does not show it, or no longer shows it.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow(timing.NIC_SEEN)
 

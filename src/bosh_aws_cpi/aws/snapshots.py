@@ -55,7 +55,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     """Wait until a new snapshot is completed.
 
     Raises:
-        CloudError: EBS could not create it, with EBS's reason, or it takes too long.
+        CloudError: EBS could not create it, as the message explains, or the wait timed out.
     """
     window = timing.VisibilityWindow()
 

@@ -107,7 +107,7 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
 
     Raises:
         NotCreated: EBS reports an error for it (usually a key that it can't use), or another call uses it.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow()
 
@@ -162,7 +162,7 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     """Wait until a volume is gone.
 
     Raises:
-        CloudError: It takes too long: the deletion is not certain.
+        CloudError: The wait timed out: the deletion is not certain.
     """
 
     def probe() -> None:

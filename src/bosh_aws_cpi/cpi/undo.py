@@ -19,7 +19,7 @@ class Undo:
         self._steps: list[Callable[[], None]] = []
 
     def create(self, create: Callable[[], Created], discard: Callable[[Created], object]) -> Created:
-        """Create something and arm the step that discards it; a signal waits until both are done.
+        """Create something and arm the step that discards it; a signal is held back until both are done.
 
         Args:
             create: Creates it; when this fails, there is nothing to discard.

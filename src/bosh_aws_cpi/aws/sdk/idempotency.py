@@ -86,7 +86,7 @@ def create_once(
                 return timing.until(timing.LOST_SEEN, f"{what} to become visible", seen, _Unseen)
             if attempts <= 0 or not has_looked:  # only an answer of AWS proves that there is none
                 raise
-            logger.info("AWS shows no trace of %s: it was not created", what)
+            logger.info("AWS does not show %s: it was not created", what)
 
 
 class _Unseen(CloudError):

@@ -22,7 +22,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     Raises:
         VMNotFound: EC2 does not know the VM, or it is terminated.
         DiskNotFound: EC2 does not know the disk.
-        CloudError: No device name is free, or it takes too long.
+        CloudError: No device name is free, or the wait timed out.
     """
     registry = cloud.registry
     instance = instances.find_alive(cloud.ec2, vm_cid)
@@ -69,7 +69,7 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
     Raises:
         DiskNotAttached: It is not attached to that VM.
         VMNotFound: EC2 does not know the VM.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     registry = cloud.registry
     try:

@@ -101,7 +101,7 @@ class InstanceCreation:
             Ended: EC2 ended the instance.
             NoCapacity: EC2 can't launch it, or a spot launch failed in a way that may not affect on-demand.
             TokenSpent: The client token belongs to an earlier instance, which is gone.
-            CloudError: EC2 refuses it, or it takes too long.
+            CloudError: EC2 refuses it, or the wait timed out.
         """
         launched = self._launch(option, generation, has_more=has_more)
         is_new = self._is_new(launched)
