@@ -181,7 +181,7 @@ def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
 
 
 def _of_stemcells(merged: Json) -> Json:
-    """The keys of ``aws.stemcell`` that override every stemcell's properties; some keys are not for that."""
+    """The keys of ``aws.stemcell`` that override every stemcell's properties, without `_NOT_OF_STEMCELLS`."""
     section = keys.STEMCELL.read(merged)
     return {key: value for key, value in section.items() if key not in _NOT_OF_STEMCELLS}
 

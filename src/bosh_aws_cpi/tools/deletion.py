@@ -18,7 +18,7 @@ from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, R
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_NO_DISK: Final = "not a stray of this Director: check that it exists, is detached and lacks the tags of a used disk"
+_NO_DISK: Final = "not a stray of this Director: it must exist, be detached and lack the Director's tags"
 
 
 @dataclass(frozen=True)

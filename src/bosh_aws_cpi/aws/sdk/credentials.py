@@ -1,4 +1,4 @@
-"""Credentials: from the configuration, the environment, a profile, web identity or a role; not from files."""
+"""Credentials from the configuration, the environment, a profile, web identity or a role; not from ~/.aws."""
 
 import os
 import uuid

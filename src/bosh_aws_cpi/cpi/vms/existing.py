@@ -44,7 +44,7 @@ def has_vm(cloud: Cloud, vm_cid: str) -> bool:
 
 
 def reboot_vm(cloud: Cloud, vm_cid: str) -> None:
-    """Reboot the VM without waiting, or start it if it is stopped (contract: reboot_vm).
+    """Reboot the VM, or start it if it is stopped; the guest is not awaited (contract: reboot_vm).
 
     Raises:
         VMNotFound: EC2 does not know the VM, or it is terminated.

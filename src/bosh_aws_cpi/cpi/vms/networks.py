@@ -1,4 +1,4 @@
-"""configure_networks: not supported, because changing the networks of a VM on AWS means to recreate it."""
+"""configure_networks: not supported, because changing the networks of a VM on AWS means recreating it."""
 
 from typing import NoReturn
 

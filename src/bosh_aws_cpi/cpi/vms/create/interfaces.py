@@ -138,7 +138,7 @@ class _InterfaceCreation:
         network_interfaces.discard(self._cloud.ec2, nic_id, was_seen=nic_id in self._seen)
 
     def _holder(self, nic_id: str) -> str | None:
-        """The instance, if alive, that uses an interface; None when the lookup fails."""
+        """The live instance that uses an interface; None if there is none, or if the lookup fails."""
         try:
             nic = network_interfaces.find(self._cloud.ec2, nic_id)
             if nic is not None and nic.vm_cid is not None and instances.is_alive(self._cloud.ec2, nic.vm_cid):
