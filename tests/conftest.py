@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["tests.faults.summary"]
 """Prints at the end of a run, wherever its tests are."""
-SLOWEST = {"test_aws_check.py", "test_console.py", "test_demo.py", "test_lifecycle.py", "test_program_calls.py"}
+SLOWEST = {
+    "test_aws_check.py",
+    "test_console.py",
+    "test_demo.py",
+    "test_lifecycle.py",
+    "test_program_calls.py",
+}
 SPEED = 10
 """How many times faster waiting goes where a test is about what comes after it."""
 START = executable.spawn

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The real bosh CLI and bosh-agent against a simulated AWS on loopback. The step must be privileged: the
-# agents run in user namespaces of their own.
+# Runs the real bosh CLI and bosh-agent against a simulated AWS on loopback. The step must be privileged,
+# because each agent runs in its own user namespace.
 set -eu
 cd source
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Tries in a real AWS account what is assumed about AWS, and then the executable's verbs. Both programs
-# create a VPC of their own and delete all that they have created; docs/aws-assumptions.md says what the keys
-# must be allowed. The second one runs whatever the first one finds; the worse of the two exit statuses is ours.
-# The tests run the same programs on the simulated AWS.
+# Tests the assumptions about AWS in a real account, and then the executable's verbs. Each of the two programs
+# creates its own VPC, and deletes everything that it has created. docs/aws-assumptions.md lists the
+# permissions that the keys need. The second program runs even if the first one fails; the exit status is that
+# of the last one that failed. The tests run the same programs on the simulated AWS.
 #
-# NEVER RUN ON AWS SO FAR: where this was written there is no AWS account.
+# NEVER RUN ON AWS SO FAR: there was no AWS account where this was written.
 set -eu
 
 : "${AWS_ACCESS_KEY_ID:?}" "${AWS_SECRET_ACCESS_KEY:?}" "${REGION:?}"

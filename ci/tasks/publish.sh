@@ -1,7 +1,8 @@
 #!/bin/sh
-# Makes the candidate, which was built from the tested commit, a final release: uploads blobs and packages to the blobstore of
-# config/final.yml, commits what bosh notes about it, and leaves commit, tag and notes for the pipeline.
-# Pushes nothing itself. The version is that of the newest section of CHANGELOG.md.
+# Turns the candidate, which was built from the tested commit, into a final release: uploads blobs and
+# packages to the blobstore of config/final.yml, commits the files in which bosh records the release, and
+# leaves commit, tag and notes to the pipeline. It pushes nothing itself. The newest section of CHANGELOG.md
+# names the version.
 set -eu
 
 : "${PRIVATE_YML:?}" "${GIT_USER_NAME:?}" "${GIT_USER_EMAIL:?}"
@@ -21,14 +22,15 @@ git config user.email "$GIT_USER_EMAIL"
 version=$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 [ -n "$version" ] || fail "CHANGELOG.md has no section for a version: ## [1.2.3]"
 manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
-[ ! -e "$manifest" ] || fail "version $version is published already"
+[ ! -e "$manifest" ] || fail "version $version is already published"
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
 
-# The credentials live no longer than this script; .gitignore keeps them out of commits.
+# The credentials are deleted when this script ends; .gitignore keeps them out of commits.
 trap 'rm -f config/private.yml' EXIT
 (umask 077 && printf '%s\n' "$PRIVATE_YML" > config/private.yml)
 
-# Blobs that the blobstore lacks get an object_id. finalize-release wants a clean working copy.
+# Blobs that the blobstore lacks get an object_id. The commit is needed because finalize-release requires a
+# clean working copy.
 make vendor
 bosh --non-interactive upload-blobs
 git add config/blobs.yml

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Builds the candidate: a dev release of what is committed, with its blobs checked. Needs make, Python and
-# the bosh CLI; fetches the blobs.
+# Builds the candidate: a dev release of the committed files. Fetches and verifies the blobs. Needs make, Python
+# and the bosh CLI.
 set -eu
 tarball=$PWD/candidate/bosh-aws-cpi.tgz
 cd source
 
 make vendor
-# Without --force: a working copy that differs from its commit is no candidate.
+# Without --force, so that a working copy that differs from its commit is refused.
 bosh create-release --timestamp-version --tarball="$tarball"
 sha256sum "$tarball"

@@ -1,7 +1,7 @@
 """The executable: ``cpi CONFIG_PATH``, one request on stdin, one response on stdout.
 
-The only module that deals with the process; it connects the protocol with the cloud. Also
-``cpi COMMAND CONFIG_PATH …`` for operators.
+The only module that deals with the process; it connects the protocol with the cloud. It also runs the
+operators' commands: ``cpi COMMAND CONFIG_PATH …``.
 """
 
 import gc
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
 _COMMANDS = ("preflight", "sweep")
-"""Modules of `tools`; listed here, so that an ordinary call does not import them."""
+"""Modules of `tools`, listed here so that an ordinary call does not import them."""
 _GARBAGE = 100_000
-"""The number of new objects before Python's garbage collector runs: most objects live until the end of the
-call, and the collector would take a tenth of a short call's time."""
+"""The number of new objects at which Python's garbage collector runs. Most objects live until the end of the
+call, so more frequent runs would free little, and take a tenth of a short call's time."""
 _USAGE = """\
-Usage: cpi CONFIG_PATH                 one request on stdin, one response on stdout: how BOSH calls it
-       cpi preflight CONFIG_PATH ...   checks the permissions of the configuration's keys at AWS
-       cpi sweep CONFIG_PATH ...       lists resources that interrupted calls have left behind at AWS
-Each command has --help.
+Usage: cpi CONFIG_PATH                 reads a request from stdin, writes the response to stdout; used by BOSH
+       cpi preflight CONFIG_PATH ...   checks the configuration's credentials, endpoints and permissions
+       cpi sweep CONFIG_PATH ...       lists resources that interrupted calls have left behind in AWS
+Each command accepts --help.
 """
 
 
@@ -59,7 +59,7 @@ class _AwsHost:
         return verb
 
     def translate(self, error: Exception) -> BoshError | None:
-        if "botocore" not in sys.modules:  # so the error can't come from it
+        if "botocore" not in sys.modules:  # the error is not botocore's
             return None
         from bosh_aws_cpi.aws.sdk.translation import translate  # noqa: PLC0415
 
@@ -73,7 +73,7 @@ def run() -> NoReturn:
     """Run `main`, and exit the process at once.
 
     The interpreter's own shutdown, which clears every module, would take a tenth of a short call's time.
-    The logs are flushed by then, and no thread is left.
+    `main` has flushed the logs, and no other thread is running.
     """
     gc.set_threshold(_GARBAGE)
     main.__code__ = frame_memory.roomy(main.__code__)
@@ -84,8 +84,8 @@ def main() -> int:
     """Answer one request, or run an operator's command.
 
     Returns:
-        0 when a response, which may be an error, or the usage was written; 1 when the response could
-        not be written. The exit status of a command.
+        For a request: 0 when the response, which may be an error, was written, and 1 when it could not be
+        written. For --help: 0. For a command: its exit status.
     """
     status = _carried_out(sys.argv[1:])
     _flush_logs()
@@ -103,7 +103,7 @@ def _carried_out(arguments: list[str]) -> int:
 
 
 def _is_command(arguments: list[str]) -> bool:
-    """Whether the arguments are a command; a single argument may be a configuration of that name."""
+    """Whether the arguments are a command; a single argument may be a configuration file of that name."""
     if not arguments or arguments[0] not in _COMMANDS:
         return False
     return len(arguments) > 1 or not os.access(arguments[0], os.F_OK)
@@ -126,8 +126,8 @@ def _claim_stdout() -> int | None:
     """Reserve stdout for the response: all other output goes to stderr.
 
     Returns:
-        The file descriptor for the response, which child processes do not inherit, so that none keeps it
-        open; None when stdout is closed.
+        The file descriptor for the response, or None when stdout is closed. Child processes do not inherit
+        it, so none of them keeps it open.
     """
     _fill_gap(_STDIN)
     is_closed = _fill_gap(_STDOUT)
@@ -140,7 +140,7 @@ def _claim_stdout() -> int | None:
 
 
 def _fill_gap(descriptor: int) -> bool:
-    """Open a closed standard stream as /dev/null, so that no file gets its number."""
+    """Open a closed standard stream as /dev/null, so that no other file gets its descriptor."""
     try:
         os.fstat(descriptor)
     except OSError:
@@ -158,7 +158,7 @@ def _read_all() -> bytes:
         while chunk := os.read(_STDIN, _CHUNK):
             chunks.append(chunk)
     except OSError as error:
-        log.logger.warning("Reading the request ended with: %s", error.strerror)
+        log.logger.warning("Reading the request failed: %s", error.strerror)
     return b"".join(chunks)
 
 
@@ -168,7 +168,7 @@ def _deliver(output: int, response: bytes) -> int:
         while rest:
             rest = rest[os.write(output, rest) :]
     except OSError:
-        text = "The caller is gone; it did not read the response: %s"
+        text = "The caller is gone and did not read the response: %s"
         log.logger.error(text, response.decode(), extra=log.WHOLE)
         return 1
     return 0

@@ -1,4 +1,4 @@
-"""Counts a call's calls to AWS, for its summary line."""
+"""Counts the AWS calls of one CPI call, for the summary line in the log."""
 
 from collections import Counter
 from threading import Lock

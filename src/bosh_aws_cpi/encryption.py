@@ -15,6 +15,6 @@ class Encryption(NamedTuple):
     kms_key_arn: str | None = None
 
     def arguments(self) -> Json:
-        """EC2's arguments for it, in CreateVolume, CopyImage and block devices."""
+        """The encryption arguments of CreateVolume, CopyImage and block devices."""
         key = {"KmsKeyId": self.kms_key_arn} if self.encrypted and self.kms_key_arn else {}
         return {"Encrypted": self.encrypted, **key}

@@ -48,7 +48,7 @@ class InvalidCall(BoshError):
 
 
 def not_correct(details: str) -> InvalidCall:
-    """The error for wrong arguments or a wrong configuration, in the form that callers know."""
+    """The error for wrong arguments or a wrong configuration, in the wording that callers expect."""
     return InvalidCall(f"Arguments are not correct, details: '{details}'")
 
 
@@ -89,7 +89,7 @@ class CloudError(BoshError):
 
 
 class VMNotFound(CloudError):
-    """The VM does not exist: callers go on with their cleanup."""
+    """The VM does not exist: callers continue their cleanup."""
 
     wire_type = "Bosh::Clouds::VMNotFound"
 

@@ -53,20 +53,20 @@ def install() -> None:
 
 
 def start() -> None:
-    """Turn the first signal into `Interrupted` from now on, raised in the main thread.
+    """From now on, raise `Interrupted` in the main thread for the first signal.
 
     Raises:
-        Interrupted: A signal has already come.
+        Interrupted: A signal has already arrived.
     """
     _signals.closed = False
     _signals.raise_if_due()
 
 
 def check() -> None:
-    """Raise `Interrupted` for a signal that came while a shielded step failed.
+    """Raise `Interrupted` for a signal that arrived during a shielded step which then failed.
 
     Raises:
-        Interrupted: Once, if a signal is waiting.
+        Interrupted: Once, if a signal is pending.
     """
     _signals.raise_if_due()
 
@@ -85,12 +85,12 @@ def close() -> None:
 def shielded() -> Iterator[None]:
     """Hold a signal back until the step ends.
 
-    When the step itself fails, its error takes precedence, and the signal is held back until `check`. As a
-    context manager this may raise before its step begins or after it has ended, so the caller has to
-    undo the step: `cpi.undo.undoing`.
+    When the step itself fails, its error takes precedence, and the signal is held back until `check`. A
+    context manager may raise `Interrupted` before its step begins or after it has ended, so the caller must
+    be able to undo the step: see `cpi.undo.undoing`.
 
     Raises:
-        Interrupted: At the end of a step that succeeded, if a signal came in the meantime.
+        Interrupted: At the end of a step that succeeded, if a signal arrived in the meantime.
     """
     _signals.shields += 1
     try:

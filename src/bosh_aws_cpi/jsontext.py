@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeGuard
 Json = dict[str, Any]
 """A JSON object."""
 MAX_DEPTH = 100
-"""Documents with more levels are refused: the program must be able to write what it reads."""
+"""Documents with more levels are refused, because the program must be able to write any document it reads."""
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _OPENING = re.compile(r"[\[{]")
@@ -19,11 +19,11 @@ class JsonTextError(ValueError):
     """The text is not JSON. The message never quotes the text, which may contain secrets."""
 
 
-def decode(raw: bytes) -> Any:  # noqa: ANN401 - JSON is what it is
+def decode(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Read one JSON document.
 
     Stricter than Python's own reader, which accepts NaN, infinite numbers, duplicate keys and lone
-    surrogates: AWS or the agent would not get any of these unchanged.
+    surrogates: none of these would reach AWS or the agent unchanged.
 
     Args:
         raw: The document in UTF-8.
@@ -66,7 +66,7 @@ def encode(value: object, *, ascii_only: bool = False) -> str:
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a value is a JSON integer; Python's booleans are integers, JSON's are not."""
+    """Whether a value is a JSON integer. Python's booleans are integers too; JSON's are not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -81,7 +81,7 @@ def type_name(value: object) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is no JSON number"
+    message = f"{name} is not a JSON number"
     raise JsonTextError(message)
 
 
@@ -110,7 +110,7 @@ def _check_depth(document: object) -> None:
     raise _too_deep()
 
 
-def _containers(value: Any) -> list[Any]:  # noqa: ANN401 - JSON is what it is
+def _containers(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
     inner = value.values() if isinstance(value, dict) else value
     return [entry for entry in inner if isinstance(entry, dict | list)]
 
@@ -123,5 +123,5 @@ def _check_surrogates(document: object) -> None:
     try:
         json.dumps(document, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        message = "a string holds half a surrogate pair"
+        message = "a string contains half a surrogate pair"
         raise JsonTextError(message) from None

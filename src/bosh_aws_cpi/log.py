@@ -14,10 +14,10 @@ LEVELS: Final = {
 }
 
 LONGEST: Final = 300
-"""A log message's maximum length, except at level debug: the Director reads stderr byte by byte. The response
-contains the whole error."""
+"""The maximum length of a log message, except at level debug: the Director reads stderr byte by byte. The
+response still contains the whole error."""
 MOST_LINES: Final = 5
-"""Such a message's maximum number of lines, each of which is logged with time, request id and level."""
+"""The maximum number of lines of such a message; each line gets its own time, request id and level."""
 WHOLE: Final = {"is_whole": True}
 """``extra`` for a message that is never shortened, because it appears nowhere else."""
 
@@ -28,7 +28,7 @@ logger: Final = logging.getLogger("bosh_aws_cpi")
 
 
 class _LineFormatter(logging.Formatter):
-    """Puts time, request id and level before each line, also of a traceback."""
+    """Puts time, request id and level before each line, including the lines of a traceback."""
 
     request_id: str | None = None
 

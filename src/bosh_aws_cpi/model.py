@@ -1,4 +1,4 @@
-"""The data types that all layers share. They are frozen: later changes need a new value."""
+"""The data types that all layers share, as frozen dataclasses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class InstanceTypeFacts:
     max_ebs_attachments: int = 0
     """The maximum number of volumes, including the root disk; 0 when not known."""
     store_is_nvme: bool = False
-    """If so, EC2 attaches the disks by itself, and the guest numbers them."""
+    """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class StateReason:
     """Why EC2 changed the state of an instance."""
 
     code: str
-    """"Client.VolumeLimitExceeded": on the account's side, or "Server.InternalError": on AWS's."""
+    """"Client.VolumeLimitExceeded" (caused by the account) or "Server.InternalError" (caused by AWS)."""
     text: str
     """The code and EC2's message, "CODE: message"."""
 
@@ -82,7 +82,7 @@ class Instance:
     devices: Mapping[str, str]
     """Volume id by device name."""
     leaving: frozenset[str] = frozenset()
-    """The volumes that are being detached."""
+    """The ids of the volumes that are being detached."""
     nics: Sequence[AttachedNic] = ()
     """Its network interfaces, by device index."""
     vpc_id: str | None = None
@@ -94,7 +94,7 @@ class Instance:
     """The reason for the last change of state."""
     ami_id: str = ""
     age: float | None = None
-    """Seconds from its launch to EC2's answer, both by AWS's clock; None when not known."""
+    """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
     is_spot: bool = False
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class Instance:
 
     @property
     def is_gone(self) -> bool:
-        """Whether it is terminated: EC2 shows such an instance for about an hour more."""
+        """Whether it is terminated: EC2 still shows such an instance for about an hour."""
         return self.state == "terminated"
 
     @property
@@ -201,7 +201,7 @@ class ElasticIp:
     nic_id: str | None = None
     """The network interface that has it."""
     private_ip: str | None = None
-    """The private address of that interface which it is associated with."""
+    """The interface's private address that it is associated with."""
 
 
 @dataclass(frozen=True)
@@ -239,4 +239,4 @@ class BlockDevices:
     raw_ephemeral: Sequence[str] = ()
     """Device names of the instance store's disks that the agent uses as raw disks."""
     left_out: Sequence[str] = ()
-    """Properties that are not passed on, and why."""
+    """Properties that are not passed to EC2, each with the reason."""

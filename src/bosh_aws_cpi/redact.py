@@ -1,4 +1,4 @@
-"""Masks secrets: finds them in documents by the names of keys and by their form, and masks them in texts."""
+"""Finds secrets in documents, by the names of their keys and by their form, and masks them in texts."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from urllib.parse import quote
 MASK = "<redacted>"
 
 _MIN_LENGTH = 8
-"""A shorter secret is masked only where its context shows it: in a URL, or behind a secret's key.
+"""A shorter secret is masked only where the context identifies it: in a URL, or after a secret's key.
 
 It may be an ordinary word ("agent", "vcap"): masking it everywhere would garble the message and reveal it.
 """
@@ -21,18 +21,18 @@ _SECRET_NAME = re.compile(
 )
 _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
 _OF_AWS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
-"""Parameters of AWS's calls that only sound like secrets."""
+"""Parameters of AWS's calls whose names sound like secrets, but are none."""
 _OBJECTS = frozenset({"credentials"})
-"""Objects whose own keys tell which values are secret: preflight's report has "credentials"."""
+"""Objects in which each key decides whether its value is secret: preflight's report has "credentials"."""
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.IGNORECASE | re.DOTALL)
-"""A value that is completely a URL: its password may contain any character, even a slash or a space."""
+"""A value that consists of a URL alone: its password may contain any character, even a slash or a space."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
 _KEY = re.compile(
     r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>[\w-]++)(?(quote)(?P=quote))\s*+(?P<sign>:|=>|=)\s*+"""
 )
-"""A key in front of its value in JSON (also inside a JSON string), Python, Ruby, YAML or a query."""
+"""A key before its value in JSON (even inside a JSON string), Python, Ruby, YAML or a query."""
 _QUOTED = re.compile(r"""(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)""", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+\b")
 _WORD = re.compile(r"""[^\s"'&,;(){}\[\]]+""")
@@ -46,7 +46,7 @@ class Redactor:
         self._values: list[str] = []  # longest first: a secret may be part of another
 
     def learn(self, document: object) -> None:
-        """Remember every secret of a JSON document: secret by its key, a PEM block, a URL's password."""
+        """Remember every secret in a JSON document: values of secret keys, PEM blocks, passwords in URLs."""
         known = set(self._values)
         for value in _secrets(document):
             if len(value) >= _MIN_LENGTH:
@@ -64,7 +64,7 @@ class Redactor:
 
 
 def _without_named(text: str) -> str:
-    """The text with the value behind each secret's key masked."""
+    """The text with the value after each secret's key masked."""
     parts: list[str] = []
     end = 0
     for key in _KEY.finditer(text):

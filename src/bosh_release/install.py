@@ -121,7 +121,7 @@ def cut_service(folder: Path, cut_document: Callable[[str, Any], Any]) -> None:
             path.unlink()
 
 
-def write(path: Path, document: Any) -> None:  # noqa: ANN401 - what JSON holds
+def write(path: Path, document: Any) -> None:  # noqa: ANN401 - any JSON value
     """Write a document without spaces."""
     path.write_text(json.dumps(document, separators=(",", ":")))
 

@@ -69,7 +69,7 @@ def ended_by(problem: tuple[str, str]) -> str:
     """Check that an error is about a signal, and return which one."""
     kind, message = problem
     assert kind == CLOUD_ERROR
-    head = "The call was ended by "
+    head = "The call was interrupted by "
     assert message.startswith(head)
     return message.removeprefix(head).split()[0]
 

@@ -112,7 +112,7 @@ def test_error_without_stderr(early: Checked) -> None:
     ("stdout", "said"),
     [
         ("&-", "stdout is closed: no response can be written, so the call is not executed"),
-        *((full, 'it did not read the response: {"result":"pong"') for full in FULL),
+        *((full, 'and did not read the response: {"result":"pong"') for full in FULL),
     ],
 )
 def test_no_stdout(stdout: str, said: str) -> None:

@@ -117,7 +117,7 @@ class Outcome:
             Expected.SURVIVED: False,
             Expected.REFUSED: self._outlived is None and self._is_refusal(error) and not error["ok_to_retry"],
             Expected.BUSY: self._is_refusal(error) and error["ok_to_retry"],
-            Expected.ENDED: "ended by SIGTERM" in error["message"],
+            Expected.ENDED: "interrupted by SIGTERM" in error["message"],
             Expected.REPEATED: self._is_done_before(error),
         }
         if not is_foreseen[case.kind.expected]:

@@ -33,7 +33,7 @@ def failed(message: str = "", kind: str = "Bosh::Clouds::CloudError", *, ok_to_r
 
 
 REFUSED = "CreateSnapshot failed with UnauthorizedOperation: No."
-ENDED = "The call was ended by SIGTERM before it was done"
+ENDED = "The call was interrupted by SIGTERM before it was complete"
 SUCCEEDED = '{"result": "snap-0123456789abcdef0", "error": null, "log": ""}'
 
 

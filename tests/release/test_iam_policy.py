@@ -68,7 +68,7 @@ def test_written(copy: Path, calls: Path, tmp_path: Path) -> None:
     assert run("--check", calls, script=copy).returncode == 0
     written.write_text("{}")
     stale = run("--check", calls, script=copy)
-    message = "iam-policy.json is not what the recorded calls give: run scripts/iam_policy\n"
+    message = "iam-policy.json does not match the recorded calls: run scripts/iam_policy\n"
     assert (stale.returncode, stale.stderr, written.read_text()) == (1, message, "{}")
 
 
@@ -81,8 +81,8 @@ def test_actions_that_do_not_match(copy: Path, tmp_path: Path, check: list[str])
     assert (result.returncode, result.stderr.splitlines()) == (
         2,
         [
-            "iam_policy: ec2:RunNothing is called, and is in no feature",
-            f"{CALLED[0]} is in a feature, and was not called",
+            "iam_policy: ec2:RunNothing is called, but is in no feature",
+            f"{CALLED[0]} is in a feature, but was not called",
         ],
     )
     assert list((tmp_path / "docs").iterdir()) == []

@@ -104,7 +104,7 @@ def test_snapshot_of_another_ami(
     answer = cpi.call("delete_stemcell", ami_id)
     assert answer.ok() is None
     assert stemcells.left() == ([other], [shared])
-    stays = [] if knows else [f"Snapshot '{shared}' of AMI '{ami_id}' stays: another AMI uses it"]
+    stays = [] if knows else [f"Snapshot '{shared}' of AMI '{ami_id}' is kept: another AMI uses it"]
     assert warnings(answer) == stays
 
 

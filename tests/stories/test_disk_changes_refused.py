@@ -77,8 +77,8 @@ def test_wrong_properties(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None
     [
         ({"type": "io2"}, "iops is needed for type io2"),
         ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
-        ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, there are 3000"),
-        ({"iops": 3001}, "iops is 3001, a 2 GiB volume of type gp3 takes at most 3000"),
+        ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, but there are only 3000"),
+        ({"iops": 3001}, "iops is 3001, but a 2 GiB volume of type gp3 allows at most 3000"),
     ],
 )
 def test_rules_of_the_type(
@@ -143,7 +143,7 @@ def test_earlier_change(
     world.ec2.modify_volume(VolumeId=disk_cid, Size=3)
     fake_aws.forget_calls()
     answer = cpi.call(*asked(method, disk_cid, 4096))
-    message = f"Volume '{disk_cid}' can't be changed now: an earlier change of it is {state}"
+    message = f"Volume '{disk_cid}' can't be changed now: an earlier change is still {state}"
     assert answer.error == failure("NotSupported", message)
     assert fake_aws.actions() == ["DescribeVolumes", LOOK]
 

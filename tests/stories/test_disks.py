@@ -193,8 +193,8 @@ def test_set_disk_metadata(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags, fake
 @pytest.mark.parametrize(
     ("properties", "reason"),
     [
-        ({"iops": 3001}, "iops is 3001, a 1 GiB volume of type gp3 takes at most 3000"),
-        ({"type": "io1", "iops": 101}, "iops is 101, a 1 GiB volume of type io1 takes at most 100"),
+        ({"iops": 3001}, "iops is 3001, but a 1 GiB volume of type gp3 allows at most 3000"),
+        ({"type": "io1", "iops": 101}, "iops is 101, but a 1 GiB volume of type io1 allows at most 100"),
         ({"type": "st1", "throughput": 125}, "throughput can't be set for type st1: remove it, or use gp3"),
     ],
 )

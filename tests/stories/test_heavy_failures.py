@@ -122,7 +122,7 @@ def test_answers_that_never_come(heavy: Heavy, fake_aws: FakeAws, left: ListReso
         (
             "RegisterImage",
             ["pending", "failed: no such snapshot"],
-            "EC2 could not create AMI 'ami-{id}', it is failed: no such snapshot",
+            "EC2 could not create AMI 'ami-{id}', its state is failed: no such snapshot",
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_not_permitted(
     message = (
         f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}). A heavy "
         "stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and ebs:CompleteSnapshot: allow them, or use "
-        f"the light stemcell of the same version. The upload with a volume failed as well: {OFF_EC2}"
+        f"the light stemcell of the same version. The upload through a volume also failed: {OFF_EC2}"
     )
     assert heavy.create().error == failure("CloudError", message)
     assert left() == {}

@@ -129,7 +129,7 @@ def test_larger_than_its_disk(
     """An image that its disk can't hold is told with the size that would do."""
     path = heavy.arguments[0] = written(tmp_path, packed(bytes(size)))
     message = (
-        f"root.img in '{path}' has {-(-size // MIB)} MiB, more than the stemcell's disk of {disk} MiB: "
+        f"root.img in '{path}' needs {-(-size // MIB)} MiB, but the stemcell's disk has only {disk} MiB: "
         f"set the cloud property disk to {needed}"
     )
     assert heavy.create(disk=disk).error == failure("CloudError", message)

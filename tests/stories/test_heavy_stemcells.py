@@ -231,7 +231,7 @@ def test_key_that_ebs_does_not_take(
     """An alias is refused before the upload begins: the EBS direct APIs take none."""
     message = (
         f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy stemcell, "
-        "take the ARN of a key. Set kms_key_arn to the key's ARN or id (aws kms describe-key), or "
+        "need a key's ARN. Set kms_key_arn to the key's ARN or id (aws kms describe-key), or "
         "aws.stemcell_upload to volume"
     )
     assert heavy.create(encrypted=True, kms_key_arn=key).error == failure("CloudError", message)

@@ -28,7 +28,7 @@ DENIED: dict[str, dict[str, Any]] = {
     "PutSnapshotBlock": {"replace": [["ResourceNotFoundException", "AccessDeniedException"]]},
 }
 """By action, the rule under which it is not permitted, in each service's own words."""
-SETTLED = "answered with InvalidNetworkInterfaceID.NotFound, neither yes nor no"
+SETTLED = "answered with InvalidNetworkInterfaceID.NotFound, which proves nothing"
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_untrusted_certificate(preflight: Preflight, fake_aws: FakeAws, tmp_path
     lines = answer.stdout.decode().splitlines()
     (line,) = [each for each in lines if each.startswith("Endpoint ec2")]
     assert f"https://{front.address} FAILS: its certificate is not trusted (" in line
-    assert line.endswith("name its authority in aws.connection_options.ca_cert")
+    assert line.endswith("add its CA certificate to aws.connection_options.ca_cert")
     assert lines[-1].startswith("NOT READY for Baseline: endpoints that fail: ec2")
     assert (answer.returncode, fake_aws.actions().count("DescribeVolumes")) == (1, 0)
 

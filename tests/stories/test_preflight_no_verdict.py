@@ -48,7 +48,7 @@ def test_ids_are_looked_at_first(preflight: Preflight, fake_aws: FakeAws) -> Non
     answer = preflight("--json", "--feature", "Routes")
     assert (answer.returncode, answer.document["is_ready"], answer.document["unverified"]) == (0, True, 23)
     assert set(feature(answer, "Routes")["not_checkable"].values()) == {
-        "answered with InvalidInstanceID.NotFound, neither yes nor no"
+        "answered with InvalidInstanceID.NotFound, which proves nothing"
     }
 
 

@@ -125,7 +125,7 @@ def test_copy_that_fails(cpi_with: CpiWith, world: World, fake_aws: FakeAws, fai
     error = cpi_with(encrypted=True).call("create_stemcell", "/x/image", properties).error
     (copy,) = [word.strip("',") for word in error["message"].split() if word.startswith("'ami-")]
     assert copy != world.image_id
-    message = f"EC2 could not create AMI '{copy}', it is failed: The key is disabled"
+    message = f"EC2 could not create AMI '{copy}', its state is failed: The key is disabled"
     assert error == failure("CloudError", message)
     assert world.state() == world.empty
 

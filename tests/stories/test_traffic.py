@@ -202,7 +202,7 @@ def test_what_is_elsewhere(
     traffic.elbv2.create_target_group(Name="ips", VpcId=world.vpc_id, TargetType="ip", **common)
     ports = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}
     traffic.elb.create_load_balancer(LoadBalancerName="far", Listeners=[ports], Subnets=[subnet["SubnetId"]])
-    far = f"in VPC '{vpc_id}', the VM in '{world.vpc_id}'"
+    far = f"in VPC '{vpc_id}', but the VM is in '{world.vpc_id}'"
     routes = [
         {"table_id": traffic.route_table_id, "destination": "10.8.0.0/16"},
         {"table_id": table_id, "destination": "10.9.0.0/16"},
@@ -213,7 +213,7 @@ def test_what_is_elsewhere(
         ({"lb_target_groups": ["far"]}, f"Target group 'far' is {far}"),
         (
             {"lb_target_groups": ["ips"]},
-            "Target group 'ips' takes targets of type ip: lb_target_groups needs one of target type instance",
+            "Target group 'ips' has target type ip: lb_target_groups needs target type instance",
         ),
     ]
     for properties, message in asked:

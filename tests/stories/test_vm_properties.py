@@ -74,7 +74,7 @@ IGNORED = "Unknown properties are ignored: "
                 "instance_type": "m5.large",
             },
             {f"{RESERVED}Target.CapacityReservationResourceGroupArn": HOSTS, "EbsOptimized": "false"},
-            "Left out: credit_specification, which type m5.large does not take",
+            "Ignored: credit_specification, which type m5.large does not accept",
             id="reservations",
         ),
         pytest.param(

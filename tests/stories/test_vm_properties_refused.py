@@ -15,7 +15,7 @@ MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the 
 ONE_OF = "cloud_properties.{} must hold exactly one of: {}"
 HOST, RESERVATION = {"id": "h-0123456789abcdef0"}, {"id": "cr-0123456789abcdef0"}
 EBS = "EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk."
-OTHER_KIND = "AMI '{}' is for {}, instance type '{}' runs {}: use a matching type or stemcell"
+OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching type or stemcell"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ OTHER_KIND = "AMI '{}' is for {}, instance type '{}' runs {}: use a matching typ
         ),
         (
             {"tags": {f"tag-{number}": "" for number in range(49)}},
-            "EC2 allows 50 tags, 51 are given; some come from env.bosh.tags",
+            "EC2 allows 50 tags, but there are 51; some come from env.bosh.tags",
         ),
         (
             {"tenancy": "dedicated", "dedicated_host": HOST},
@@ -130,7 +130,7 @@ def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
         ({"type": "io1", "throughput": 200}, "iops is needed for type io1"),
         (
             {"size": 6 * 1024, "iops": 3001},
-            "iops is 3001, a 6 GiB volume of type gp3 takes at most 3000",
+            "iops is 3001, but a 6 GiB volume of type gp3 allows at most 3000",
         ),
     ],
 )
@@ -151,9 +151,9 @@ def test_figures_of_the_root_disk(
         ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
         ({"type": "io2", "iops": 500, "throughput": 200}, "throughput can't be set for type io2"),
         ({"type": "io1"}, "iops is needed for type io1"),
-        ({"iops": 2999}, "iops is 2999, type gp3 takes 3000 and more"),
-        ({"throughput": 751}, "throughput of 751 MiB/s needs 3004 iops, there are 3000"),
-        ({"iops": 5001}, "iops is 5001, a 10 GiB volume of type gp3 takes at most 5000"),
+        ({"iops": 2999}, "iops is 2999, but type gp3 needs at least 3000"),
+        ({"throughput": 751}, "throughput of 751 MiB/s needs 3004 iops, but there are only 3000"),
+        ({"iops": 5001}, "iops is 5001, but a 10 GiB volume of type gp3 allows at most 5000"),
     ],
     ids=["iops", "throughput", "no-iops", "few-iops", "much-throughput", "many-iops"],
 )

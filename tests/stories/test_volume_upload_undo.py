@@ -114,14 +114,14 @@ def test_program_that_can_not_be_started(own_vm: OwnVm, made: Made) -> None:
 def test_interrupted(own_vm: OwnVm, fake_aws: FakeAws, made: Made, action: str) -> None:
     """A signal at a call ends it with its one answer, and nothing is left."""
     answer = interrupt_at(fake_aws, own_vm.start, action=action, when="after")
-    assert answer.error["message"].startswith("The call was ended by SIGTERM")
+    assert answer.error["message"].startswith("The call was interrupted by SIGTERM")
     assert made() == {}
 
 
 def test_interrupted_while_writing(own_vm: OwnVm, made: Made) -> None:
     """A signal while the program runs ends that too."""
     own_vm.writes_by("kill -TERM $PPID; exec cat > /dev/null")
-    assert own_vm.create().error["message"].startswith("The call was ended by SIGTERM")
+    assert own_vm.create().error["message"].startswith("The call was interrupted by SIGTERM")
     assert own_vm.called_with == [own_vm.disk]
     assert made() == {}
 

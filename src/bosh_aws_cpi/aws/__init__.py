@@ -1,1 +1,1 @@
-"""AWS, one module per noun: functions that take a client and values, and return `model` types."""
+"""AWS's API, one module per noun: functions that take a client and values, and return `model` types."""

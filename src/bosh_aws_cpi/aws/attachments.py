@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MAX_UNSEEN = 22
-"""For so many polls, about 20 seconds, EC2 may not show an attachment that it has accepted."""
+"""The number of polls, about 20 seconds, in which EC2 may fail to show an attachment that it has accepted."""
 _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
@@ -55,8 +55,8 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
 def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> str:
     """AttachVolume, retried while the VM is not ready or another VM still holds the volume.
 
-    AttachVolume takes no client token. When EC2 says that the volume or the name is in use, an earlier
-    attempt, whose answer was lost, may have attached it.
+    AttachVolume takes no client token. When EC2 answers that the volume or the name is in use, an earlier
+    attempt whose answer was lost may have attached the volume.
 
     Raises:
         NameTaken: Another volume uses the name.
@@ -78,7 +78,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         return device_name
 
     def once_ready() -> str:
-        what = f"instance '{vm_cid}' to take volume '{disk_cid}'"
+        what = f"instance '{vm_cid}' to accept volume '{disk_cid}'"
         return timing.patiently(timing.INSTANCE_READY_TO_ATTACH, what, _NOT_READY, call)
 
     with naming_disk(disk_cid), naming_vm(vm_cid):
@@ -87,7 +87,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
 
 def says_name_taken(error: BaseException) -> bool:
-    """Whether EC2 refuses a device name because it is in use; it has no error code of its own for that."""
+    """Whether EC2 refuses a device name because it is in use; this has no specific error code."""
     return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
 
 
@@ -100,7 +100,8 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     """Wait until a volume is attached to an instance.
 
     Raises:
-        CloudError: It takes too long, or the volume was detached, as when the instance is terminating.
+        CloudError: The wait timed out, or the volume was detached, for example because the instance is
+            terminating.
         DiskNotFound: The volume was deleted.
     """
     seen: list[str] = []
@@ -109,7 +110,7 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
         attachment = find(client, disk_cid).attachments.get(vm_cid)
         seen.append(attachment[0] if attachment else "not attached")
         if attachment is None and (set(seen) != {"not attached"} or len(seen) > MAX_UNSEEN):
-            message = f"Volume '{disk_cid}' was detached from instance '{vm_cid}', is the VM terminating?"
+            message = f"Volume '{disk_cid}' was detached from instance '{vm_cid}': is the VM terminating?"
             raise CloudError(message)
         if attachment is None:
             raise timing.NotYet("not attached")
@@ -140,7 +141,7 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
 
 
 def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
-    """DetachVolume with Force, and wait; a volume that is not attached is fine."""
+    """DetachVolume with Force, and wait; no error if the volume is not attached."""
     try:
         with naming_disk(disk_cid), naming_vm(vm_cid):
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
@@ -155,7 +156,7 @@ def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     """Wait until a volume is no longer attached to an instance; a deleted volume is not attached.
 
     Raises:
-        CloudError: It takes too long. The guest may still have it mounted.
+        CloudError: The wait timed out. The guest may still have it mounted.
     """
 
     def probe() -> None:

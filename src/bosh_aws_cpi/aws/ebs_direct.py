@@ -50,8 +50,8 @@ def start(
         description: For operators.
         tags: The snapshot's tags.
         encryption: Whether it is encrypted, and with which key.
-        client_token: EBS recognises a retry by it.
-        find: Looks for the snapshot, when it is not certain whether it was created.
+        client_token: Lets EBS recognise a retry.
+        find: Looks for the snapshot when it is uncertain whether it was created.
 
     Returns:
         The snapshot's id; it is pending, and accepts blocks.
@@ -84,7 +84,7 @@ def put(
     Args:
         client: The EBS client.
         snapshot_id: The snapshot.
-        index: The block's index, from 0 on.
+        index: The block's index, starting at 0.
         block: Exactly `BLOCK_SIZE` bytes.
         is_stopped: Whether the upload was stopped, because another block failed.
 
@@ -93,7 +93,7 @@ def put(
 
     Raises:
         Stopped: The upload was stopped.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
         ClientError: EBS refuses the block.
     """
     digest = sha256(block).digest()

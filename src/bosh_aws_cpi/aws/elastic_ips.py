@@ -28,14 +28,14 @@ def find(client: "EC2Client", ip: str) -> ElasticIp:
     for entry in answer["Addresses"]:
         nic_id = entry.get("NetworkInterfaceId")
         if nic_id:
-            logger.info("Elastic IP %s is taken over from network interface '%s'", ip, nic_id)
+            logger.info("Elastic IP %s will move to the VM from network interface '%s'", ip, nic_id)
         return ElasticIp(ip, entry["AllocationId"], nic_id, entry.get("PrivateIpAddress"))
     message = f"Elastic IP with VPC scope not found with address '{ip}'"
     raise CloudError(message)
 
 
 def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: str | None = None) -> None:
-    """AssociateAddress, retried while EC2 says that the instance is not ready for it.
+    """AssociateAddress, retried while EC2 answers that the instance is not ready.
 
     Args:
         client: The EC2 client.
@@ -46,7 +46,7 @@ def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: 
     which: Any = {"PrivateIpAddress": private_ip} if private_ip else {}
     timing.patiently(
         timing.ADDRESS_ASSOCIATED,
-        f"network interface '{nic_id}' to take an elastic IP",
+        f"network interface '{nic_id}' to accept an elastic IP",
         _NOT_READY,
         lambda: client.associate_address(AllocationId=allocation_id, NetworkInterfaceId=nic_id, **which),
     )

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 _AMI_ID = re.compile(r"ami-[0-9a-f]+")
 _SETTLED = frozenset({"success", "skipped"})
-"""What EC2 says of a snapshot that it deleted with its AMI, or left because another AMI uses it."""
+"""EC2's return codes for a snapshot that it deleted with its AMI, or kept because another AMI uses it."""
 
 
 def deregister(client: "EC2Client", ami_id: str) -> None:
-    """Deregister an AMI without its snapshot: the caller deletes the snapshot in a step of its own."""
+    """Deregister an AMI without its snapshot: the caller deletes the snapshot in a separate step."""
     logger.info("Deregistering AMI '%s'", ami_id)
     timing.discard(
         f"AMI '{ami_id}'",
@@ -37,13 +37,13 @@ def deregister(client: "EC2Client", ami_id: str) -> None:
 
 
 def delete(client: "EC2Client", ami_id: str) -> None:
-    """Delete an AMI and the snapshots of its block devices; it is fine if they are deleted already.
+    """Delete an AMI and the snapshots of its block devices; no error if they are already deleted.
 
     When an earlier call deregistered the AMI and then failed, its snapshots may still exist: they are
     looked up and deleted.
 
     Raises:
-        CloudError: The deletion is not certain. Each snapshot was tried.
+        CloudError: The deletion is not certain. The deletion of every snapshot was tried.
         ClientError: The same.
     """
     image = find(client, ami_id)
@@ -73,7 +73,7 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
         own_tags: The tags that only the copy and its snapshots have.
 
     Raises:
-        CloudError: The deletion is not certain. Each snapshot that was found was tried.
+        CloudError: The deletion is not certain. The deletion of every snapshot that was found was tried.
         ClientError: The same.
     """
     logger.info("Deleting AMI '%s'", ami_id)
@@ -105,7 +105,7 @@ def _delete(
     Args:
         client: The EC2 client.
         ami_id: The AMI.
-        patience: How long EC2 may not know the AMI yet.
+        patience: How long to retry while EC2 does not know the AMI yet.
         lists: Each lists snapshots of the AMI.
     """
     settled: set[str] = set()
@@ -126,7 +126,7 @@ def _delete(
 
 
 def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict
-    """DeregisterImage, with the snapshots where EC2 supports that: not every partition does yet."""
+    """DeregisterImage, including the snapshots where EC2 supports that: not every partition does yet."""
     try:
         return client.deregister_image(ImageId=ami_id, DeleteAssociatedSnapshots=True)
     except client.exceptions.ClientError as error:
@@ -148,7 +148,7 @@ def _shown_snapshots(client: "EC2Client", ami_id: str) -> Sequence[str]:
 def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:
     """Snapshots of a deregistered AMI: found by our tags, and by EC2's description of a copy's snapshot.
 
-    EC2's filters take ``*`` and ``?`` as wildcards, so nothing is looked up unless the id has the exact
+    EC2's filters treat ``*`` and ``?`` as wildcards, so nothing is looked up unless the id has the exact
     form of an AMI's id.
     """
     if not _AMI_ID.fullmatch(ami_id):
@@ -176,9 +176,10 @@ def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
     """Delete a snapshot; one that can't be deleted is tagged, so that a retry finds it."""
     try:
         if not snapshots.delete(client, snapshot_id, ami_id):
-            logger.warning("Snapshot '%s' of AMI '%s' stays: another AMI uses it", snapshot_id, ami_id)
+            logger.warning("Snapshot '%s' of AMI '%s' is kept: another AMI uses it", snapshot_id, ami_id)
     except (client.exceptions.ClientError, CloudError) as error:
-        logger.warning("Snapshot '%s' of AMI '%s' stays: %s", snapshot_id, ami_id, described(error))
+        said = described(error)
+        logger.warning("Could not delete snapshot '%s' of AMI '%s': %s", snapshot_id, ami_id, said)
         tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})
         raise
 

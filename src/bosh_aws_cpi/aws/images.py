@@ -26,7 +26,7 @@ class NotCreated(CloudError):
 
 
 def find(client: "EC2Client", ami_id: str) -> Image | None:
-    """DescribeImages for one AMI, a deprecated or disabled one too; None when EC2 does not know it."""
+    """DescribeImages for one AMI, even a deprecated or disabled one; None when EC2 does not know it."""
     entry = describe(client, ami_id)
     return None if entry is None else _image(entry)
 
@@ -99,7 +99,7 @@ class Marked(NamedTuple):
     ami_id: str
     tags: Mapping[str, str]
     is_recent: bool
-    """Whether an earlier attempt at the current request, since killed, may have created it."""
+    """Whether an earlier, killed attempt at the current request may have created it."""
 
 
 def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
@@ -127,7 +127,7 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
 
     Raises:
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow()
 
@@ -142,7 +142,7 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
-            message = f"EC2 could not create AMI '{ami_id}', it is {state}: {reason}"
+            message = f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}"
             raise NotCreated(message)
         if state != "available":
             raise timing.NotYet(state)
@@ -159,7 +159,7 @@ def finish(client: "EC2Client", ami_id: str) -> str:
 
     Raises:
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     note_snapshots(client, wait_until_available(client, ami_id))
     return ami_id
@@ -175,7 +175,7 @@ def note_snapshots(client: "EC2Client", image: Image) -> None:
 
 
 def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
-    """DescribeImages' entry for an AMI, deprecated or disabled ones too; None when EC2 does not know it."""
+    """DescribeImages' entry for an AMI, even a deprecated or disabled one; None when EC2 does not know it."""
     try:
         found = client.describe_images(ImageIds=[ami_id], IncludeDeprecated=True, IncludeDisabled=True)[
             "Images"

@@ -23,8 +23,8 @@ def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFa
         names: The types.
 
     Returns:
-        The facts by name; a type that EC2 does not know is assumed to have no NVMe. None when
-        the account lacks the permission.
+        The facts by name; a type that EC2 does not know is assumed to have no NVMe. None if the
+        account lacks the permission.
     """
     cache = TypeCache(f"{client.meta.endpoint_url} {client.meta.region_name}")
     known = {name: kept for name in names if (kept := cache.get(name))}
@@ -46,7 +46,7 @@ def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFa
 
 
 def _ask(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
-    """The types that EC2 knows. An unknown one fails the whole call: then each is looked up by itself."""
+    """The types that EC2 knows. If one is unknown, the whole call fails, and each is looked up separately."""
     try:
         found = client.describe_instance_types(InstanceTypes=list(names))["InstanceTypes"]  # type: ignore[arg-type]
     except client.exceptions.ClientError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
-    """DescribeInstances for the instances that were created for one agent, terminated ones too.
+    """DescribeInstances for the instances that were created for one agent, including terminated ones.
 
     Args:
         client: The EC2 client.
@@ -36,7 +36,7 @@ def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
 
 
 def find(client: "EC2Client", vm_cid: str) -> Instance:
-    """DescribeInstances for one instance, terminated ones too.
+    """DescribeInstances for one instance, even a terminated one.
 
     Raises:
         VMNotFound: EC2 does not know it.
@@ -70,7 +70,7 @@ def is_alive(client: "EC2Client", vm_cid: str) -> bool:
 
 
 def terminate(client: "EC2Client", vm_cid: str) -> None:
-    """TerminateInstances for one instance; an instance that is terminated already is fine.
+    """TerminateInstances for one instance; no error if it is already terminated.
 
     Raises:
         VMNotFound: EC2 does not know it.
@@ -83,7 +83,7 @@ def wait_until_terminated(client: "EC2Client", vm_cid: str) -> None:
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Raises:
-        CloudError: It takes too long: the deletion is not certain.
+        CloudError: The wait timed out: the deletion is not certain.
     """
 
     def probe() -> None:
@@ -102,7 +102,7 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
 
     Raises:
         VMNotFound: EC2 does not know it, or it is terminated.
-        CloudError: It is stopping and takes too long.
+        CloudError: It is stopping, and the wait for that timed out.
     """
     instance = find_alive(client, vm_cid)
     if instance.state == "stopping":
@@ -116,10 +116,10 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
 
 
 def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
-    """Switch off the source/destination check of an instance; EC2 allows it for one interface only."""
+    """Switch off an instance's source/destination check; EC2 accepts this only for a single interface."""
     timing.patiently(
         timing.VISIBLE,
-        f"instance '{vm_cid}' to be seen",
+        f"instance '{vm_cid}' to become visible",
         NOT_FOUND_YET,
         lambda: client.modify_instance_attribute(InstanceId=vm_cid, SourceDestCheck={"Value": False}),
     )
@@ -227,7 +227,7 @@ def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401
 
 
 def _answered_at(date: str) -> datetime:
-    """The time in a Date header; this machine's time when a proxy has removed or garbled the header."""
+    """The time in a Date header; this machine's time if a proxy has removed or garbled the header."""
     try:
         answered = parsedate_to_datetime(date)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Lists a director's resources of all kinds that the CPI creates, page by page, as one type."""
+"""Lists a Director's resources, of all kinds that the CPI creates, as values of one type."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Resource:
 
 
 def tagged(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
-    """List the resources with these tags; in their values EC2 takes ``*`` and ``?`` as wildcards."""
+    """List the resources with these tags; EC2 treats ``*`` and ``?`` in the values as wildcards."""
     return _list(client, kind, Filters=by_tags(tags))
 
 
@@ -54,14 +54,14 @@ def reload(client: "EC2Client", resource: Resource) -> Resource | None:
 
 
 def mark(client: "EC2Client", resource_id: str, key: str, value: str) -> None:
-    """CreateTags with one tag; an error is raised."""
+    """CreateTags with one tag; unlike in `tags`, an error is raised."""
     client.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
 
 
 def delete_idle_volume(client: "EC2Client", volume_id: str) -> bool:
-    """DeleteVolume, without waiting until it is deleted; False when the volume is in use by now.
+    """DeleteVolume, without waiting until it is deleted; False when the volume has come into use.
 
-    A volume that is already gone is fine.
+    It is no error if the volume is already gone.
     """
     return _delete_idle(lambda: client.delete_volume(VolumeId=volume_id), VOLUME_IN_USE, is_volume_missing)
 
@@ -95,7 +95,7 @@ class _Way:
     operation: str
     id_filter: str
     page_size: int
-    """EC2's maximum. Without a page size EC2 may try to return everything, and fail if it is too much."""
+    """EC2's maximum. Without a page size, EC2 may try to return everything, and fail if that is too much."""
     resources: Callable[[Any], Iterable[Resource]]
     """Reads the resources from a page."""
     arguments: Json
@@ -108,7 +108,7 @@ def _list(client: Any, kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN4
     return [resource for page in pages for resource in way.resources(page)]
 
 
-def _interfaces(page: Any) -> Iterable[Resource]:  # noqa: ANN401 - a page as the SDK has it
+def _interfaces(page: Any) -> Iterable[Resource]:  # noqa: ANN401 - one of the SDK's pages
     for entry in page["NetworkInterfaces"]:
         tags = _tags(entry, "TagSet")
         yield Resource("interface", entry["NetworkInterfaceId"], entry["Status"], tags, None)
@@ -170,7 +170,7 @@ def _tags(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401
 
 
 _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
-"""Hidden AMIs are listed too: a deprecated or disabled AMI still needs its snapshots."""
+"""Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
 _KINDS: Final[Mapping[Kind, _Way]] = {
     "AMI": _Way("describe_images", "image-id", 1000, _images, _HIDDEN_TOO),
     "snapshot": _Way("describe_snapshots", "snapshot-id", 1000, _snapshots, {"OwnerIds": ["self"]}),

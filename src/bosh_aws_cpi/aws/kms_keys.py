@@ -17,13 +17,13 @@ _ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
 
 
 def arn(key: str, region: str, clients: "Clients") -> str:
-    """The ARN of a key that is given by its ARN or its id.
+    """The ARN of a key that is configured by its ARN or its id.
 
     Args:
         key: The configured key: EC2 accepts an ARN, an id, an alias or an alias's ARN.
         region: The key's region.
-        clients: The call's clients: STS names the account of the credentials, which needs no permission;
-            a key that is given by its id is assumed to be in that account.
+        clients: The call's clients: STS returns the account of the credentials, which needs no permission.
+            A key that is configured by its id is assumed to be in that account.
 
     Returns:
         The key's ARN.
@@ -37,7 +37,7 @@ def arn(key: str, region: str, clients: "Clients") -> str:
         what = "an alias" if re.match(r"(arn:.*:)?alias/", key) else "neither a key's ARN nor its id"
         message = (
             f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy "
-            "stemcell, take the ARN of a key. Set kms_key_arn to the key's ARN or id (aws kms describe-key), "
+            "stemcell, need a key's ARN. Set kms_key_arn to the key's ARN or id (aws kms describe-key), "
             "or aws.stemcell_upload to volume"
         )
         raise CloudError(message)

@@ -28,7 +28,7 @@ class NoCapacity(VMCreationFailed):
 
     Args:
         said: EC2's error.
-        message: EC2's error with its remedy; without one by default.
+        message: EC2's error with its remedy; by default, the error alone.
         ok_to_retry: Whether a retry may succeed.
     """
 
@@ -38,7 +38,7 @@ class NoCapacity(VMCreationFailed):
 
 
 class Unanswered(VMCreationFailed):
-    """EC2 did not answer a launch, and shows no instance of it; it may have launched one all the same."""
+    """EC2 did not answer a launch and shows no instance of it, but it may have launched one."""
 
 
 class Ended(VMCreationFailed):
@@ -78,7 +78,7 @@ _REMEDIES: Final = {
     "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
     "Client.VolumeLimitExceeded": ". Delete volumes, or have the account's EBS quota raised",
 }
-"""Remedies for reasons on the account's side, by the beginning of their codes."""
+"""Remedies for reasons that the account can correct, by the beginning of their codes."""
 
 
 def _remedy(instance: Instance) -> str:
@@ -88,7 +88,7 @@ def _remedy(instance: Instance) -> str:
 
 
 class NeverSeen(VMCreationFailed):
-    """EC2 answered with an instance of an earlier call, and does not show it."""
+    """EC2 returned the id of an earlier call's instance, but does not show the instance."""
 
 
 def run(
@@ -101,13 +101,13 @@ def run(
 
     Args:
         client: The EC2 client.
-        arguments: All of RunInstances' arguments but the counts.
-        find: Looks for the instance of this launch, when it is not certain whether it was launched.
+        arguments: All of RunInstances' arguments except the counts.
+        find: Looks for the instance of this launch when it is uncertain whether it was launched.
         is_new: Whether this call launched an instance; EC2 may answer a client token with the instance of
             an earlier call.
 
     Returns:
-        The instance; with a client token that was used before, in its current state.
+        The instance; if the client token was used before, in its current state.
 
     Raises:
         NoCapacity: EC2 can't launch the type now.
@@ -136,7 +136,7 @@ def run(
 
 
 def _difference(instance: Instance, arguments: Json) -> str | None:
-    """How an instance differs from the requested launch, as far as EC2 shows it; None when it does not.
+    """How an instance differs from the requested one, as far as EC2 shows it; None when it does not.
 
     A launch whose client token was used with other arguments may "return successfully without performing
     any further actions" (EC2 developer guide, "Ensuring idempotency").
@@ -187,12 +187,12 @@ def wait_until_running(
         client: The EC2 client.
         vm_cid: The instance.
         nic_count: How many interfaces EC2 must show as attached to it.
-        is_new: Whether this call launched it. Then it exists, even while EC2 does not show it.
+        is_new: Whether this call launched it. If so, it exists even while EC2 does not show it.
 
     Raises:
         NeverSeen: An earlier call launched it, and EC2 does not show it.
-        Ended: EC2 terminated it. Retriable, unless EC2's reason starts with "Client.": the caller has
-            to correct that.
+        Ended: EC2 terminated it. Retriable, unless EC2's reason starts with "Client.": then the caller
+            must correct the cause.
         VMCreationFailed: It does not run in time; retriable.
     """
     window = timing.VisibilityWindow(timing.INSTANCE_SEEN)

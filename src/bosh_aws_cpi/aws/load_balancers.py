@@ -25,18 +25,18 @@ def target_group_arns(client: "ElasticLoadBalancingv2Client", names: Sequence[st
         vpc_id: The instance's VPC.
 
     Raises:
-        CloudError: One does not exist, takes no instances, or is in another VPC.
+        CloudError: One does not exist, does not accept instances, or is in another VPC.
     """
     groups = {name: _target_group(client, name) for name in dict.fromkeys(names)}
     for name, group in groups.items():
         if group.get("TargetType", "instance") != "instance":
             message = (
-                f"Target group '{name}' takes targets of type {group.get('TargetType')}: "
-                "lb_target_groups needs one of target type instance"
+                f"Target group '{name}' has target type {group.get('TargetType')}: "
+                "lb_target_groups needs target type instance"
             )
             raise CloudError(message)
         if group.get("VpcId", vpc_id) != vpc_id:
-            message = f"Target group '{name}' is in VPC '{group.get('VpcId')}', the VM in '{vpc_id}'"
+            message = f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'"
             raise CloudError(message)
     return [group["TargetGroupArn"] for group in groups.values()]
 
@@ -45,7 +45,7 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
     """DescribeLoadBalancers: check that classic load balancers exist in the instance's VPC.
 
     Raises:
-        CloudError: One does not.
+        CloudError: One does not exist there.
     """
     for name in dict.fromkeys(names):
         try:
@@ -56,30 +56,30 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
             message = f"Could not find classic load balancer `{name}'"
             raise CloudError(message) from error
         if balancer.get("VPCId", vpc_id) != vpc_id:
-            message = f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', the VM in '{vpc_id}'"
+            message = f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', but the VM is in '{vpc_id}'"
             raise CloudError(message)
 
 
 def add_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
-    """RegisterTargets; an instance that is registered already is fine."""
+    """RegisterTargets; no error if the instance is already registered."""
     timing.patiently(
         timing.TARGET_KNOWN,
-        f"target group '{arn}' to take '{vm_cid}'",
+        f"target group '{arn}' to accept '{vm_cid}'",
         frozenset({"InvalidTarget"}),
         lambda: client.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}]),
     )
 
 
 def remove_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
-    """DeregisterTargets; an instance that is not registered is fine. It drains for a while."""
+    """DeregisterTargets; no error if the instance is not registered. Its connections drain for a while."""
     client.deregister_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
 
 
 def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
-    """RegisterInstancesWithLoadBalancer; an instance that is registered already is fine."""
+    """RegisterInstancesWithLoadBalancer; no error if the instance is already registered."""
     timing.patiently(
         timing.TARGET_KNOWN,
-        f"load balancer '{name}' to take '{vm_cid}'",
+        f"load balancer '{name}' to accept '{vm_cid}'",
         _UNKNOWN_INSTANCE,
         lambda: client.register_instances_with_load_balancer(
             LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
@@ -88,7 +88,7 @@ def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
 
 
 def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
-    """DeregisterInstancesFromLoadBalancer; an instance that is not registered is fine."""
+    """DeregisterInstancesFromLoadBalancer; no error if the instance is not registered."""
     try:
         client.deregister_instances_from_load_balancer(
             LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
@@ -101,7 +101,7 @@ def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None
 def target_groups_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[str]:
     """The ARNs of a VPC's target groups that an instance is registered with.
 
-    ELB has no such lookup: each target group is queried.
+    ELB offers no such lookup, so each target group is queried.
     """
     for page in client.get_paginator("describe_target_groups").paginate():
         for group in page["TargetGroups"]:
@@ -125,7 +125,7 @@ def wait_until_drained(client: "ElasticLoadBalancingv2Client", arns: Sequence[st
     """Wait until a deregistered instance has no more connections from any of the target groups.
 
     Raises:
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     draining = list(arns)
 
@@ -149,7 +149,7 @@ def _target_group(client: "ElasticLoadBalancingv2Client", name: str) -> "TargetG
 
 
 def _state(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> str | None:
-    """The state of a target's health; None when it is not registered, or no longer."""
+    """The state of a target's health; None when it is not, or no longer, registered."""
     try:
         answer = client.describe_target_health(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
     except client.exceptions.ClientError as error:

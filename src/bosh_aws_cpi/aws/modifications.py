@@ -19,15 +19,14 @@ NOT_MODIFIABLE: Final = frozenset(
         "VolumeModificationSizeLimitExceeded",
     }
 )
-"""ModifyVolume answers one of these for a volume that can't be changed now, or not at all, or not in this
-account."""
+"""ModifyVolume answers one of these if the volume can't be changed now, or at all, or in this account."""
 _UNKNOWN: Final = frozenset({"InvalidVolumeModification.NotFound"})
 _USABLE: Final = frozenset({"optimizing", "completed"})
 _RUNNING: Final = frozenset({"modifying", "optimizing"})
 
 
 def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
-    """ModifyVolume, and wait until the volume can be used as changed.
+    """ModifyVolume, and wait until the changed volume can be used.
 
     If the same change is already under way, because an earlier call's answer was lost, this waits for it.
 
@@ -37,8 +36,8 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
         changes: ModifyVolume's Size (GiB), VolumeType, Iops and Throughput, where they differ.
 
     Raises:
-        NotSupported: EBS does not allow a change of this volume now; the message says why.
-        CloudError: The change failed, or it takes too long.
+        NotSupported: EBS does not allow this volume to be changed now; the message says why.
+        CloudError: The change failed, or the wait timed out.
     """
     running = _latest(client, disk_cid)
     state = running.get("ModificationState")
@@ -46,7 +45,7 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
         logger.info("The same change of volume '%s' is already under way: waiting for it", disk_cid)
         began = running.get("StartTime")
     elif state in _RUNNING:
-        message = f"Volume '{disk_cid}' can't be changed now: an earlier change of it is {state}"
+        message = f"Volume '{disk_cid}' can't be changed now: an earlier change is still {state}"
         raise NotSupported(message)
     else:
         began = _start(client, disk_cid, changes)
@@ -73,7 +72,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
     def probe() -> None:
         latest = _latest(client, disk_cid)
         if began is not None and latest.get("StartTime", began) < began:
-            raise timing.NotYet("an earlier change is shown")
+            raise timing.NotYet("EC2 still shows an earlier change")
         state = latest.get("ModificationState")
         if state == "failed":
             reason = latest.get("StatusMessage") or "no reason given"

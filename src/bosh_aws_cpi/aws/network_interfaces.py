@@ -37,7 +37,7 @@ def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None])
     Args:
         client: The EC2 client.
         arguments: All of the call's arguments.
-        find: Looks for the interface, when it is not certain whether it was created.
+        find: Looks for the interface when it is uncertain whether it was created.
     """
     return create_once(
         "the network interface",
@@ -79,7 +79,7 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
 
     Raises:
         NicGone: EC2 does not show it, or no longer shows it.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow(timing.NIC_SEEN)
 
@@ -133,12 +133,12 @@ def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
         _once_seen(nic.nic_id, assign)
     except client.exceptions.ClientError:
         now = find(client, nic.nic_id)
-        if now is None or prefix not in now.prefixes:  # otherwise an attempt whose answer was lost did it
+        if now is None or prefix not in now.prefixes:  # otherwise an unanswered attempt has succeeded
             raise
 
 
 def request_public_ip(client: "EC2Client", nic_id: str) -> None:
-    """Let an interface get a public address when it is launched at device index 0."""
+    """Have an interface get a public address when an instance is launched with it at device index 0."""
     _modify(client, nic_id, AssociatePublicIpAddress=True)
 
 
@@ -148,7 +148,7 @@ def pass_foreign_traffic(client: "EC2Client", nic_id: str) -> None:
 
 
 def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, str]]) -> None:
-    """Let interfaces be deleted with their instance: RunInstances accepts that only for those it creates.
+    """Set interfaces to be deleted with their instance; RunInstances can do so only for those it creates.
 
     Args:
         client: The EC2 client.
@@ -169,7 +169,7 @@ def delete_unattached(client: "EC2Client", nic_id: str) -> None:
 
 
 def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
-    """Discard an interface; it is fine if it was deleted with its instance.
+    """Discard an interface; no error if it was deleted with its instance.
 
     The call is retried while EC2 still holds the interface for an instance that has terminated.
 
@@ -206,8 +206,8 @@ def _modify(client: "EC2Client", nic_id: str, **attribute: Any) -> None:  # noqa
 
 
 def _once_seen(nic_id: str, call: Callable[[], object]) -> None:
-    """Retry a call that does not know the interface yet (eventual consistency), although another one did."""
-    what = f"network interface '{nic_id}' to be seen"
+    """Retry a call while EC2 does not know the interface: eventual consistency, even after it was seen."""
+    what = f"network interface '{nic_id}' to become visible"
     timing.patiently(timing.VISIBLE, what, NOT_FOUND_YET, call)
 
 

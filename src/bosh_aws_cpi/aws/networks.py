@@ -33,7 +33,7 @@ def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -
     """Look up security groups of a VPC by name, all with one DescribeSecurityGroups.
 
     Returns:
-        The group's id by name.
+        The groups' ids, by name.
 
     Raises:
         CloudError: A name has no group, or more than one.

@@ -23,7 +23,7 @@ _TARGETS: Final = (
     "CoreNetworkArn",
     "GatewayId",
 )
-"""The first one that is set is the target: a route to an instance also shows its interface."""
+"""The first key that is set is the target: a route to an instance also shows its interface."""
 
 
 def tables(client: "EC2Client", table_ids: Sequence[str]) -> dict[str, RouteTable]:
@@ -72,7 +72,7 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
 
 
 def delete(client: "EC2Client", table_id: str, destination: str) -> None:
-    """DeleteRoute; a route that is already gone is fine."""
+    """DeleteRoute; no error if the route is already gone."""
     try:
         client.delete_route(RouteTableId=table_id, **_to(destination))
     except client.exceptions.ClientError as error:

@@ -20,14 +20,14 @@ _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
-    """DescribeSnapshots: a recent one with this tag that did not fail; None when EC2 shows none."""
+    """DescribeSnapshots: a recent snapshot with this tag that did not fail; None when EC2 shows none."""
     answer = client.describe_snapshots(OwnerIds=["self"], Filters=by_tags(dict([mark])))
     whole = (entry for entry in answer["Snapshots"] if entry.get("State") not in _FAILED)
     return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
 
 
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
-    """CreateSnapshot; it is pending.
+    """CreateSnapshot; the snapshot is pending.
 
     Args:
         client: The EC2 client.
@@ -55,7 +55,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     """Wait until a new snapshot is completed.
 
     Raises:
-        CloudError: EBS could not create it, with EBS's reason, or it takes too long.
+        CloudError: EBS could not create it, as the message explains, or the wait timed out.
     """
     window = timing.VisibilityWindow()
 
@@ -82,9 +82,9 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
 
 
 def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> bool:
-    """DeleteSnapshot, retried while a just deregistered AMI counts as its user.
+    """DeleteSnapshot, retried while EC2 still counts the AMI that was just deregistered as its user.
 
-    A snapshot that is already gone is fine.
+    It is no error if the snapshot is already gone.
 
     Args:
         client: The EC2 client.
@@ -92,7 +92,7 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
         of_ami: The AMI that was deregistered.
 
     Returns:
-        False when another AMI uses it, and so it was not deleted.
+        False when it was not deleted because another AMI uses it.
     """
     try:
         _delete(client, snapshot_id, of_ami)
@@ -112,7 +112,7 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
     timing.discard(
         f"snapshot '{snapshot_id}'",
         lambda error: has_code(error, SNAPSHOT_MISSING),
-        lambda: timing.patiently(  # for a moment, a just deregistered AMI still counts as its user
+        lambda: timing.patiently(  # EC2 may still count the AMI that was just deregistered as its user
             timing.SNAPSHOT_RELEASED,
             f"snapshot '{snapshot_id}' to be released",
             _IN_USE,

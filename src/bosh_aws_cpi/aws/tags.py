@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _TRANSIENT: Final = NOT_FOUND_YET | {"ConcurrentTagAccess"}
-"""ConcurrentTagAccess: two calls tag the same resource at once, for example set_vm_metadata and a person."""
+"""ConcurrentTagAccess: a resource is tagged twice at once, for example by set_vm_metadata and by a person."""
 _MOST_CALLS: Final = 50
-"""At most so many calls when tags have to be created one by one; a resource can have 50 tags."""
+"""The maximum number of calls when tags are created one by one; a resource can have 50 tags."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
 VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"})
 """Tags of set_vm_metadata, which always writes some of these; a manifest's own tags have other names."""
@@ -33,12 +33,12 @@ def create(
     resource_ids: Sequence[str],
     tags: Mapping[str, str],
 ) -> None:
-    """Tag resources, all with one CreateTags; no call when there are no tags.
+    """Tag resources, all with one CreateTags; without tags there is no call.
 
     EC2 tags all of the resources or none, with all of the tags or none. When it refuses, each resource
-    is tried by itself, and then each tag, so that one resource that is full or gone, or one bad tag,
-    does not prevent the others. A tag limit or an invalid value is logged and not raised, and so is a
-    missing resource unless it is the only one: tags help operators, and must not fail a deployment.
+    is tried separately, and then each tag, so that one bad tag, or one resource that is full or gone, does
+    not prevent the others. A tag limit or an invalid value is logged and not raised, and so is a missing
+    resource unless it is the only one: tags help operators, and must not make a deployment fail.
 
     Args:
         client: The EC2 client.
@@ -102,7 +102,7 @@ def _create_for_one(
     patience: timing.Policy,
     most_calls: int,
 ) -> None:
-    """Tag a resource; when EC2 refuses the tags together, try them one by one, in ``most_calls`` at most."""
+    """Tag a resource; if EC2 refuses all tags together, try them one by one, in at most ``most_calls``."""
     try:
         _create(client, [resource_id], tags, patience)
     except client.exceptions.ClientError as error:
@@ -139,7 +139,7 @@ def _create_one_by_one(
 
 
 def _reason(error: ClientError) -> str:
-    """AWS's error, which is the same for all tags that are refused for the same reason."""
+    """AWS's error, which is the same text for all tags that are refused for the same reason."""
     detail = detail_of(error)
     return f"{detail.get('Code')}: {detail.get('Message')}"
 
@@ -149,7 +149,7 @@ def _create(
 ) -> None:
     timing.patiently(
         patience,
-        f"{', '.join(resource_ids)} to take tags",
+        f"{', '.join(resource_ids)} to accept tags",
         _TRANSIENT,
         lambda: client.create_tags(
             Resources=list(resource_ids),
@@ -163,6 +163,6 @@ def _is_about_an_id(error: Exception) -> bool:
 
 
 def _log_refusal(resource_id: str, error: Exception, keys: Sequence[str] = ()) -> None:
-    """Log the reason, and the refused keys if not all were; they come last, since they may be many."""
+    """Log the reason, and the refused keys unless all were; they come last because there may be many."""
     listed = f"; refused: {', '.join(keys)}" if keys else ""
     logger.error("Could not tag %s: %s%s", resource_id, described(error), listed)

@@ -1,8 +1,8 @@
 """Facts about instance types, cached for a day in a private directory of the user.
 
-Every call is a process of its own, and a deployment needs the same few types hundreds of times.
-Concurrent processes share the directory: each type is a file of its own, written by a rename, so a
-reader finds a complete file or none. If the cache can't be used, the program calls EC2 instead.
+Every call is a separate process, and a deployment needs the same few types hundreds of times.
+Concurrent processes share the directory. Each type has its own file, which is written under another name and
+then renamed, so a reader finds a complete file or none. If the cache can't be used, the program calls EC2.
 """
 
 import json
@@ -28,7 +28,7 @@ class TypeCache:
     """The cached facts of one endpoint.
 
     Args:
-        endpoint: The source of the facts: those of another region or of a simulated AWS are kept apart.
+        endpoint: The source of the facts; each region, and a simulated AWS, has its own.
     """
 
     def __init__(self, endpoint: str) -> None:

@@ -22,7 +22,7 @@ _FAILED = _GOING | {"error"}
 
 
 class NotCreated(CloudError):
-    """EBS created no volume for this call, or its client token belongs to another one."""
+    """EBS created no volume for this call, or the client token belongs to another call."""
 
 
 def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
@@ -30,7 +30,7 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
 
     Args:
         client: The EC2 client.
-        arguments: All of CreateVolume's arguments; without a client token the SDK adds one.
+        arguments: All of CreateVolume's arguments; the SDK adds a client token if it is missing.
         mark: The key and value of one of the tags, by which the volume is found if the answer is
             lost.
 
@@ -57,7 +57,7 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
-    """DescribeVolumes: a recent one with this tag that is not being deleted; None when EC2 shows none."""
+    """DescribeVolumes: a recent volume with this tag that is not being deleted; None when EC2 shows none."""
     answer = client.describe_volumes(Filters=by_tags(dict([mark])))
     staying = (entry for entry in answer["Volumes"] if entry.get("State") not in _GOING)
     return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
@@ -106,8 +106,8 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
         is_shared: Whether its client token may belong to another call, which then uses the volume.
 
     Raises:
-        NotCreated: EBS reports an error for it (mostly a key that it can't use), or another call uses it.
-        CloudError: It takes too long.
+        NotCreated: EBS reports an error for it (usually a key that it can't use), or another call uses it.
+        CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow()
 
@@ -162,7 +162,7 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     """Wait until a volume is gone.
 
     Raises:
-        CloudError: It takes too long: the deletion is not certain.
+        CloudError: The wait timed out: the deletion is not certain.
     """
 
     def probe() -> None:

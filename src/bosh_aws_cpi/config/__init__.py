@@ -1,1 +1,1 @@
-"""The configuration: its file, its values, and what they mean."""
+"""The configuration: its file, its values, and their meaning."""

@@ -16,7 +16,7 @@ from bosh_aws_cpi.jsontext import Json, encode, is_integer
 
 _DIRECTOR_UUID = Key("context.director_uuid", string, "The Director's id.")
 _NOT_OF_STEMCELLS: Final = {"copy_from_region"}
-"""Keys of `aws.stemcell` that are no cloud properties."""
+"""Keys of `aws.stemcell` that are not cloud properties."""
 _ENDPOINTS: Final = {
     "ec2": keys.EC2_ENDPOINT,
     "elb": keys.ELB_ENDPOINT,
@@ -24,7 +24,7 @@ _ENDPOINTS: Final = {
     "sts": keys.STS_ENDPOINT,
     "ebs": keys.EBS_ENDPOINT,
 }
-"""By botocore's name of the service."""
+"""The keys of the endpoints, by botocore's service name."""
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
 
 
@@ -54,7 +54,7 @@ class AwsConfig(NamedTuple):
     enable_describe_instance_types: bool
 
     def __repr__(self) -> str:
-        """Where it leads to, and none of the rest, some of which is secret."""
+        """The region only, because other values are secret."""
         return f"<AwsConfig of {self.region}>"
 
 
@@ -62,40 +62,40 @@ class RegistryConfig(NamedTuple):
     """Where the registry is."""
 
     endpoint: str
-    """As it was configured: the agent gets it so, often with a user and password of its own."""
+    """The URL as configured. The agent gets it unchanged, often with its own user and password."""
     base_url: str
-    """The same with a scheme."""
+    """The same URL, with a scheme."""
     user: str | None
     password: str | None
 
     def __repr__(self) -> str:
-        """Nothing of it: the endpoint may hold a password too."""
+        """The class's name only: even the endpoint may contain a password."""
         return "<RegistryConfig>"
 
 
 class CpiConfig(NamedTuple):
-    """All that a call needs to know before it talks to AWS."""
+    """The whole configuration of a call."""
 
     aws: AwsConfig
     agent: Json
-    """Goes into every VM's agent settings as it is."""
+    """Copied unchanged into every VM's agent settings."""
     registry: RegistryConfig | None
     supported_api_version: int
-    """What `info` says; a request may ask for more."""
+    """The contract version that `info` announces; a request may use a higher one."""
     log_level: str
     director_uuid: str | None
     request_id: str | None
-    """Who asks, as the request's context says; a test or a person may leave it out."""
+    """Identifies the request, with the Director's UUID; a test or a person may omit both."""
     stemcell: object
-    """``vm.stemcell.api_version`` of the context as it came; see `stemcell_api_version`."""
+    """The context's ``vm.stemcell.api_version``, unchecked; see `stemcell_api_version`."""
 
     def __repr__(self) -> str:
-        """What the rest shows of itself: the agent's settings are secret."""
+        """The ``aws`` section only, because the agent's settings are secret."""
         return f"<CpiConfig: {self.aws!r}>"
 
 
 def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiConfig:
-    """Make the configuration of one call.
+    """Build the configuration of one call.
 
     Args:
         document: The configuration file's content.
@@ -103,7 +103,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
         environ: The process's environment; only AWS_REGION is read.
 
     Raises:
-        Unknown: ``cloud.properties`` is not there.
+        Unknown: ``cloud.properties`` is missing.
         InvalidCall: The ``aws`` section does not validate; the message names the keys.
     """
     properties = cloud_properties(document)
@@ -122,10 +122,10 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
 
 
 def cloud_properties(document: object) -> Json:
-    """The part of the configuration file that counts.
+    """The configuration file's ``cloud.properties``; the CPI uses nothing else in it.
 
     Raises:
-        Unknown: It is not there.
+        Unknown: It is missing.
     """
     cloud = document.get("cloud") if isinstance(document, dict) else None
     properties = cloud.get("properties") if isinstance(cloud, dict) else None
@@ -142,10 +142,10 @@ def _request_id(context: Json) -> str | None:
 
 
 def stemcell_api_version(value: object) -> int:
-    """Check the version of the stemcell that the caller named.
+    """Check the stemcell's api_version, which the caller gives.
 
     Raises:
-        CPIAPIVersionNotSupported: It is null or no positive integer.
+        CPIAPIVersionNotSupported: It is not a positive integer.
     """
     if not is_integer(value) or value < 1:
         shown = "" if value is None else value if isinstance(value, str) else encode(value)
@@ -181,7 +181,7 @@ def _aws(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
 
 
 def _of_stemcells(merged: Json) -> Json:
-    """The keys of ``aws.stemcell`` that are merged over every stemcell's properties; some are not theirs."""
+    """The keys of ``aws.stemcell`` that override every stemcell's properties, without `_NOT_OF_STEMCELLS`."""
     section = keys.STEMCELL.read(merged)
     return {key: value for key, value in section.items() if key not in _NOT_OF_STEMCELLS}
 
@@ -214,7 +214,7 @@ def _credentials_source(merged: Json) -> CredentialsSource:
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
-    """The region; with both endpoints and no region, from AWS_REGION or EC2's host name."""
+    """The region; if only the endpoints are set, it comes from AWS_REGION or EC2's host name."""
     region = keys.REGION.read(merged)
     ec2_endpoint = string(keys.EC2_ENDPOINT.given(merged), keys.EC2_ENDPOINT)
     if region or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):

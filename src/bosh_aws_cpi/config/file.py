@@ -8,7 +8,7 @@ def read(path: str) -> object:
     """Read the configuration file.
 
     Args:
-        path: Where it is.
+        path: The file's path.
 
     Raises:
         Unknown: It is missing, unreadable, or neither JSON nor YAML. The message names the
@@ -28,10 +28,10 @@ def read(path: str) -> object:
 
 
 def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> object:
-    import yaml  # noqa: PLC0415 - a file in JSON, the ordinary case, must not pay for it
+    import yaml  # noqa: PLC0415 - not needed for JSON, the usual format
 
     class JsonLoader(yaml.SafeLoader):
-        """Without dates: every value must be one that JSON has."""
+        """Reads no dates, because JSON has none."""
 
         yaml_implicit_resolvers = {  # noqa: RUF012 - the library's own attribute
             first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]

@@ -1,4 +1,4 @@
-"""The configuration of one run: read, its secrets learned, checked."""
+"""Reads and checks the configuration of one run, and masks its secrets in the log."""
 
 import os
 
@@ -11,10 +11,10 @@ _SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 def load(path: str, context: Json) -> CpiConfig:
-    """Read a configuration file; from then on no log line shows its secrets, nor the environment's.
+    """Read a configuration file; from then on no log line shows its secrets or the environment's.
 
     Args:
-        path: Where the file is.
+        path: The file's path.
         context: The request's context, merged over ``aws``, key by key.
 
     Raises:

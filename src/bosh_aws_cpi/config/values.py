@@ -1,4 +1,4 @@
-"""What a row of the configuration's table is, and the kinds of values; one of another kind is named."""
+"""A row of the configuration's table, and the kinds of values; an error names the key of a wrong value."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _HOST: Final = r"[A-Za-z0-9._:%-]+"
-"""Compiled when it is needed: `info` seldom has a URL."""
+"""Not compiled here, because `info` seldom needs it."""
 
 
 T = TypeVar("T")
 
 
 class Key(Generic[T]):
-    """A key of cpi.json. No NamedTuple: `info` would wait a millisecond for that class.
+    """A key of cpi.json. Not a NamedTuple: creating such a class would cost `info` a millisecond.
 
     Args:
         path: Its dotted place below ``cloud.properties``.
         kind: Checks and converts its value: a function of this module.
         description: One sentence, for the pages and the job's spec.
         default: The value of an absent one.
-        choices: The values that it can have.
-        is_required: Whether there is an error without it.
-        is_secret: Whether no log may show it.
-        is_new: Whether the Ruby release does not have it.
-        job: The properties of the job that it comes from; None for the one of the same name alone.
-        is_required_by_job: Whether the job does not render without it.
-        job_default: The default in the job's spec; without one the job leaves the key out, or null.
+        choices: The allowed values, if they are limited.
+        is_required: Whether the configuration is invalid without it.
+        is_secret: Whether logs must not show it.
+        is_new: Whether the Ruby release lacks it.
+        job: The properties of the job that it comes from; None if that is just the one of the same name.
+        is_required_by_job: Whether the job's templates fail to render without it.
+        job_default: The default in the job's spec; without one, the job omits the key or sets it to null.
         example: For the job's spec.
     """
 
@@ -67,14 +67,14 @@ class Key(Generic[T]):
         self.example = example
 
     def given(self, section: Json) -> object:
-        """Return the value in a section of cpi.json, unchecked; None for an absent one."""
+        """Return the key's value in a section of cpi.json, unchecked; None when it is absent."""
         return section.get(self.path.rpartition(".")[2])
 
     def read(self, section: Json) -> T:
-        """Return the value that a section of cpi.json has for the key.
+        """Return the key's value in a section of cpi.json, checked and converted.
 
         Raises:
-            InvalidCall: It is of another kind; the message names the key.
+            InvalidCall: The value is of another kind; the message names the key.
         """
         return self.kind(section.get(self.path.rpartition(".")[2], self.default), self)
 
@@ -83,25 +83,25 @@ def sub_object(parent: Json, key: str, path: str | None = None) -> Json:
     """The section below a key; an absent or null one is empty.
 
     Raises:
-        InvalidCall: It is no object.
+        InvalidCall: The value is not an object.
     """
     return _object(parent.get(key), path or key)
 
 
 def anything(value: object, _: Key[object]) -> object:
-    """Return a value as it is: it is checked elsewhere, or by the agent."""
+    """Return a value unchanged: it is checked elsewhere, or by the agent."""
     return value
 
 
 def string(value: object, key: Key[str | None]) -> str | None:
-    """A string; None for null and an empty one."""
+    """A string; None for null and the empty string."""
     if value is not None and not isinstance(value, str):
         raise wrong_type(key.path, "a string", value)
     return value or None
 
 
 def strings(value: object, key: Key[list[str]]) -> list[str]:
-    """A list of strings; null is an empty one."""
+    """A list of strings; null means an empty list."""
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
@@ -110,7 +110,7 @@ def strings(value: object, key: Key[list[str]]) -> list[str]:
 
 
 def flag(value: object, _: Key[bool]) -> bool:
-    """Ruby's truth: null and false are false."""
+    """A flag by Ruby's rule: only null and false are false."""
     return is_true(value)
 
 
@@ -122,7 +122,7 @@ def whole_number(value: object, key: Key[int]) -> int:
 
 
 def contract_version(value: object, key: Key[int]) -> int:
-    """A version of the contract; null is the newest, and so is a later one."""
+    """A contract version; null and later versions mean the newest."""
     newest = max(key.choices)
     if value is None:
         return newest
@@ -132,7 +132,7 @@ def contract_version(value: object, key: Key[int]) -> int:
 
 
 def one_of(value: object, key: Key[T]) -> T:
-    """One of the choices; the default for null, an empty string, and what else is false to Python."""
+    """One of the choices; the default for null, the empty string and any other falsy value."""
     given = value or key.default
     for choice in key.choices:
         if given == choice:
@@ -143,7 +143,7 @@ def one_of(value: object, key: Key[T]) -> T:
 
 
 def json_object(value: object, key: Key[Json]) -> Json:
-    """An object; null is an empty one."""
+    """An object; null means an empty one."""
     return _object(value, key.path)
 
 
@@ -186,7 +186,7 @@ def _is_url(text: str) -> bool:
 
 
 def wrong_type(path: str, expected: str, value: object) -> InvalidCall:
-    """The error for a value that is not what it should be; the value itself may be a secret."""
+    """The error for a value of the wrong type; it does not quote the value, which may be a secret."""
     return not_correct(f"configuration parameter {_shown(path)} must be {expected}, got {type_name(value)}")
 
 

@@ -22,7 +22,7 @@ class Cloud:
 
     Args:
         config: The call's configuration.
-        api_version: The contract version that the caller speaks: 1, 2 or 3.
+        api_version: The contract version that the caller uses: 1, 2 or 3.
     """
 
     def __init__(self, config: "CpiConfig", api_version: int) -> None:

@@ -9,7 +9,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
 
 PATIENCE = 5.0
-"""Seconds; short, because outside EC2 nothing answers."""
+"""Seconds. It is short, because nothing answers outside EC2."""
 TOKEN_SECONDS = "300"  # noqa: S105 - a token's lifetime, not a token
 DEFAULT_ENDPOINT = "http://169.254.169.254"
 
@@ -28,8 +28,8 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cl
         return _instance_id(endpoint.rstrip("/"))
     except requests.RequestException as error:
         message = (
-            "The VM's own id can't be read from instance metadata, "
-            f"is the CPI running on an EC2 instance? {type(error).__name__}"
+            f"The VM's own id can't be read from instance metadata ({type(error).__name__}): "
+            "is the CPI running on an EC2 instance?"
         )
         raise CloudError(message) from None
 

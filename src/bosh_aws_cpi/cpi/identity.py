@@ -1,4 +1,4 @@
-"""The identity of a request: a retry finds the resources that a killed attempt has created by it."""
+"""The identity of a request, by which a retry finds the resources that a killed attempt has created."""
 
 import uuid
 
@@ -11,8 +11,8 @@ def call_id(cloud: Cloud, method: str, *wish: object) -> str:
     """The id of this call, for a tag that marks the resources that it creates.
 
     The Director numbers its requests at random, from a small range. A retry has the same id as the first
-    attempt. On rare occasions, so has another request with the same arguments: a resource with this tag
-    is this call's only if it is recent.
+    attempt. In rare cases another request with the same arguments has it too, so a resource with this tag
+    belongs to this call only if it is recent.
 
     Args:
         cloud: The call's cloud.

@@ -36,7 +36,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         **tag_plan.specifications(tags, "snapshot"),
     }
     earlier = snapshots.find_marked(cloud.ec2, mark) if cloud.config.request_id else None
-    if earlier is not None:  # not under undo: the Director may have got its id
+    if earlier is not None:  # no undo: the Director may already have its id
         snapshots.wait_until_completed(cloud.ec2, earlier)
         return earlier
 
@@ -52,7 +52,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
 
 
 def delete_snapshot(cloud: Cloud, snapshot_cid: str) -> None:
-    """Delete a snapshot; one that is already gone is fine (contract: delete_snapshot).
+    """Delete a snapshot; no error if it is already gone (contract: delete_snapshot).
 
     Raises:
         CloudError: An AMI uses it.

@@ -1,4 +1,4 @@
-"""Facts about instance types: from EC2, or from the built-in table if the account may not call EC2 for it."""
+"""Facts about instance types: from EC2, or from the built-in table if the account lacks the permission."""
 
 from collections.abc import Sequence
 
@@ -16,14 +16,14 @@ def type_facts(cloud: Cloud, names: Sequence[str]) -> dict[str, InstanceTypeFact
         if (asked := instance_types.facts(cloud.ec2, names)) is not None:
             return asked
         logger.warning(
-            "The account may not call ec2:DescribeInstanceTypes: using a built-in table, which lacks newer "
-            "types. Allow the call, or set aws.enable_describe_instance_types to false"
+            "No permission for ec2:DescribeInstanceTypes: using a built-in table, which lacks newer types. "
+            "Allow the call, or set aws.enable_describe_instance_types to false"
         )
     return {name: static_facts(name) for name in names}
 
 
 def facts_for_attaching(cloud: Cloud, instance: Instance) -> InstanceTypeFacts:
-    """The facts for attaching a disk, mostly without a call to EC2: a type's device names never change.
+    """The facts for attaching a disk, usually without a call to EC2: a type's device names never change.
 
     EC2 is called for a type that is not in the built-in table, and for an instance with so many disks that
     the type's limit matters: AWS may have raised it.

@@ -19,7 +19,7 @@ class Undo:
         self._steps: list[Callable[[], None]] = []
 
     def create(self, create: Callable[[], Created], discard: Callable[[Created], object]) -> Created:
-        """Create something and arm the step that discards it; a signal waits until both are done.
+        """Create something and arm the step that discards it; a signal is held back until both are done.
 
         Args:
             create: Creates it; when this fails, there is nothing to discard.
@@ -31,10 +31,10 @@ class Undo:
         return created
 
     def arm(self, what: object, discard: Callable[[], object]) -> None:
-        """Arm an undo step that is right whether or not the resource will exist.
+        """Arm an undo step that is correct whether or not the resource will exist.
 
         Args:
-            what: What is undone, for the log: its text.
+            what: The resource or change that is undone; the log shows it as a string.
             discard: The step.
         """
         self._steps.append(lambda: _attempt(what, discard))
@@ -45,7 +45,7 @@ class Undo:
         A step that fails is logged with the resource that may be left behind; the other steps still run.
 
         Args:
-            reason: Why, for the log, in a few words: the caller gets the whole error.
+            reason: The reason in a few words, for the log: the caller gets the whole error.
         """
         if self._steps:
             logger.warning("Deleting the resources that this call created, after %s", reason)
@@ -58,11 +58,11 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
     """Run a body that arms an undo step for everything that it creates.
 
     When an error or a signal ends the body, the undo steps run, and the error is raised unchanged.
-    When the body succeeds, they are dropped and no signal ends the call any more.
+    When the body succeeds, they are dropped, and signals no longer end the call.
 
     This is a function and not a context manager: Python may raise a signal's exception as the very
-    first thing in ``__exit__``, before a line of it has run, and nothing would be discarded. Here
-    that exception, too, is raised inside the ``try``.
+    first thing in ``__exit__``, before a line of it has run, and then nothing would be discarded. Here
+    even that exception is raised inside the ``try``.
 
     Args:
         body: Creates resources with the `Undo` that it is given.
@@ -77,7 +77,7 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
             waiting = interrupts.pending()
             interrupts.close()
         except interrupts.Interrupted:
-            logger.warning("A signal came while the call was ending anyway")
+            logger.warning("A signal arrived while the call was already ending")
         undo.run(errors.code_of(error) or type(error).__name__)
         if waiting is not None and _is_transient(error):  # without the signal, the call would have retried
             raise interrupts.Interrupted(waiting) from error
@@ -92,5 +92,6 @@ def _is_transient(error: BaseException) -> bool:
 def _attempt(what: object, discard: Callable[[], object]) -> None:
     try:
         discard()
-    except Exception as error:  # noqa: BLE001 - the first error is the one that counts
-        logger.error("Perhaps left behind, its undo failed: %s: %s: %s", what, type(error).__name__, error)
+    except Exception as error:  # noqa: BLE001 - the caller gets the first error
+        said = f"{type(error).__name__}: {error}"
+        logger.error("Perhaps left behind, because its undo failed: %s: %s", what, said)

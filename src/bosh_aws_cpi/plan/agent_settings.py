@@ -15,7 +15,7 @@ _VM_NAMES = uuid.UUID("9d1c4d58-6f7f-4b52-9b0a-3d0c6f4f2f1e")
 _MINIMAL_ALONE = frozenset({"dns", "registry"})
 """Keys of the minimal settings, which the agent section can't override."""
 MAC_PLACEHOLDER = "00:00:00:00:00:00"
-"""Has the length of a MAC, so that the settings can be measured before the interfaces are created."""
+"""Has the length of a MAC, so that the size of the settings is known before the interfaces are created."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def full(facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, st
 
 
 def minimal(facts: AgentSettingsInput, macs: Mapping[str, str]) -> Json:
-    """The settings with which an agent finds the others in the registry."""
+    """The settings with which an agent finds its full settings in the registry."""
     endpoint = facts.registry_endpoint
     return {
         "dns": _dns(facts.networks),

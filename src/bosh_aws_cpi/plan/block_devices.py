@@ -17,13 +17,13 @@ EPHEMERAL_NAME: Final = "/dev/sdb"
 _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
 _FIRST_RAW: Final = {"hvm": "/dev/xvdba", "paravirtual": "/dev/sdc"}
 _MOST_RAW: Final = {"hvm": 26, "paravirtual": 24}
-"""The number of letters from the first name on."""
+"""The maximum number of raw disks: one per letter, from the first name's on."""
 
 
 def block_devices(
     properties: VmProperties, image: Image, facts: InstanceTypeFacts, default: Encryption
 ) -> BlockDevices:
-    """Plan the root disk, the ephemeral disk and those of the instance store.
+    """Plan the root disk, the ephemeral disk and the disks of the instance store.
 
     Args:
         properties: The VM's cloud properties.
@@ -110,7 +110,7 @@ def _root(disk: RootDisk, image: Image) -> tuple[Json, list[str]]:
         if value is not None and disk.type in takers:
             ebs_device[key] = value
         elif value is not None:
-            left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not take")
+            left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept")
     size = None if disk.size is None else gib(disk.size)
     ebs.check(
         "root disk",

@@ -24,19 +24,19 @@ FURTHER_DISK_NAMES = (
     *_names("xvdd", _LETTERS[:24]),
     *_names("sd", "cdeqrstuvwxyz"),
 )
-"""Further names that EC2 accepts on HVM. With the usual ones, the root disk and /dev/sdb there are 128, which
-is the maximum.
+"""Further names that EC2 accepts on HVM. Together with the usual ones, the root disk and /dev/sdb, these are
+128 names, which is the maximum.
 
-From the EC2 user guide, "Device names for volumes". The aws-ebs-csi-driver, which found its list by trial
-(pkg/cloud/devicemanager/device_names.go), has /dev/xvddx as the last name, too. The order of the first 48
-is that of earlier versions of this program.
+From the EC2 user guide, "Device names for volumes". The list of the aws-ebs-csi-driver, which was found by
+trial and error (pkg/cloud/devicemanager/device_names.go), also ends with /dev/xvddx. The order of the first
+48 is that of earlier versions of this program.
 """
 
 
 def free_names(taken: Iterable[str], further: Iterable[str] = ()) -> list[str]:
     """The free device names for a persistent disk, in the order to try them.
 
-    ``/dev/xvdf`` also uses up ``/dev/sdf``: in the guest they are the same.
+    If ``/dev/xvdf`` is in use, so is ``/dev/sdf``: in the guest they are the same device.
 
     Args:
         taken: The names that are in use.
@@ -48,7 +48,7 @@ def free_names(taken: Iterable[str], further: Iterable[str] = ()) -> list[str]:
 
 
 def has_usual_name_free(taken: Iterable[str]) -> bool:
-    """Whether one of the names is free that every type accepts."""
+    """Whether one of the names that every type accepts is free."""
     used = {_guest_name(name) for name in taken}
     return any(name not in used for name in PERSISTENT_DISK_NAMES)
 

@@ -40,12 +40,12 @@ def check(
     """Check that EBS accepts a volume.
 
     Args:
-        what: "disk", "root disk": for the message.
+        what: The volume, for the message: "disk", "root disk".
         path: The path of its properties: "cloud_properties".
         volume_type: EBS's name: "gp3".
         iops: The configured iops, if any.
         throughput: The configured throughput in MiB/s, if any.
-        size_gib: GiB; None when it is not known.
+        size_gib: The size in GiB; None when it is not known.
 
     Raises:
         CloudError: EBS would refuse it; the message names the property and the remedy.
@@ -66,17 +66,17 @@ def figures(volume_type: str, iops: int | None, throughput: int | None) -> Json:
 def _iops_refusal(volume_type: str, iops: int, size_gib: int | None) -> str | None:
     least, ratio = _LEAST_IOPS[volume_type], _MOST_IOPS_PER_GIB[volume_type]
     if iops < least:
-        return f"iops is {iops}, type {volume_type} takes {least} and more"
+        return f"iops is {iops}, but type {volume_type} needs at least {least}"
     if size_gib is not None and iops > (most := max(size_gib * ratio, least)):
-        return f"iops is {iops}, a {size_gib} GiB volume of type {volume_type} takes at most {most}"
+        return f"iops is {iops}, but a {size_gib} GiB volume of type {volume_type} allows at most {most}"
     return None
 
 
 def _throughput_refusal(given_iops: int | None, throughput: int) -> str | None:
     iops = given_iops or _GP3_BASELINE_IOPS
     if throughput < _GP3_BASELINE_THROUGHPUT:
-        return f"throughput is {throughput} MiB/s, type gp3 takes {_GP3_BASELINE_THROUGHPUT} and more"
+        return f"throughput is {throughput} MiB/s, but type gp3 needs at least {_GP3_BASELINE_THROUGHPUT}"
     if throughput * _GP3_IOPS_PER_MIBPS > iops:
         needed = throughput * _GP3_IOPS_PER_MIBPS
-        return f"throughput of {throughput} MiB/s needs {needed} iops, there are {iops}"
+        return f"throughput of {throughput} MiB/s needs {needed} iops, but there are only {iops}"
     return None

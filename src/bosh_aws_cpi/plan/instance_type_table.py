@@ -6,9 +6,9 @@ Source: moto 5.2.5, moto/ec2/resources/instance_types.json.gz: 1395 types.
 from collections.abc import Mapping
 from typing import Final, Literal
 
-# Per type: its architectures; whether a guest sees EBS volumes under NVMe names; whether EBS optimisation is
-# on by itself, on request or never; whether it is burstable; the number of its instance-store disks, the GiB
-# of the first, and whether they are NVMe; how many EBS volumes it takes.
+# Per type: the architectures; whether a guest sees EBS volumes under NVMe names; whether EBS optimisation is
+# on by default, on request or never; whether it is burstable; the number of instance-store disks, the size of
+# the first in GiB, and whether they are NVMe; the maximum number of EBS volumes.
 Row = tuple[str, bool, Literal["default", "supported", "unsupported"], bool, int, int, bool, int]
 TYPES: Final[Mapping[str, Row]] = {
     "a1.2xlarge": ("arm64", True, "default", False, 0, 0, False, 27),

@@ -69,8 +69,8 @@ _FIRST_INSTANCE_STORE_GIB = {
 }
 """Size of the first instance-store disk by family and size.
 
-Only the types for which the Ruby CPI's default ephemeral disk has the size of the instance store: replacing
-that release must not change the disk of any VM. Types that are missing there have 10 GiB here, too.
+It lists only the types for which the Ruby CPI's default ephemeral disk has the size of the instance store:
+replacing that release must not change the disk of any VM. As there, all other types have 10 GiB.
 """
 
 DEFAULT_EPHEMERAL_GIB = 10
@@ -111,7 +111,7 @@ def default_ephemeral_gib(name: str, *, is_store_raw: bool = False) -> int:
     Args:
         name: The instance type.
         is_store_raw: Whether the agent gets the raw disks of the instance store: then the ephemeral
-            disk does not replace it.
+            disk is not a substitute for the instance store.
     """
     family, _, size = name.partition(".")
     if is_store_raw:
@@ -127,7 +127,7 @@ def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
     """
     if facts.architectures and image.architecture and image.architecture not in facts.architectures:
         message = (
-            f"AMI '{image.ami_id}' is for {image.architecture}, instance type '{facts.name}' runs "
+            f"AMI '{image.ami_id}' is for {image.architecture}, but instance type '{facts.name}' runs "
             f"{' and '.join(sorted(facts.architectures))}: use a matching type or stemcell"
         )
         raise CloudError(message)

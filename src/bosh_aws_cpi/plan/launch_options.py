@@ -21,7 +21,7 @@ class LaunchOption:
 def launch_options(
     types: Sequence[tuple[InstanceTypeFacts, BlockDevices]], *, is_spot: bool, falls_back_to_demand: bool
 ) -> list[LaunchOption]:
-    """All options on spot come first: with a spot price, another type is preferred to a higher price.
+    """The launch options; those on spot come first: another type on spot is preferred to the on-demand price.
 
     Args:
         types: The instance types in their order, each with its block devices.

@@ -18,8 +18,8 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
     """The interfaces for the networks; an interface's index in the list is its device index.
 
     Manual networks with the same ``nic_group`` share an interface, in the order in which the groups
-    appear. After these comes an interface for the first dynamic network; further dynamic networks and
-    vip networks have none.
+    appear. After these comes an interface for the first dynamic network. Other dynamic networks and vip
+    networks get none.
 
     Raises:
         CloudError: No network needs an interface, or a group's networks name no subnet or several, or
@@ -137,7 +137,7 @@ def security_groups(
 ) -> list[str]:
     """The names and ids of the security groups that every interface gets.
 
-    The VM's own groups take precedence over those of the networks, and these over the defaults.
+    The VM's own groups take precedence over those of the networks, which take precedence over the defaults.
 
     Raises:
         CloudError: There are none.
@@ -165,8 +165,8 @@ def create_arguments(plan: NicPlan, group_ids: Sequence[str]) -> Json:
 def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: bool) -> Json:
     """RunInstances' specification of an interface that it creates itself.
 
-    AssociatePublicIpAddress is always given: otherwise a VM would get a public address from a subnet that
-    assigns them by default.
+    AssociatePublicIpAddress is always sent: otherwise a subnet that assigns public addresses by default
+    would give one to the VM.
 
     Args:
         plan: The interface.

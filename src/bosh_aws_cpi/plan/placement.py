@@ -35,7 +35,7 @@ def one_vpc(vpc_ids: Iterable[str]) -> str:
 
 
 def check_zone(subnet_zone: str, vm_zone: str, disk_zones: Sequence[str]) -> None:
-    """Check that the subnet, the VM and the disks it will get are in one zone.
+    """Check that the subnet, the VM and its disks are in one zone.
 
     Args:
         subnet_zone: The subnets' zone.

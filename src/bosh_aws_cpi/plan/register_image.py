@@ -34,7 +34,7 @@ def arguments(
 ) -> Json:
     """RegisterImage's arguments.
 
-    They contain no encryption: EC2 takes it from the snapshot, and refuses it here.
+    They contain no encryption: the AMI inherits it from the snapshot, and EC2 refuses it here.
 
     Args:
         properties: The stemcell's cloud properties.

@@ -34,14 +34,14 @@ def arguments(
     user_data: str,
     client_token: str,
 ) -> Json:
-    """All arguments of RunInstances but the counts.
+    """All arguments of RunInstances except the counts.
 
     Args:
         launch_spec: The VM.
         option: The instance type and the market.
         interfaces: The network interfaces, each with its device index.
         user_data: The agent's settings as JSON; the SDK encodes them in Base64.
-        client_token: EC2 recognises a retry by it.
+        client_token: Lets EC2 recognise a retry.
     """
     properties = launch_spec.properties
     key_name = properties.key_name or launch_spec.default_key_name

@@ -46,7 +46,7 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
         message = f"Tags that begin with 'aws:' are reserved for AWS, remove: {', '.join(reserved)}"
         raise CloudError(message)
     if len(tags) > MAX_TAGS:
-        message = f"EC2 allows {MAX_TAGS} tags, {len(tags)} are given; some come from env.bosh.tags"
+        message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}; some come from env.bosh.tags"
         raise CloudError(message)
 
 
@@ -65,10 +65,10 @@ AGENT_TAG = "bosh_agent_id"
 
 
 def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[str, str]:
-    """The tags that trace a resource to the Director and the VM that it was created for.
+    """The tags that name the Director and the VM that a resource was created for.
 
     Args:
-        director_uuid: The request's director; None when the request has none.
+        director_uuid: The UUID of the request's Director; None when the request has none.
         agent_id: The VM's agent, for resources of one VM.
     """
     given = {DIRECTOR_TAG: director_uuid, AGENT_TAG: agent_id}
@@ -97,7 +97,7 @@ def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> d
 
 
 def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
-    """The ``TagSpecifications`` argument of a creating call; empty when there are no tags."""
+    """The ``TagSpecifications`` argument of a call that creates; empty when there are no tags."""
     if not tags:
         return {}
     listed = [{"Key": key, "Value": value} for key, value in tags.items()]

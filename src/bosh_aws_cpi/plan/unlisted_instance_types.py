@@ -10,8 +10,8 @@ from typing import Final
 
 from bosh_aws_cpi.plan.instance_type_table import Row
 
-# A row as in the generated table. An unknown architecture is "", an unknown number of volumes 0. No
-# source describes cc1.4xlarge, m9g.metal-24xl, m9gd.metal-24xl and u7ib-12tb.224xlarge.
+# The rows have the form of the generated table. An unknown architecture is "", an unknown number of volumes
+# is 0. No source describes cc1.4xlarge, m9g.metal-24xl, m9gd.metal-24xl and u7ib-12tb.224xlarge.
 UNLISTED_TYPES: Final[Mapping[str, Row]] = {
     # moto 5.2.3 was the last to have them.
     "g4ad.16xlarge": ("x86_64", True, "default", False, 2, 1200, True, 21),
@@ -28,9 +28,9 @@ UNLISTED_TYPES: Final[Mapping[str, Row]] = {
     "p3.16xlarge": ("x86_64", False, "default", False, 0, 0, False, 19),
     "p3.2xlarge": ("x86_64", False, "default", False, 0, 0, False, 26),
     "p3.8xlarge": ("x86_64", False, "default", False, 0, 0, False, 23),
-    # moto 5.1.8; how many volumes: the guide's so.md.
+    # moto 5.1.8; number of volumes: the guide's so.md.
     "i3.metal": ("x86_64", True, "default", False, 8, 1900, True, 31),
-    # moto 5.1.6; how many volumes: the guide's mo.md.
+    # moto 5.1.6; number of volumes: the guide's mo.md.
     "u-12tb1.112xlarge": ("x86_64", True, "default", False, 0, 0, False, 27),
     "u-18tb1.112xlarge": ("x86_64", True, "default", False, 0, 0, False, 27),
     "u-24tb1.112xlarge": ("x86_64", True, "default", False, 0, 0, False, 27),
@@ -39,7 +39,7 @@ UNLISTED_TYPES: Final[Mapping[str, Row]] = {
     "p2.16xlarge": ("x86_64", False, "default", False, 0, 0, False, 0),
     "p2.8xlarge": ("x86_64", False, "default", False, 0, 0, False, 0),
     "p2.xlarge": ("x86_64", False, "default", False, 0, 0, False, 0),
-    # moto 5.0.20; how many volumes: the guide's pg.md.
+    # moto 5.0.20; number of volumes: the guide's pg.md.
     "g3.16xlarge": ("x86_64", False, "default", False, 0, 0, False, 23),
     "g3.4xlarge": ("x86_64", False, "default", False, 0, 0, False, 26),
     "g3.8xlarge": ("x86_64", False, "default", False, 0, 0, False, 25),

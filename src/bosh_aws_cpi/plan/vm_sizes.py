@@ -80,7 +80,7 @@ def _smallest(cpu: float, ram: float) -> VmSize:
     raise CloudError(message)
 
 
-def _check_number(key: str, value: Any) -> None:  # noqa: ANN401 - JSON is what it is
+def _check_number(key: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
     if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
         message = f"VM cloud property '{key}' must be a number, 0 or more, got {type_name(value)}"
         raise CloudError(message)

@@ -12,7 +12,7 @@ def check_not_smaller(volume: Volume, size_gib: int) -> None:
     """Check that a volume does not shrink.
 
     Raises:
-        NotSupported: It would: EBS can't do that, so the Director copies the data to a new disk.
+        NotSupported: It would shrink. EBS can't do that, so the Director copies the data to a new disk.
     """
     if size_gib < volume.size_gib:
         message = f"Cannot resize volume to a smaller size from {volume.size_gib} GiB to {size_gib} GiB"
@@ -20,7 +20,7 @@ def check_not_smaller(volume: Volume, size_gib: int) -> None:
 
 
 def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: Encryption) -> Json:
-    """ModifyVolume's arguments for the differences from a volume that create_disk would create, if any.
+    """ModifyVolume's arguments that turn a volume into what create_disk would create; empty if none differ.
 
     Args:
         volume: The current volume.
@@ -55,7 +55,7 @@ def check_modifiable(volume: Volume, target_type: str) -> None:
     """Check that EBS can change volumes of these types.
 
     Raises:
-        NotSupported: It can't: magnetic volumes can't be changed.
+        NotSupported: A type is "standard": magnetic volumes can't be changed.
     """
     if "standard" in {volume.type, target_type}:
         message = f"Volume '{volume.disk_cid}' can't be changed in place: EBS can't modify type standard"
@@ -65,8 +65,8 @@ def check_modifiable(volume: Volume, target_type: str) -> None:
 def _check_encryption(volume: Volume, properties: DiskProperties, wanted: Encryption) -> None:
     """Check that the encryption does not change.
 
-    A volume may be encrypted although no property asks for it, by the account's default: a copy would be
-    encrypted, too.
+    A volume may be encrypted although no property requests it, because of the account's default: a copy would
+    be encrypted too.
     """
     is_by_account = volume.encrypted and "encrypted" not in properties.model_fields_set
     if wanted.encrypted != volume.encrypted and not (is_by_account and not wanted.encrypted):
@@ -82,5 +82,5 @@ def _check_encryption(volume: Volume, properties: DiskProperties, wanted: Encryp
 
 
 def _is_same_key(wanted: str, current: str | None) -> bool:
-    """Whether a key's ARN or id is that of the volume's key, of which EBS shows the ARN."""
+    """Whether a key's ARN or id is that of the volume's key; EBS shows that key's ARN."""
     return current is not None and wanted in {current, current.rpartition("key/")[2]}

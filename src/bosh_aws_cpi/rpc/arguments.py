@@ -8,7 +8,7 @@ from bosh_aws_cpi.jsontext import is_integer, type_name
 
 
 class Kind(NamedTuple):
-    """A kind of argument: its name in errors, which values belong to it, what a null becomes."""
+    """A kind of argument: its name in errors, the check of a value, and the value that replaces null."""
 
     noun: str
     accepts: Callable[[Any], bool]
@@ -41,11 +41,11 @@ CIDS = Kind("an Array of Strings", _is_strings, list)
 DISK_SIZE = Kind("an Integer", is_integer, complaint="disk size needs to be an integer")
 
 
-def checked(method: str, name: str, kind: Kind, value: Any) -> Any:  # noqa: ANN401 - JSON is what it is
+def checked(method: str, name: str, kind: Kind, value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Check one argument.
 
     Raises:
-        InvalidCall: It is of another kind; the message names it.
+        InvalidCall: It is of another kind; the message names the argument.
     """
     if value is None and kind.of_null is not None:
         return kind.of_null()

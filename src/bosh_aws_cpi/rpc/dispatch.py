@@ -17,10 +17,10 @@ Verb = Callable[..., Any]
 
 
 class Host(Protocol[Session_co]):
-    """What the protocol needs from the cloud behind it."""
+    """The protocol's interface to the cloud behind it."""
 
     def open(self, call: Request) -> Session_co:
-        """Read and check the configuration; the verbs get what this returns.
+        """Read and check the configuration; the result is each verb's first argument.
 
         Raises:
             BoshError: The configuration can't be used.
@@ -33,7 +33,7 @@ class Host(Protocol[Session_co]):
         """A typed error for one that a library raised; None for an unexpected one."""
 
     def summary(self) -> str:
-        """What the call cost, for the log's last line."""
+        """The call's AWS calls, for the last line of the log."""
 
 
 def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
@@ -65,13 +65,13 @@ def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], fl
         return _error_response(error, "")
     except Interrupted as signal:
         return _error_response(_ended_by(signal), "")
-    except BaseException as error:  # noqa: BLE001 - whatever it is, the caller must get an answer
+    except BaseException as error:  # noqa: BLE001 - the caller must always get an answer
         typed = _unforeseen(error)
         return _error_response(typed, _rescued(typed, error))
 
 
 class _Failed(Exception):
-    """The method itself failed: the response's log tells more."""
+    """The method itself failed; the response's log contains the details."""
 
     def __init__(self, error: BoshError, log: str) -> None:
         super().__init__(error.message)
@@ -97,7 +97,7 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
         result = host.verb(target)(session, *arguments)
         interrupts.close()
         return versions.shape(call.method, call.api_version, result)
-    except Exception as error:  # noqa: BLE001 - every failure of a verb gets a name
+    except Exception as error:  # noqa: BLE001 - every failure of a verb becomes a typed error
         interrupts.close()
         typed = _typed(error, host)
         raise _Failed(typed, _rescued(typed, error)) from None
@@ -116,13 +116,13 @@ def _unforeseen(error: BaseException) -> Unknown:
 
 
 def _ended_by(signal: Interrupted) -> CloudError:
-    return CloudError(f"The call was ended by {signal.signal_name} before it was done")
+    return CloudError(f"The call was interrupted by {signal.signal_name} before it was complete")
 
 
 def _rescued(typed: BoshError, error: BaseException) -> str:
-    """What happened and where, innermost last, without the source lines that a traceback prints.
+    """The error and its backtrace, innermost frame last, without the source lines that a traceback prints.
 
-    Only the first line of each cause: if the SDK can't parse an answer, the other lines quote it.
+    Only the first line of each cause is included: if the SDK can't parse an answer, the other lines quote it.
     """
     return f"Rescued {typed.wire_type}: {typed.message}. backtrace: {'; '.join(_frames(error))}"
 
@@ -138,7 +138,7 @@ def _frames(error: BaseException) -> Iterator[str]:
         yield from _frames(cause)
 
 
-def _response(result: Any) -> bytes:  # noqa: ANN401 - JSON is what it is
+def _response(result: Any) -> bytes:  # noqa: ANN401 - any JSON value
     return _encoded({"result": result, "error": None, "log": ""})
 
 

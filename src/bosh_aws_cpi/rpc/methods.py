@@ -1,6 +1,6 @@
-"""The whole CPI on one screen: one row per method.
+"""All methods of the CPI, one row each.
 
-A method's module is imported only when the method is called: start-up is paid on every call.
+A method's module is imported only when the method is called, because every call pays for its imports.
 """
 
 from collections.abc import Callable
@@ -13,12 +13,12 @@ class Method(NamedTuple):
     """A method of the contract.
 
     Attributes:
-        target: Where it is implemented, "module:function" below `cpi`. None for a name that callers know
-            and that is not implemented.
+        target: Where it is implemented, "module:function" below `cpi`. None for a method that callers know
+            but this CPI does not implement.
         arguments: Its positional arguments, by name.
-        optional: So many of the last ones may be left out.
-        last_since: The last argument exists from this contract version on.
-        result: Gives the function's result the shape of V2 and later.
+        optional: The number of arguments at the end that may be omitted.
+        last_since: The contract version that introduced the last argument.
+        result: Converts the function's result to the form of V2 and later.
         result_in_v1: The same for V1, where it differs.
     """
 

@@ -1,4 +1,4 @@
-"""Bytes to a request, with every check of the envelope in its order."""
+"""Decodes a request, and checks its envelope in the protocol's order."""
 
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ def decode(raw: bytes) -> dict[str, Any]:
     """Read the request's JSON.
 
     Raises:
-        InvalidCall: It is no JSON, or no object.
+        InvalidCall: It is not JSON, or not an object.
     """
     try:
         document = jsontext.decode(raw)
@@ -67,7 +67,7 @@ def _method(name: object) -> str:
 
 
 def _api_version(document: dict[str, Any]) -> int:
-    """The contract version: absent means 1, lower than 1 is taken as 1, higher than 3 as 3."""
+    """The contract version, limited to the range from 1 to 3; 1 when it is absent."""
     version = document.get("api_version", 1)
     if not jsontext.is_integer(version):
         message = "CPI api_version requested must be an Integer"

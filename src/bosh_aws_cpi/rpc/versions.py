@@ -8,13 +8,13 @@ from bosh_aws_cpi.rpc.methods import METHODS
 
 
 def bind(method: str, arguments: list[Any], api_version: int) -> list[Any]:
-    """Check a call's arguments and fill in those that were left out.
+    """Check a call's arguments and fill in those that were omitted.
 
     Returns:
         One value per argument of the method.
 
     Raises:
-        InvalidCall: There are too few or too many, or one is of the wrong kind; the message
+        InvalidCall: There are too few or too many arguments, or one is of the wrong kind; the message
             names it.
     """
     row = METHODS[method]
@@ -31,7 +31,7 @@ def bind(method: str, arguments: list[Any], api_version: int) -> list[Any]:
     return [checked(method, name, kind, value) for (name, kind), value in given]
 
 
-def shape(method: str, api_version: int, result: Any) -> Any:  # noqa: ANN401 - JSON is what it is
+def shape(method: str, api_version: int, result: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Give a verb's result the shape of a contract version."""
     row = METHODS[method]
     convert = row.result_in_v1 if api_version == 1 and row.result_in_v1 else row.result

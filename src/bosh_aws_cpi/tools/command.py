@@ -15,7 +15,7 @@ FAILED: Final = 2
 def carried_out(body: Callable[[], int]) -> int:
     """Run a command's body; an error of the configuration or of AWS becomes one line on stderr.
 
-    A signal ends it as it ends a call: only at a safe point, and only the first one counts.
+    As in a call, a signal ends it only at a safe point, and only the first signal counts.
 
     Args:
         body: Returns the exit status.
@@ -34,7 +34,7 @@ def carried_out(body: Callable[[], int]) -> int:
     except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
-            log.logger.exception("This is a fault of the program")  # a bare traceback would show secrets
+            log.logger.exception("Unexpected error: a fault of the program")  # a bare traceback shows secrets
             return _failed(f"{type(error).__name__}: {error}")
         return _failed(typed.message)
     return status

@@ -1,4 +1,4 @@
-"""Carries out `cpi sweep`: marks, deletes or leaves each stray."""
+"""Carries out `cpi sweep`: marks, deletes or spares each stray."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, R
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_NO_DISK: Final = "no available volume of this director that lacks the Director's tags"
+_NO_DISK: Final = "not a stray of this Director: it must exist, be detached and lack the Director's tags"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Run:
         """Carry out the action for each stray, and add a row for it.
 
         Args:
-            rows: Gets a row for each stray, so that the report is right even after an interruption.
+            rows: Gets a row for each stray, so that the report is correct even after an interruption.
         """
         for stray, then in self._due():
             rows.append(Row(stray, NOT_CERTAIN))
@@ -57,7 +57,7 @@ class Run:
                 yield stray, then
 
     def _row(self, stray: Stray, then: Action, before: Sequence[Row]) -> Row:
-        """Carry out an action; an error goes into the stray's row, and the run goes on."""
+        """Carry out an action; an error goes into the stray's row, and the run continues."""
         try:
             if then is Action.MARK:
                 inventory.mark(self.client, stray.resource.resource_id, SEEN_TAG, written_time(self.now))
@@ -95,7 +95,7 @@ def _delete_snapshot(client: "EC2Client", stray: Stray) -> bool:
 
 
 def _delete_volume(client: "EC2Client", stray: Stray) -> bool:
-    """Delete a volume; False when it is in use by now. No retry: a volume in use is no stray."""
+    """Delete a volume; False when it is now in use. There is no retry: a volume in use is not a stray."""
     if not inventory.delete_idle_volume(client, stray.resource.resource_id):
         return False
     volumes.wait_until_deleted(client, stray.resource.resource_id)

@@ -1,4 +1,4 @@
-"""preflight's calls to AWS: whose keys they are, which services answer, which actions are permitted."""
+"""preflight's calls to AWS: they show the keys' owner, the services that answer and the permitted actions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result", bound=Mapping[str, Any])
 State = Literal["allowed", "missing", "not checkable", "no verdict"]
-"""Not checkable: no call can tell. No verdict: the call should tell, but AWS gave an unexpected answer."""
+"""Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
 
 _REPETITIONS: Final = 1
-"""Retries by the SDK: enough for throttling, and few, so that an unreachable service costs little time."""
+"""The SDK's retries: enough for throttling, but so few that an unreachable service costs little time."""
 _DRY_RUN: Final = "DryRunOperation"
 _ABOUT_AN_ID: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING | NIC_MISSING
 _NO_SUCH_ID: Final = ("NotFound", "Malformed")
-"""Suffixes of all other codes about an id that does not exist."""
+"""Suffixes of the other codes for an id that does not exist."""
 _DESCRIBE_TYPES: Final = "ec2:DescribeInstanceTypes"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether one action is allowed; with the reason unless it is."""
+    """Whether an action is allowed; if not, with the reason."""
 
     state: State
     why: str = ""
@@ -72,7 +72,7 @@ class Findings:
         region: The configured region.
         zones: Its availability zones that are available.
         endpoints: Each service's endpoint, by the SDK's name of the service.
-        problems: The problems with services' endpoints, by the SDK's name; none for those that answer.
+        problems: The problems with services' endpoints, by the SDK's name; services that answer have none.
         verdicts: The verdicts, by the action's name in IAM.
     """
 
@@ -92,8 +92,8 @@ def examine(config: AwsConfig) -> Findings:
         config: The ``aws`` section.
 
     Raises:
-        CloudError: There are no keys, AWS does not accept them, the role can't be assumed, or EC2 does not
-            list the zones for another reason than a missing permission.
+        CloudError: There are no keys, AWS does not accept them, the role can't be assumed, or EC2 fails to
+            list the zones for a reason other than a missing permission.
     """
     return _Examination(config).findings()
 
@@ -177,7 +177,7 @@ class _Examination:
         return answer, _ALLOWED
 
     def _refused(self, service: str, error: ClientError, permitted: frozenset[str]) -> Verdict:
-        """The verdict for an error; once AWS has accepted the keys, no error means that they are wrong."""
+        """The verdict for an error; after AWS has accepted the keys, no error is blamed on them."""
         if not is_error_of_aws(error):
             return self._failed(service, strange(service))
         if role := refused_role(self._config, error):
@@ -204,7 +204,7 @@ def judged(error: ClientError, permitted: frozenset[str]) -> Verdict:
 
     Args:
         error: AWS's error.
-        permitted: The codes that this service only answers after it has checked the permission.
+        permitted: The codes that the service answers only after it has checked the permission.
     """
     code = code_of(error)
     if code == _DRY_RUN or code in permitted:
@@ -212,5 +212,5 @@ def judged(error: ClientError, permitted: frozenset[str]) -> Verdict:
     if code in UNAUTHORIZED:
         return Verdict("missing", code)
     if code in _ABOUT_AN_ID or code.endswith(_NO_SUCH_ID):
-        return Verdict("not checkable", f"answered with {code}, neither yes nor no")
+        return Verdict("not checkable", f"answered with {code}, which proves nothing")
     return Verdict("no verdict", f"answered with {code}")

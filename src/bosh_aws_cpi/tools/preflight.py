@@ -1,4 +1,4 @@
-"""`cpi preflight CONFIG`: checks whether this configuration has what the CPI needs. It changes nothing."""
+"""`cpi preflight CONFIG`: checks a configuration's credentials, endpoints and permissions; read-only."""
 
 import argparse
 import sys
@@ -11,13 +11,14 @@ from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tools.command import carried_out
 
 _DESCRIPTION: Final = """\
-Check what the CPI needs of AWS: credentials, region, endpoints, and each permission of docs/iam-policy.json.
+Check whether the CPI can use AWS: credentials, region, endpoints and each permission in docs/iam-policy.json.
 Nothing is created or changed."""
 _EPILOG: Final = f"""\
-All features are checked and shown. The exit status is about {BASELINE} and the features that --feature names:
-0: no permission is missing, and the endpoints answer; permissions that can't be checked are counted;
-1: a permission is missing or could not be determined, or an endpoint fails; 2: the check failed: bad
-arguments, a bad configuration, or keys that AWS does not accept."""
+All features are checked and shown.
+The exit status depends on {BASELINE} and the features that --feature names:
+0: no permission is missing, and the endpoints answer; the report counts the permissions that can't be checked
+1: a permission is missing or could not be determined, or an endpoint fails
+2: the check failed: bad arguments, a bad configuration, or keys that AWS does not accept"""
 
 
 def main(arguments: list[str]) -> int:
@@ -49,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         choices=list(FEATURES),
-        help=f"a feature that is needed; may be repeated; one of {', '.join(FEATURES)}",
+        help=f"a feature that you need; may be repeated; one of {', '.join(FEATURES)}",
     )
     return parser
 

@@ -20,7 +20,7 @@ def document(findings: Findings, chosen: Collection[str], role_arn: str | None) 
 
     Args:
         findings: The results of the calls to AWS.
-        chosen: Features that are needed in addition to Baseline.
+        chosen: The features that are needed in addition to Baseline.
         role_arn: The configured role.
 
     Returns:

@@ -1,6 +1,6 @@
-"""preflight's probes: a call per action that changes nothing, and the answers that prove the permission.
+"""preflight's probes: per action one call that changes nothing, and the answers that prove the permission.
 
-All ids in them are well formed but can't exist, so that nothing could happen even if a dry run were ignored.
+All their ids are well formed but can't exist, so that nothing would happen even if a dry run were ignored.
 """
 
 import re
@@ -26,7 +26,7 @@ _ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
 _ROUTE: Final = {
     "RouteTableId": _TABLE,
     "DestinationCidrBlock": "192.0.2.0/24",
-}  # an address range for examples
+}  # an address range that is reserved for documentation
 
 SERVICES: Final = {
     "ec2": ("ec2",),
@@ -38,8 +38,8 @@ SERVICES: Final = {
 
 NOT_CHECKABLE: Final = {
     "ebs:StartSnapshot": "it has no dry run, and would create a snapshot",
-    "iam:CreateServiceLinkedRole": "AWS checks it at the account's first spot instance",
-    "iam:PassRole": "AWS checks it at RunInstances with an instance profile",
+    "iam:CreateServiceLinkedRole": "AWS checks it when the account's first spot instance is launched",
+    "iam:PassRole": "AWS checks it when a VM with an instance profile is launched",
     "kms:CreateGrant": "AWS checks it when a disk with a key of your own is attached",
     "kms:Decrypt": "AWS checks it when a disk or snapshot with a key of your own is used",
     "kms:DescribeKey": "AWS checks it when a disk or snapshot with a key of your own is created",
@@ -49,7 +49,7 @@ NOT_CHECKABLE: Final = {
 }
 """Actions that no harmless call can check, each with the reason.
 
-Actions with neither a reason nor a probe are known from preflight's first calls: the role, and the zones.
+Actions with neither a reason nor a probe are checked by preflight's first calls: the role, and the zones.
 """
 
 
@@ -59,9 +59,9 @@ class Probe:
 
     Attributes:
         service: The SDK's name of the service.
-        operation: Such as "DescribeInstances".
+        operation: The API's name for the call: "DescribeInstances".
         parameters: The call's parameters; DryRun is added if the operation has it.
-        permitted: Error codes that AWS only answers after it has checked the permission.
+        permitted: Error codes that AWS answers only after it has checked the permission.
     """
 
     service: str
@@ -103,7 +103,7 @@ _READS: Final = (
 
 
 def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
-    """The parameters of EC2's actions that change something, unless they are a dry run."""
+    """The parameters of those EC2 actions that would change something without a dry run."""
     device = {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": _SNAPSHOT}}
     return {
         # These two have no dry run: they do nothing only because the interface does not exist.
@@ -129,7 +129,7 @@ def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
         "RebootInstances": {"InstanceIds": [_INSTANCE]},
         "RegisterImage": {"Name": _NAME, "RootDeviceName": "/dev/sda1", "BlockDeviceMappings": [device]},
         "ReplaceRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
-        # Without a subnet EC2 would look for a default VPC first, which many accounts lack.
+        # Without a subnet, EC2 would first look for a default VPC, which many accounts lack.
         "RunInstances": {"ImageId": _IMAGE, "SubnetId": _SUBNET, "MinCount": 1, "MaxCount": 1},
         "StartInstances": {"InstanceIds": [_INSTANCE]},
         "TerminateInstances": {"InstanceIds": [_INSTANCE]},
@@ -152,7 +152,7 @@ def _balancers() -> dict[str, Probe]:
 
 
 def _target_groups(region: str, caller: str) -> dict[str, Probe]:
-    """Probes for target groups of the own account: another account's would be refused in any case."""
+    """Probes for target groups of our own account: another account's would be refused in any case."""
     calls: dict[str, dict[str, Any]] = {"DescribeTargetGroups": {"PageSize": 1}}
     if (said := _ARN.match(caller)) is not None:
         partition, account = said.groups()
@@ -173,7 +173,7 @@ def _target_groups(region: str, caller: str) -> dict[str, Probe]:
 def _blocks() -> dict[str, Probe]:
     """Probes for the EBS direct APIs, with a snapshot that can't exist."""
     unknown = frozenset({"ResourceNotFoundException"})
-    block = bytes(BLOCK_SIZE)  # shorter ones are refused before the permission is checked
+    block = bytes(BLOCK_SIZE)  # a shorter one would be refused before the permission is checked
     digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
     put = {"SnapshotId": _SNAPSHOT, "BlockIndex": 0, "BlockData": block, "DataLength": len(block), **digest}
     calls = {

@@ -1,6 +1,6 @@
-"""Decides which of a director's resources are strays, and what `cpi sweep` does with each. Pure.
+"""Decides which of a Director's resources are strays, and what `cpi sweep` does with each. Pure.
 
-Certainty comes before completeness: a resource that BOSH may still know, or that is in use, is no stray.
+Certainty comes before completeness: a resource that BOSH may still know, or that is in use, is not a stray.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,20 +18,20 @@ from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
 
 SEEN_TAG: Final = "bosh_sweep_seen"
-"""The time when a sweep first saw it: EC2 does not say since when it is detached."""
+"""The time when a sweep first saw the resource: EC2 does not report when it was detached."""
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
 _HOUR: Final = 3600
 
 
 class Removal(Enum):
-    """The options, or the person, that it takes to remove a stray; a word of the report's JSON."""
+    """What it takes to delete a stray: options, or a person. The values appear in the report's JSON."""
 
     DELETE = "--delete"
     DISK = "--delete --disk"
     """Only if the operator names it: it may hold data, and the Director may know it."""
     HAND = "a person"
-    """Only by a person, since it may not be a stray."""
+    """Only by a person, because it may not be a stray."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +44,23 @@ class Stray:
     since: datetime | None
     """When it was created, or first seen as a stray; None when that is not known."""
     is_marked: bool = False
-    """Whether the time comes from the mark `SEEN_TAG`, which a first sweep writes."""
+    """Whether its kind gets the time from the mark `SEEN_TAG`, which a sweep writes."""
     images: tuple[str, ...] = ()
     """For a snapshot: the AMIs that use it, which are strays themselves."""
 
     def age(self, now: datetime) -> float | None:
-        """Hours; None when that is not known."""
+        """The age in hours; None when that is not known."""
         return None if self.since is None else max(0.0, (now - self.since).total_seconds() / _HOUR)
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """The resources among which strays are looked for.
+    """The resources to search for strays.
 
     Args:
-        director: The UUID.
-        resources: The resources that EC2's filter found for the director's tag, and all AMIs of the
-            account: any of these may use a snapshot.
+        director: The Director's UUID.
+        resources: The resources that EC2's filter found for the Director's tag, and all AMIs of the
+            account: any of these AMIs may use a snapshot.
     """
 
     director: str
@@ -68,7 +68,7 @@ class Inventory:
 
     @cached_property
     def own(self) -> Mapping[Kind, Sequence[Resource]]:
-        """The director's own resources, by kind; AMIs come before their snapshots."""
+        """The Director's own resources, by kind; AMIs come before their snapshots."""
         own = [each for each in self.resources if each.tags.get(DIRECTOR_TAG) == self.director]
         return {kind: [each for each in own if each.kind == kind] for kind in _JUDGES}
 
@@ -89,7 +89,7 @@ class Inventory:
         return [stray for stray in judged if stray is not None]
 
     def judge(self, resource: Resource) -> Stray | None:
-        """Return the stray that a resource is; None when it is none, or not certainly one."""
+        """Judge a resource: return it as a stray, or None unless it certainly is one."""
         if resource.tags.get(DIRECTOR_TAG) != self.director:
             return None
         return _JUDGES[resource.kind](resource, self)
@@ -111,7 +111,7 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
         for each in there.own["snapshot"]
         if each.resource_id in image.snapshot_ids and AMI_TAG not in each.tags
     ]
-    marks = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # older copies were not
+    marks = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # copies of older versions have none
     if image.state == "available" and marks and unsaid:
         why = "perhaps of an interrupted create_stemcell"
         return Stray(image, why, Removal.HAND, image.created)
@@ -138,7 +138,7 @@ def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
 
 
 def _is_being_copied(snapshot: Resource, images: Iterable[Resource]) -> bool:
-    """Whether it may belong to a pending copy, for which EC2 does not list the snapshots."""
+    """Whether a snapshot may belong to a pending copy, for which EC2 does not list the snapshots."""
     source = snapshot.tags.get(SOURCE_TAG)
     return source is not None and any(
         image.state == "pending" and image.tags.get(SOURCE_TAG) == source for image in images
@@ -163,7 +163,7 @@ def _interface(interface: Resource, there: Inventory) -> Stray | None:
 
 
 def _of_lost_vm(resource: Resource, there: Inventory) -> Stray | None:
-    """A resource of a VM that is gone; its age does not tell since when it has been unused."""
+    """A resource of a VM that is gone; its creation time does not show how long it has been unused."""
     agent = resource.tags.get(AGENT_TAG)
     if agent is None or agent in there.agents:
         return None
@@ -189,7 +189,7 @@ _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
 
 
 class Action(Enum):
-    """What a run does with a stray; the report's words."""
+    """What a run does with a stray, in the words of the report."""
 
     LIST = "stray"
     UNKNOWN = "age unknown"
@@ -208,14 +208,14 @@ class Wish:
     """Hours."""
     delete: bool = False
     disks: frozenset[str] = frozenset()
-    """The ids of the disks to delete, too."""
+    """The ids of the disks that may be deleted too."""
 
 
 def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
     """Decide what to do with a stray; None when the report does not list it yet."""
     age = stray.age(now)
     is_due = age is not None and age >= wish.older_than
-    if stray.removal is Removal.HAND:  # a young one may belong to a call that still runs
+    if stray.removal is Removal.HAND:  # a young one may belong to a call that is still running
         return Action.LOOK if is_due else None
     if age is None:
         return Action.MARK if wish.delete and stray.is_marked else Action.UNKNOWN

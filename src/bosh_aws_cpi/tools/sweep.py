@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "instance")
-"""The kinds that every policy allows to list, besides AMIs; a policy for light stemcells lacks snapshots."""
+"""The kinds that every policy allows to be listed, as well as AMIs; some policies do not allow snapshots."""
 
 
 def main(arguments: list[str]) -> int:
-    """List, and with ``--delete`` delete, the stray resources of one director.
+    """List the stray resources of one Director, and delete them with ``--delete``.
 
     Args:
         arguments: The arguments after the command's name.
 
     Returns:
-        The exit status: 0 nothing is left to do, 1 something is, 2 the command failed.
+        The exit status: 0 if nothing is left to do, 1 if something is, 2 if the command failed.
     """
     parser = _parser()
     given = parser.parse_args(arguments)
     if given.disk and not given.delete:
-        parser.error("--disk names disks for --delete to delete: give both")
+        parser.error("--disk has no effect without --delete: give both")
     if given.delete and 0 < given.older_than < 1:
         parser.error(
-            "--delete needs --older-than 1 or more, because a retried call uses the resources that it has "
-            "created in the last 30 minutes; 0 deletes all, and is safe only while no other call runs"
+            "with --delete, --older-than must be 0, or at least 1, because a retried call reuses resources "
+            "of the last 30 minutes; 0 includes all ages, and is safe only while no other call runs"
         )
     return carried_out(lambda: _sweep(given))
 
@@ -54,14 +54,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("cpi sweep", description=__doc__, allow_abbrev=False)
     parser.add_argument("config", metavar="CONFIG_PATH", help="the configuration, cpi.json")
     parser.add_argument(
-        "--director", required=True, type=_uuid, metavar="UUID", help="the director that owns the resources"
+        "--director", required=True, type=_uuid, metavar="UUID", help="the Director that owns the resources"
     )
     parser.add_argument(
         "--older-than",
         default=24.0,
         type=_hours,
         metavar="HOURS",
-        help="the minimum age; 24 by default",
+        help="the minimum age of a stray; 24 by default",
     )
     parser.add_argument("--delete", action="store_true", help="delete the strays, except for disks")
     parser.add_argument(
@@ -71,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ID",
         help="with --delete: delete this disk too, if it is a stray; may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="write one JSON document in place of the table")
+    parser.add_argument("--json", action="store_true", help="write one JSON document instead of the table")
     return parser
 
 
@@ -97,7 +97,7 @@ def _sweep(given: argparse.Namespace) -> int:
     there, not_listed = _look(client, given.director)
     if not any(there.looked_at.values()):
         log.logger.warning(
-            "No resource has the tag of director '%s': UUID, region (%s) or account may be wrong",
+            "No resource has the tag of director '%s': the UUID, region (%s) or account may be wrong",
             given.director,
             config.region,
         )
@@ -106,17 +106,17 @@ def _sweep(given: argparse.Namespace) -> int:
     try:
         Run(client, there, wish, report.now).carry_out(report.rows)
         report.is_complete = True
-    finally:  # deletions are reported, whatever has ended the run, and no signal interrupts that
+    finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
         sys.stdout.write(log.redact(f"{encode(report.document())}\n" if given.json else report.table()))
     return report.status
 
 
 def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
-    """The director's resources, and the kinds that the credentials may not list.
+    """The Director's resources, and the kinds that the credentials have no permission to list.
 
-    The instances come last, so that one that is launched meanwhile is listed, and its interfaces and
-    volumes are no strays.
+    The instances come last. So an instance that is launched in the meantime is listed, and its interfaces and
+    volumes don't count as strays.
     """
     tags = of_origin(director)
     found, not_listed = _snapshots(client, tags)
@@ -132,5 +132,5 @@ def _snapshots(client: "EC2Client", tags: Mapping[str, str]) -> tuple[list[Resou
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        log.logger.warning("Snapshots are left out, no permission to list them: %s", described(error))
+        log.logger.warning("Snapshots are left out: no permission to list them: %s", described(error))
         return [], ["snapshot"]

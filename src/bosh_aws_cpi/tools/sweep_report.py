@@ -18,7 +18,7 @@ _PER_GIB: Final = {
     "st1": 0.045,
     "standard": 0.05,
 }
-"""List price in us-east-1 in US dollars per GiB and month, by volume type."""
+"""The list price in us-east-1, in US dollars per GiB and month, by volume type."""
 _PER_IOPS: Final = 0.065
 """The price per provisioned IOPS of io1 and io2."""
 _BY_IOPS: Final = frozenset({"io1", "io2"})
@@ -31,7 +31,7 @@ GONE: Final = "gone"
 SPARED: Final = "spared"
 FAILED: Final = "failed"
 NOT_CERTAIN: Final = "not certain"
-"""The outcome when the run was ended in the middle of a deletion."""
+"""The outcome when the run was interrupted during the deletion."""
 _LEAVE_NOTHING: Final = frozenset({Action.REMOVE.value, GONE, SPARED})
 _ASK_NOBODY: Final = _LEAVE_NOTHING | {Action.MARK.value, Action.UNKNOWN.value, Action.YOUNG.value}
 
@@ -104,7 +104,7 @@ class Report:
         price = sum(monthly(row.stray.resource) or 0 for row in left)
         return (
             f"{len(self.rows)} listed, {len(left)} left. Volumes and snapshots that are left cost about "
-            f"${price:.2f} a month: a hint, by list prices in us-east-1"
+            f"${price:.2f} a month: an estimate from list prices in us-east-1"
         )
 
     def _closing(self) -> list[str]:
@@ -113,7 +113,7 @@ class Report:
             for kind, count in self._looked_at()
         ]
         looked = f"Looked at in {self.region}: {', '.join(counts)}"
-        return [looked] if self.is_complete else [looked, "NOT COMPLETE: the run was ended before its end"]
+        return [looked] if self.is_complete else [looked, "INCOMPLETE: the run was interrupted"]
 
     def _looked_at(self) -> list[tuple[Kind, int | None]]:
         """The number of resources of each kind; None for a kind that could not be listed."""
@@ -142,7 +142,7 @@ class Report:
 def monthly(resource: Resource) -> float | None:
     """A resource's approximate cost in US dollars per month; None when its size does not determine it.
 
-    A snapshot's cost depends on its data, of which its volume's size is the maximum.
+    A snapshot's cost depends on the size of its data, which is at most the size of its volume.
     """
     if resource.kind == "volume":
         iops = resource.iops if resource.type in _BY_IOPS else 0

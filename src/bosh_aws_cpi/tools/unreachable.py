@@ -1,4 +1,4 @@
-"""Messages and remedies for preflight: AWS is out of reach, something else answers, or keys are refused."""
+"""Messages and remedies for preflight: AWS is unreachable, something else answers, or keys are refused."""
 
 import socket
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from bosh_aws_cpi.config.cpi_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, KeyError)
-"""The SDK's exceptions without an answer of AWS; KeyError is its parser's for a page that is not AWS's."""
+"""The SDK's exceptions when AWS did not answer; its parser raises KeyError for a page that is not AWS's."""
 NOT_AWS: Final = "something other than AWS answers, perhaps a proxy: check env.https_proxy and {endpoint}"
 _NO_CODES: Final = frozenset({"", "Unknown"})
 """The SDK's codes for an error that it can't parse."""
@@ -38,7 +38,7 @@ _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str]
     (ProxyConnectionError, "the proxy does not answer: check env.https_proxy and env.no_proxy"),
     (
         SSLError,
-        "its certificate is not trusted ({cause}): name its authority in aws.connection_options.ca_cert",
+        "its certificate is not trusted ({cause}): add its CA certificate to aws.connection_options.ca_cert",
     ),
     (
         (ConnectTimeoutError, ReadTimeoutError),
@@ -49,7 +49,7 @@ _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str]
     (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
     (Exception, "there is no connection ({cause}): check routes, proxy and {endpoint}"),
 )
-"""The first type that is among an error's causes counts."""
+"""The problems by exception type; the first type that occurs among an error's causes counts."""
 _NOT_TAKEN: Final = frozenset(
     {
         "AuthFailure",
@@ -67,7 +67,7 @@ _NOT_TAKEN: Final = frozenset(
         "UnrecognizedClientException",
     }
 )
-"""Codes about keys, clock or account, and not about one permission: every call fails with them."""
+"""Codes about keys, clock or account rather than one permission: every call fails with them."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
     "env_or_profile": "the environment or the instance profile",
@@ -126,7 +126,7 @@ def strange(service: str) -> str:
 
 
 def other_keys(service: str, error: ClientError) -> str:
-    """The problem of a service that refuses keys which others accept: its endpoint must be wrong."""
+    """The problem of a service that refuses keys that other services accept: its endpoint must be wrong."""
     return f"it refuses the keys that other services accept ({code_of(error)}): check {_endpoint(service)}"
 
 

@@ -103,7 +103,7 @@ def test_wait_for_what_came_off(ec2: Ec2, clock: Clock, state: str, last: dict[s
     with pytest.raises(CloudError) as caught:
         attachments.wait_until_attached(ec2.client, DISK, VM)
     assert (
-        caught.value.message == f"Volume '{DISK}' was detached from instance '{VM}', is the VM terminating?"
+        caught.value.message == f"Volume '{DISK}' was detached from instance '{VM}': is the VM terminating?"
     )
     assert len(clock.pauses) == 2
 

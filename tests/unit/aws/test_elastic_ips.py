@@ -31,7 +31,7 @@ def lay(ec2: Ec2, *found: dict[str, Any]) -> None:
         (
             {"NetworkInterfaceId": "eni-2", "PrivateIpAddress": "10.0.0.5", "InstanceId": "i-2"},
             ("eni-2", "10.0.0.5"),
-            [f"Elastic IP {IP} is taken over from network interface 'eni-2'"],
+            [f"Elastic IP {IP} will move to the VM from network interface 'eni-2'"],
         ),
     ],
     ids=["free", "held"],

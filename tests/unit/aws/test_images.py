@@ -105,7 +105,7 @@ def test_image_that_fails(ec2: Ec2, clock: Clock, state: str, more: dict[str, An
     lay(ec2, entry("pending"), entry(state, **more))
     with pytest.raises(CloudError) as caught:
         images.wait_until_available(ec2.client, AMI)
-    assert caught.value.message == f"EC2 could not create AMI '{AMI}', it is {state}: {said}"
+    assert caught.value.message == f"EC2 could not create AMI '{AMI}', its state is {state}: {said}"
     assert len(clock.pauses) == 1
 
 

@@ -199,7 +199,7 @@ def test_snapshot_of_another_ami(ec2: Ec2, program_log: pytest.LogCaptureFixture
     ec2.refuses("delete_snapshot", "InvalidSnapshot.InUse", said, SnapshotId="snap-1")
     image_deletion.delete(ec2.client, AMI)
     warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
-    assert warnings == [f"Snapshot 'snap-1' of AMI '{AMI}' stays: another AMI uses it"]
+    assert warnings == [f"Snapshot 'snap-1' of AMI '{AMI}' is kept: another AMI uses it"]
 
 
 def test_deregister(ec2: Ec2, clock: Clock) -> None:

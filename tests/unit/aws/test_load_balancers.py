@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1"
-OTHER_KIND = "Target group 'web' takes targets of type {}: lb_target_groups needs one of target type instance"
+OTHER_KIND = "Target group 'web' has target type {}: lb_target_groups needs target type instance"
 TARGET = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
 NAMED = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
 
@@ -53,7 +53,7 @@ def test_missing_target_group(elbv2: Stub) -> None:
     ("more", "message"),
     [
         *(({"TargetType": kind}, OTHER_KIND.format(kind)) for kind in ("ip", "lambda", "alb")),
-        ({"VpcId": "vpc-2"}, "Target group 'web' is in VPC 'vpc-2', the VM in 'vpc-1'"),
+        ({"VpcId": "vpc-2"}, "Target group 'web' is in VPC 'vpc-2', but the VM is in 'vpc-1'"),
     ],
 )
 def test_target_group_that_takes_no_such_vm(elbv2: Stub, more: dict[str, str], message: str) -> None:
@@ -86,7 +86,7 @@ def test_load_balancer_of_another_vpc(elb: Stub) -> None:
     lay_balancer(elb, "web", VPCId="vpc-2")
     with pytest.raises(CloudError) as caught:
         load_balancers.check(elb.client, ["web"], VPC)
-    assert caught.value.message == "Load balancer 'web' is in VPC 'vpc-2', the VM in 'vpc-1'"
+    assert caught.value.message == "Load balancer 'web' is in VPC 'vpc-2', but the VM is in 'vpc-1'"
 
 
 def test_refused(elb: Stub, elbv2: Stub) -> None:

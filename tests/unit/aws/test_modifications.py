@@ -85,7 +85,7 @@ def test_another_under_way(ec2: Ec2, state: str, change: dict[str, Any]) -> None
     with pytest.raises(NotSupported) as caught:
         modify(ec2)
     assert caught.value.message == (
-        f"Volume '{DISK}' can't be changed now: an earlier change of it is {state}"
+        f"Volume '{DISK}' can't be changed now: an earlier change is still {state}"
     )
 
 

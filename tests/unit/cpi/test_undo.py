@@ -101,8 +101,8 @@ def test_removal_that_fails(program_log: pytest.LogCaptureFixture) -> None:
     assert makers[0].notes[3:] == ["remove c", "remove b", "remove a"]
     errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
     assert errors == [
-        "Perhaps left behind, its undo failed: c: OSError: bad",
-        "Perhaps left behind, its undo failed: a: ValueError: worse",
+        "Perhaps left behind, because its undo failed: c: OSError: bad",
+        "Perhaps left behind, because its undo failed: a: ValueError: worse",
     ]
 
 
@@ -124,7 +124,7 @@ def test_armed_removals(program_log: pytest.LogCaptureFixture) -> None:
         undoing(body)
     assert notes == ["remove c", "remove b", "remove a"]
     errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
-    assert errors == ["Perhaps left behind, its undo failed: 'i-1' in 'b': ValueError: worse"]
+    assert errors == ["Perhaps left behind, because its undo failed: 'i-1' in 'b': ValueError: worse"]
 
 
 def test_armed_before_a_step_that_fails() -> None:

@@ -78,14 +78,14 @@ def test_ephemeral_disk(disk: dict[str, Any], default: Encryption, expected: dic
             {"type": "gp2", "iops": 500, "throughput": 250},
             {"VolumeType": "gp2"},
             [
-                "root_disk.iops, which EBS type gp2 does not take",
-                "root_disk.throughput, which EBS type gp2 does not take",
+                "root_disk.iops, which EBS type gp2 does not accept",
+                "root_disk.throughput, which EBS type gp2 does not accept",
             ],
         ),
         (
             {"type": "io1", "iops": 500, "throughput": 250},
             {"VolumeType": "io1", "Iops": 500},
-            ["root_disk.throughput, which EBS type io1 does not take"],
+            ["root_disk.throughput, which EBS type io1 does not accept"],
         ),
     ],
 )
@@ -150,8 +150,8 @@ def test_ephemeral_size_by_type(instance_type: str, disk: dict[str, Any], size: 
     [
         ({"type": "io1"}, "iops is needed for type io1"),
         ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
-        ({"size": 1024, "type": "io1", "iops": 99}, "iops is 99, type io1 takes 100 and more"),
-        ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, there are 3000"),
+        ({"size": 1024, "type": "io1", "iops": 99}, "iops is 99, but type io1 needs at least 100"),
+        ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, but there are only 3000"),
     ],
 )
 def test_refused_ephemeral_disk(disk: dict[str, Any], reason: str) -> None:

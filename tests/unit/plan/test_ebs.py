@@ -47,13 +47,13 @@ def test_taken(given: Case) -> None:
         (("gp2", 3000, 125), "throughput can't be set for type gp2: remove it, or use gp3"),
         (("io1", None, None), "iops is needed for type io1"),
         (("io2", None, None), "iops is needed for type io2"),
-        (("gp3", 2999, None), "iops is 2999, type gp3 takes 3000 and more"),
-        (("io1", 99, None), "iops is 99, type io1 takes 100 and more"),
-        (("io2", 99, None), "iops is 99, type io2 takes 100 and more"),
-        (("gp3", None, 124), "throughput is 124 MiB/s, type gp3 takes 125 and more"),
-        (("gp3", None, 751), "throughput of 751 MiB/s needs 3004 iops, there are 3000"),
-        (("gp3", 4000, 1001), "throughput of 1001 MiB/s needs 4004 iops, there are 4000"),
-        (("gp3", 2999, 124), "iops is 2999, type gp3 takes 3000 and more"),
+        (("gp3", 2999, None), "iops is 2999, but type gp3 needs at least 3000"),
+        (("io1", 99, None), "iops is 99, but type io1 needs at least 100"),
+        (("io2", 99, None), "iops is 99, but type io2 needs at least 100"),
+        (("gp3", None, 124), "throughput is 124 MiB/s, but type gp3 needs at least 125"),
+        (("gp3", None, 751), "throughput of 751 MiB/s needs 3004 iops, but there are only 3000"),
+        (("gp3", 4000, 1001), "throughput of 1001 MiB/s needs 4004 iops, but there are only 4000"),
+        (("gp3", 2999, 124), "iops is 2999, but type gp3 needs at least 3000"),
     ],
 )
 def test_refused(given: Case, reason: str) -> None:
@@ -73,7 +73,9 @@ def test_iops_for_the_size(volume_type: str, size: int, most: int) -> None:
     """A volume takes so many iops per GiB; gp3 has its baseline at any size."""
     assert refusal(volume_type, most, None, size) is None
     reason = refusal(volume_type, most + 1, None, size)
-    assert reason == f"iops is {most + 1}, a {size} GiB volume of type {volume_type} takes at most {most}"
+    assert (
+        reason == f"iops is {most + 1}, but a {size} GiB volume of type {volume_type} allows at most {most}"
+    )
     assert refusal(volume_type, most + 1, None) is None
 
 

@@ -119,7 +119,7 @@ def test_files(copy: Path, tmp_path: Path) -> None:
     stale = run("--check", first, script=copy)
     assert (stale.returncode, stale.stderr) == (
         1,
-        "instance_type_table.py is not what its source gives: run scripts/instance_types\n",
+        "instance_type_table.py does not match its source: run scripts/instance_types\n",
     )
 
 
@@ -128,17 +128,20 @@ def test_files(copy: Path, tmp_path: Path) -> None:
     [
         (None, "can't be read as JSON: [Errno 2]"),
         ("{", "can't be read as JSON: Expecting property name"),
-        ('["m5.large"]', 'is no answer of DescribeInstanceTypes: it lacks "InstanceTypes": [...]'),
-        ('{"InstanceTypes": [], "NextToken": "x"}', "holds but one page of an answer: it has a NextToken"),
+        ('["m5.large"]', 'is not an answer of DescribeInstanceTypes: it lacks "InstanceTypes": [...]'),
+        (
+            '{"InstanceTypes": [], "NextToken": "x"}',
+            "contains only one page of an answer: it has a NextToken",
+        ),
         ('{"InstanceTypes": [{"VCpuInfo": {}}]}', "InstanceTypes[0] has no InstanceType"),
-        ('{"InstanceTypes": []}', "There are no instance types in what was given"),
+        ('{"InstanceTypes": []}', "The files contain no instance types"),
         (
             '{"InstanceTypes": [{"InstanceType": "m5.large"}]}',
-            "The entry of m5.large is not as EC2 gives it: KeyError('EbsInfo')",
+            "The entry of m5.large does not have EC2's format: KeyError('EbsInfo')",
         ),
         (
             json.dumps({"InstanceTypes": [entry("m5.large", EbsInfo={"EbsOptimizedSupport": "no"})]}),
-            "The entry of m5.large is not as EC2 gives it: ValueError('EbsOptimizedSupport is no')",
+            "The entry of m5.large does not have EC2's format: ValueError('EbsOptimizedSupport is no')",
         ),
     ],
 )

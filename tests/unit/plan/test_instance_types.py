@@ -175,7 +175,7 @@ def test_architecture_that_does_not_fit(architecture: str, runs: set[str], liste
     with pytest.raises(CloudError) as caught:
         check_architecture(image(architecture), facts)
     assert caught.value.message == (
-        f"AMI 'ami-1' is for {architecture}, instance type 'm5.large' runs {listed}: "
+        f"AMI 'ami-1' is for {architecture}, but instance type 'm5.large' runs {listed}: "
         "use a matching type or stemcell"
     )
 

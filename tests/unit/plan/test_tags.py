@@ -120,7 +120,7 @@ def test_most_tags() -> None:
     tags.check_for_ec2({str(number): "" for number in range(50)})
     with pytest.raises(CloudError) as caught:
         tags.check_for_ec2({str(number): "" for number in range(51)})
-    assert caught.value.message == "EC2 allows 50 tags, 51 are given; some come from env.bosh.tags"
+    assert caught.value.message == "EC2 allows 50 tags, but there are 51; some come from env.bosh.tags"
 
 
 def test_reserved_keys() -> None:

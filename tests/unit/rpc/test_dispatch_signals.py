@@ -19,7 +19,7 @@ def ended_by(document: dict[str, Any], name: str) -> bool:
     error = document["error"]
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert document["log"] == ""
-    return bool(error["message"].startswith(f"The call was ended by {name} before it was done"))
+    return bool(error["message"].startswith(f"The call was interrupted by {name} before it was complete"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

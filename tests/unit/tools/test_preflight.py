@@ -115,7 +115,7 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
         preflight.main(["--help"])
     said = capsys.readouterr().out
     assert ended.value.code == 0
-    assert "The exit status is about Baseline and the features that --feature names" in said
+    assert "The exit status depends on Baseline and the features that --feature names" in said
     assert all(name in said for name in FEATURES)
 
 
@@ -142,7 +142,7 @@ def test_bad_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str], t
 
 def test_example_of_the_documentation() -> None:
     """The example in docs/preflight.md is what the command prints."""
-    nic = "answered with InvalidNetworkInterfaceID.NotFound, neither yes nor no"
+    nic = "answered with InvalidNetworkInterfaceID.NotFound, which proves nothing"
     untold = {
         action.partition(":")[2]: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()
     }

@@ -22,7 +22,7 @@ def test_fault_of_the_program(
     assert sweep.main(["cpi.json", "--director", DIRECTOR]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "This is a fault of the program" in said.err
+    assert "Unexpected error: a fault of the program" in said.err
     assert said.err.splitlines()[-1].startswith(f"cpi: {type(error).__name__}: ")
     assert "hunter2" not in said.err
 
@@ -35,10 +35,10 @@ def test_fault_of_the_program(
         (["--director", "d", "--older-than", "nan"], "not a number of hours, 0 or more: 'nan'"),
         (["--director", "d", "--older-than", "inf"], "not a number of hours, 0 or more: 'inf'"),
         (["--director", "d", "--older-than", "a day"], "not a number of hours, 0 or more: 'a day'"),
-        (["--director", "d", "--disk", "vol-1"], "--disk names disks for --delete to delete: give both"),
+        (["--director", "d", "--disk", "vol-1"], "--disk has no effect without --delete: give both"),
         (
             ["--director", "d", "--delete", "--older-than", "0.5"],
-            "--delete needs --older-than 1 or more",
+            "with --delete, --older-than must be 0, or at least 1",
         ),
         (["--director", "d", "--del"], "unrecognized arguments: --del"),
     ],

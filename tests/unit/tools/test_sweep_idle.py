@@ -113,5 +113,5 @@ def test_seen_anew(
 def test_named_disk_that_is_none(run: Run, there: Callable[..., None]) -> None:
     """A disk that is named and is no stray stays, and is told as failed."""
     there(volume={**VOLUME, "Tags": tags(bosh_call="call-1", attached_at="2026-05-01")})
-    outcome = "failed: no available volume of this director that lacks the Director's tags"
+    outcome = "failed: not a stray of this Director: it must exist, be detached and lack the Director's tags"
     assert run("--disk", "vol-1", "--disk", "vol-9") == [("volume", outcome)] * 2

@@ -120,7 +120,7 @@ def test_not_everything() -> None:
 def test_not_complete() -> None:
     """A run that was ended says so."""
     ended = report(Row(VOLUME, "not certain"), is_complete=False)
-    assert ended.table().splitlines()[-1] == "NOT COMPLETE: the run was ended before its end"
+    assert ended.table().splitlines()[-1] == "INCOMPLETE: the run was interrupted"
     assert ended.document()["is_complete"] is False
 
 
@@ -157,7 +157,7 @@ def test_table() -> None:
         "",
         (
             "8 listed, 6 left. Volumes and snapshots that are left cost about $1.50 a month: "
-            "a hint, by list prices in us-east-1"
+            "an estimate from list prices in us-east-1"
         ),
         LOOKED,
     ]

@@ -29,25 +29,25 @@ if TYPE_CHECKING:
 _WITHOUT_TOKEN: Final = ("CreateSnapshot", "RegisterImage")
 """Calls that create a resource without a client token: each retry may create another one."""
 _WITH_PATIENCE: Final = frozenset({"PutSnapshotBlock"})
-"""Calls whose callers handle throttling themselves, since they can be told to stop."""
+"""Calls whose callers handle throttling themselves, because they must be able to stop."""
 _FAULT_PAUSE: Final = (0.5, 2.0)
 _THROTTLED_PAUSE: Final = (1.0, THROTTLED_CALL.longest_pause)
-"""Ranges in seconds; each pause is a random value of its range (jitter)."""
+"""Ranges in seconds; each pause is a random value in its range (jitter)."""
 
 
 def watch(client: "BaseClient", max_retries: int, statistics: "CallStatistics") -> None:
     """Set the retry rules of a client's calls, and count their attempts.
 
     After each attempt botocore calls all handlers: first those of the operation, then those of the
-    service, which include its own, then ours for all services. The first result that is not None counts:
-    the seconds until the next attempt, or False for no more attempts.
+    service, which include its own, then ours for all services. The first result that is not None decides:
+    it is the number of seconds until the next attempt, or False to stop retrying.
 
     Args:
         client: The client.
         max_retries: How often a call is retried after a fault of AWS or of the connection.
         statistics: Counts each attempt.
     """
-    events: Any = client.meta.events  # its stubs know only of handlers that return nothing
+    events: Any = client.meta.events  # its stubs only allow handlers that return nothing
     service = client.meta.service_model.service_id.hyphenize()
     events.register_first(f"needs-retry.{service}", _end_for_signal)
     events.register_first(f"needs-retry.{service}", _leave_untrusted)
@@ -58,15 +58,15 @@ def watch(client: "BaseClient", max_retries: int, statistics: "CallStatistics") 
 
 
 def _end_for_signal(**event: Any) -> bool | None:  # noqa: ANN401 - botocore's events are keywords
-    """Retry no more once a signal is pending, which is held back until the current step ends."""
+    """Stop retrying while a signal is pending: it is held back until the current step ends."""
     return False if _error(event) is not None and interrupts.pending() is not None else None
 
 
 def _after_attempt(max_retries: int, statistics: "CallStatistics", **event: Any) -> float | None:  # noqa: ANN401
-    """Record how an attempt ended, and return the pause before the next one; None leaves it to the SDK.
+    """Record how an attempt ended, and return the pause before the next; None leaves the decision to the SDK.
 
-    A throttled attempt has had no effect. It counts neither as one of `max_retries`, which short pauses
-    may use up within seconds, nor as a fault: creating hundreds of VMs at once is throttled for minutes.
+    A throttled attempt has had no effect. It does not count against `max_retries`, which short pauses would
+    use up within seconds: AWS throttles for minutes when hundreds of VMs are created at once.
     """
     error = _error(event)
     is_throttled = has_code(error, THROTTLED)

@@ -1,6 +1,6 @@
 """Hooks on every AWS call: count it, attach it to its error, log it without its secrets.
 
-A call that is missing in the table of permissions raises an error that names the table.
+A call that is missing from the table of permissions raises an error that names the table.
 """
 
 import re
@@ -64,10 +64,10 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
 
 class _Listed(BaseClient):
-    """A client that names the table where its model is cut to the listed operations."""
+    """A client whose error for an unlisted operation names the table in which to list it."""
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - nothing: it raises
-        if name.startswith("_"):  # Python itself asks, as for pickle
+        if name.startswith("_"):  # Python itself looks these up, for example for pickle
             raise AttributeError(name)
         action = f"{self.meta.service_model.signing_name}:{name.title().replace('_', '')}"
         message = f"There is no operation '{name}': add {action} to FEATURES in aws/sdk/permissions.py"
@@ -98,7 +98,7 @@ _NAMES: Final = frozenset(
 """Parameters that name a resource, but not by an EC2 id."""
 _TAGS: Final = frozenset({"Tags", "TagSpecifications"})
 MAX_IDS: Final = 6
-"""At most so many ids go into a message; a launch has its AMI, its subnets and its security groups."""
+"""The maximum number of ids in a message; a launch has its AMI, its subnets and its security groups."""
 
 
 def ids(params: dict[str, Any]) -> tuple[str, ...]:
@@ -119,8 +119,8 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
         yield value
 
 
-_PAGE: Final = "a web page, which is no AWS service's answer"
-"""Replaces a proxy's message: its page may contain anything."""
+_PAGE: Final = "a web page instead of an AWS service's answer"
+"""Replaces the message of a proxy, whose page may contain anything."""
 
 
 def _is_page(headers: Mapping[str, str]) -> bool:

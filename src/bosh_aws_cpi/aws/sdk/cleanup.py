@@ -22,6 +22,6 @@ def in_turn(*steps: Callable[[], object]) -> None:
             if first is None:
                 first = error
             else:
-                logger.error("This failed as well: %s: %s", type(error).__name__, error)
+                logger.error("Another cleanup step failed: %s: %s", type(error).__name__, error)
     if first is not None:
         raise first

@@ -1,4 +1,4 @@
-"""Creates all AWS clients: endpoints, CA bundle, retries, logging; their keys come from `credentials`."""
+"""Creates all AWS clients, with endpoints, CA bundle, retries and logging; `credentials` gets their keys."""
 
 import os
 from functools import cached_property
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 10
 """Seconds; the SDK's default of 60 would make a wrong endpoint look like a hang."""
 MAX_CONNECTIONS = 16
-"""Connections to one service at once, one per thread."""
+"""The maximum number of connections to one service, one per thread."""
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
 
@@ -36,8 +36,8 @@ _ENDPOINT_NAMES = {"elb": "ELASTIC_LOAD_BALANCING", "elbv2": "ELASTIC_LOAD_BALAN
 class Clients:
     """AWS clients for one call, each created when it is first used.
 
-    The shared files in ``~/.aws`` are not read: a CPI must behave the same on the Director and on an
-    operator's laptop, which may have them for other purposes.
+    The shared files in ``~/.aws`` are not read: the CPI must behave the same on the Director as on an
+    operator's laptop, which may have such files for other purposes.
 
     Args:
         config: The ``aws`` section.
@@ -127,7 +127,7 @@ def _ca_bundle() -> str | None:
 
 
 def bypass_proxies_for_metadata() -> None:
-    """Let no proxy handle instance metadata: a proxy would get its own machine's metadata."""
+    """Exclude instance metadata from proxies: a proxy would get its own machine's metadata."""
     override = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
     hosts = [*METADATA_HOSTS, *filter(None, [urlsplit(override).hostname])]
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""

@@ -1,4 +1,4 @@
-"""Credentials: the chain of the environment and the profile, without files; roles and web identity."""
+"""Credentials from the configuration, the environment, a profile, web identity or a role; not from ~/.aws."""
 
 import os
 import uuid
@@ -68,7 +68,7 @@ def _with_source(
 
 
 def _ask_own_sts_for_web_identity(opened: Session, create_client: Callable[..., Any]) -> None:
-    """Let web identity use our STS client; the SDK's knows neither our endpoint nor our CA bundle."""
+    """Let web identity use our STS client; the SDK's own has neither our endpoint nor our CA bundle."""
     method = AssumeRoleWithWebIdentityProvider.METHOD
     own = AssumeRoleWithWebIdentityProvider(
         load_config=dict,
@@ -88,8 +88,8 @@ def _with_role(
     credentials = source.get_credentials()
     if credentials is None:
         message = (
-            f"No AWS credentials found to assume the role '{config.role_arn}' with: "
-            "not in the environment, web identity, the container or the instance profile"
+            f"No AWS credentials found with which to assume role '{config.role_arn}': "
+            "neither in the environment nor from web identity, the container or the instance profile"
         )
         raise CloudError(message)
     fetcher = AssumeRoleCredentialFetcher(
@@ -106,7 +106,7 @@ def _with_role(
 
 
 def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
-    """Register keys that are in no configuration as secrets, so that the log masks them."""
+    """Register keys that are not in the configuration as secrets, so that the log masks them."""
     redact.learn({"credentials": [credentials[name] for name in ("access_key", "secret_key", "token")]})
     return credentials
 

@@ -8,35 +8,35 @@ from typing import Any, Final
 from botocore.loaders import JSONFileLoader, Loader
 
 LARGE: Final = 1 << 18
-"""Files of this size in bytes, and larger ones, are read from a cached copy that is cut to the CPI's needs:
-EC2's model, and the endpoints of all services. The release's package contains none: its data is cut."""
+"""Files of at least this size in bytes are read from a cached copy that is cut to the CPI's needs: EC2's
+model, and the endpoints of all services. The release's package contains none: its data is already cut."""
 
 
 class PlainJson(JSONFileLoader):
     """Reads a data file into plain dicts, which also keep their order.
 
-    botocore's own reader calls a Python function for each object of EC2's large model, to create an
-    OrderedDict, which would slow down every call of the CPI.
+    botocore's own reader calls a Python function for each object in EC2's large model, to create an
+    OrderedDict. This would slow down every call of the CPI.
     """
 
     def exists(self, file_path: str) -> bool:
-        """Whether there is a file of this name, which is given without its suffix."""
+        """Whether a file of this name exists; the name has no suffix."""
         return _existing(file_path) is not None
 
-    def load_file(self, file_path: str) -> Any | None:  # noqa: ANN401 - JSON is what it is
+    def load_file(self, file_path: str) -> Any | None:  # noqa: ANN401 - any JSON value
         """The file's content; None when there is no such file."""
         path = _existing(file_path)
         if path is None:
             return None
         if path.stat().st_size < LARGE:
             return read(path)
-        from bosh_aws_cpi.aws.sdk import data_copies  # noqa: PLC0415 - not where the data was cut before
+        from bosh_aws_cpi.aws.sdk import data_copies  # noqa: PLC0415 - the release does not need it
 
         return data_copies.needed(path, read)
 
 
 def loader() -> Loader:
-    """A loader for botocore's own data, which ignores ~/.aws/models."""
+    """A loader that reads only botocore's own data, not ~/.aws/models."""
     return Loader(
         extra_search_paths=[Loader.BUILTIN_DATA_PATH],
         file_loader=PlainJson(),
@@ -49,7 +49,7 @@ def _existing(file_path: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def read(path: Path) -> Any:  # noqa: ANN401 - JSON is what it is
+def read(path: Path) -> Any:  # noqa: ANN401 - any JSON value
     """Read a file of JSON, compressed or not."""
     content = path.read_bytes()
     return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)

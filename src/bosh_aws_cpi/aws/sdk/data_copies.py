@@ -1,7 +1,7 @@
 """Cached copies of the SDK's large data files, cut to the parts that the CPI needs.
 
-The first call writes them for later calls. pip's installation has no step that could do it; the release's
-package has one, and contains no large file.
+The first call writes them for later calls, because an installation with pip has no step that could. The
+release's package has such a step, so it contains no large file.
 """
 
 import json
@@ -21,7 +21,7 @@ MAX_AGE: Final = 30 * 86_400
 """Seconds after which a copy is deleted, since botocore may have been upgraded."""
 
 
-def needed(path: Path, read: Callable[[Path], Any]) -> Any:  # noqa: ANN401 - JSON is what it is
+def needed(path: Path, read: Callable[[Path], Any]) -> Any:  # noqa: ANN401 - any JSON value
     """Return the parts of a large file that the CPI needs, from the copy of an earlier call if there is one.
 
     Args:
@@ -39,7 +39,7 @@ def needed(path: Path, read: Callable[[Path], Any]) -> Any:  # noqa: ANN401 - JS
     return document
 
 
-def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - JSON is what it is
+def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - any JSON value
     """The copy of an earlier call; None when there is none, or it is damaged."""
     try:
         kept = json.loads(copy.read_bytes())
@@ -49,7 +49,7 @@ def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - JSON is what i
 
 
 def _copy_of(path: Path) -> Path | None:
-    """The copy's path: its name depends on the file, on the calls that the CPI uses, and on the format."""
+    """The copy's path. Its name depends on the large file, the CPI's AWS calls and the copy's format."""
     folder = private_files.folder()
     if folder is None:
         return None

@@ -18,16 +18,16 @@ SERVICES: Final = {
 """The AWS services that the CPI calls: botocore's name, and the name in the list of endpoints."""
 
 FORMAT: Final = 1
-"""Change it when the result of `cut` changes: copies of another format are not read."""
+"""Change it when the result of `cut` changes: copies in another format are not read."""
 PARTS: Final = {"service-2": {"metadata", "operations", "shapes"}, "endpoints": {"partitions"}}
 """The documents that can be cut, with the parts that each must have."""
 
 
-def cut(kind: str, document: Any) -> Any:  # noqa: ANN401 - what JSON holds
+def cut(kind: str, document: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return a document with only the parts that the CPI reads.
 
     Args:
-        kind: botocore's name for the document: one of `PARTS`; any other is returned unchanged.
+        kind: botocore's name for the document: a key of `PARTS`; any other document is returned unchanged.
         document: Its content, which is not modified.
     """
     if kind == "service-2":
@@ -55,7 +55,7 @@ def _own_services_only(partition: dict[str, Any]) -> dict[str, Any]:
     return {**partition, "services": {name: offered[name] for name in offered if name in SERVICES.values()}}
 
 
-def references(value: Any) -> set[str]:  # noqa: ANN401 - what JSON holds
+def references(value: Any) -> set[str]:  # noqa: ANN401 - any JSON value
     """Return the names of the shapes that a part of a model refers to; a member may be named "shape"."""
     if isinstance(value, list):
         return {name for item in value for name in references(item)}
@@ -65,8 +65,8 @@ def references(value: Any) -> set[str]:  # noqa: ANN401 - what JSON holds
     return named.union(*map(references, value.values()))
 
 
-def without_documentation(value: Any) -> Any:  # noqa: ANN401 - what JSON holds
-    """Return the value without its documentation; a member of that name, which is no text, is kept."""
+def without_documentation(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value without its documentation; a member of that name is kept, because it is not a text."""
     if isinstance(value, list):
         return [without_documentation(item) for item in value]
     if not isinstance(value, dict):

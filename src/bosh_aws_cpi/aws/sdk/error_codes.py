@@ -1,4 +1,4 @@
-"""AWS's error codes, in sets of those that mean the same to the program."""
+"""AWS's error codes, grouped by their meaning for the program."""
 
 from typing import Final
 
@@ -45,7 +45,7 @@ NO_CAPACITY: Final = QUOTA_REACHED | {
 }
 """RunInstances answers one of these when it can't launch this instance type here and now; another may work.
 
-Some of them come as HTTP 500. "Unsupported" is a type that the zone does not have."""
+Some of them come with HTTP 500. "Unsupported" means that the zone does not offer the type."""
 AT_FAULT: Final = frozenset(
     {
         "InsufficientCidrBlocks",
@@ -57,7 +57,7 @@ AT_FAULT: Final = frozenset(
         "Unavailable",
     }
 )
-"""RunInstances answers one of these when AWS is at fault, or addresses are short: a retry may succeed."""
+"""RunInstances answers one of these for a fault of AWS or a lack of addresses: a retry may succeed."""
 TOKEN_SPENT: Final = frozenset({"IdempotentInstanceTerminated", "IdempotentParameterMismatch"})
 """The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
 UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
@@ -80,6 +80,6 @@ THROTTLED: Final = frozenset(
 )
 """Throttling: the call has had no effect.
 
-The SDK's list (botocore, retries/standard.py) without other services' codes, and what the API models of the
-EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
+These are the SDK's list (botocore, retries/standard.py) without other services' codes, and the codes that the
+API models of the EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
 """

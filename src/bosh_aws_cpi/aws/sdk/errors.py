@@ -19,7 +19,7 @@ from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
 
 _SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
 _OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
-"""Shortages that are the same for every instance type."""
+"""Shortages that affect all instance types alike."""
 _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
 """CreateNetworkInterface's message for a full subnet, under the code InvalidParameterValue.
 
@@ -28,7 +28,7 @@ AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """For an answer that does not come from AWS; the SDK's own message would quote all of it."""
 _TOO_MANY: Final = 429
-"""The HTTP status that means throttling, whatever the code."""
+"""The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
 """HTTP statuses from here on mean that the call failed."""
 _SERVER_FAULT: Final = 500
@@ -46,7 +46,7 @@ def code_of(error: BaseException | None) -> str:
 
 
 def has_code(error: BaseException | None, codes: frozenset[str]) -> bool:
-    """Whether AWS answered one of these codes."""
+    """Whether AWS answered with one of these codes."""
     return code_of(error) in codes
 
 
@@ -85,14 +85,14 @@ def is_untrusted(error: BaseException | None) -> bool:
 
 
 def is_uncertain(error: BaseException) -> bool:
-    """Whether an attempt with this error may have had its effect all the same."""
+    """Whether an attempt that ended with this error may have taken effect nevertheless."""
     if isinstance(error, ClientError):  # EC2 answers some shortages with HTTP 500
         return _status(error) >= _SERVER_FAULT and not (has_code(error, THROTTLED) or is_shortage(error))
     return isinstance(error, HTTPClientError | ResponseParserError)
 
 
 def may_be_done(error: BaseException) -> bool:
-    """Whether a call with this error may have had its effect, by this attempt or an earlier one."""
+    """Whether a call that ended with this error may have taken effect, in this attempt or an earlier one."""
     call = call_of(error)
     return is_uncertain(error) or (call is not None and call.was_uncertain)
 
@@ -104,7 +104,7 @@ def _status(error: BaseException) -> int:
 
 @contextmanager
 def naming_vm(vm_cid: str) -> Iterator[None]:
-    """Calls about one VM: an unknown or malformed id becomes VMNotFound.
+    """Turn an unknown or malformed id into VMNotFound, in calls about one VM.
 
     Raises:
         VMNotFound: EC2 does not know the instance.
@@ -119,7 +119,7 @@ def naming_vm(vm_cid: str) -> Iterator[None]:
 
 @contextmanager
 def naming_disk(disk_cid: str) -> Iterator[None]:
-    """Calls about one disk: an unknown or malformed id becomes DiskNotFound.
+    """Turn an unknown or malformed id into DiskNotFound, in calls about one disk.
 
     Raises:
         DiskNotFound: EC2 does not know the volume.
@@ -141,7 +141,7 @@ class Call:
         ids: The resources that it is about, "vol-1".
         began: Its start, by the monotonic clock.
         throttled: The number of throttled attempts.
-        was_uncertain: Whether an attempt failed that may have had its effect all the same.
+        was_uncertain: Whether a failed attempt may have taken effect nevertheless.
     """
 
     action: str

@@ -1,8 +1,8 @@
 """Idempotency: a lost answer of a creating call must neither leak the resource nor create a second one.
 
 Most of these calls take a client token, with which the SDK retries them. For those that take none,
-`attempts` prevents retries when the outcome is uncertain. Either way, when the outcome is still uncertain in
-the end, this module looks for the resource, and only retries the call when there is none.
+`attempts` prevents retries when the outcome is uncertain. If the outcome is uncertain after the last attempt,
+this module looks for the resource, and retries the call only if there is none.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 Created = TypeVar("Created")
 
 RECENT = timedelta(minutes=30)
-"""A resource that is older can't have been created by this call, nor by an earlier, killed attempt at it.
+"""A resource older than this was not created by this call or by an earlier, killed attempt at it.
 
-Another request may have the same id. Clocks can't differ much: AWS refuses calls that are some minutes off.
+This matters because another request may have the same id. Clocks can't differ much: AWS refuses calls from
+a clock that is minutes off.
 """
 WITHOUT_TOKEN = 3
 """Attempts at a call that takes no client token."""
 
 
 def is_recent(created: datetime | None) -> bool:
-    """Whether a resource of this creation time can be this call's; without a time it can."""
+    """Whether this call may have created a resource with this creation time; True when that is not known."""
     return created is None or datetime.now(UTC) - created < RECENT
 
 
 def parsed_time(text: str) -> datetime | None:
-    """The time in a text, in UTC unless it has another zone; None when it is no time."""
+    """Parse a time, in UTC unless it has another zone; None when the text is not a time."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -55,7 +56,7 @@ def create_once(
 
     Args:
         what: The resource, for the log.
-        create: Creates it, with a mark of its own by which it can be found.
+        create: Creates it, with a unique mark by which it can be found.
         find: Looks for it by that mark; None while AWS does not show it.
         attempts: The number of attempts; `WITHOUT_TOKEN` for a call that the SDK does not retry.
 
@@ -82,10 +83,10 @@ def create_once(
                 raise
             logger.warning("It is uncertain whether %s was created: %s", what, described(error))
             with suppress(_Unseen):
-                return timing.until(timing.LOST_SEEN, f"{what} to be seen", seen, _Unseen)
+                return timing.until(timing.LOST_SEEN, f"{what} to become visible", seen, _Unseen)
             if attempts <= 0 or not has_looked:  # only an answer of AWS proves that there is none
                 raise
-            logger.info("AWS shows no trace of %s: it was not created", what)
+            logger.info("AWS does not show %s: it was not created", what)
 
 
 class _Unseen(CloudError):

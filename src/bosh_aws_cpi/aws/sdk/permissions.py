@@ -1,6 +1,6 @@
 """The AWS actions that the CPI calls, and those that its policy must allow, by feature.
 
-For docs/iam-policy.json, for `cpi preflight`, and for the part of the SDK's data that is read.
+docs/iam-policy.json, `cpi preflight` and the cut of the SDK's data are derived from it.
 """
 
 from dataclasses import dataclass, field
@@ -9,12 +9,12 @@ from typing import Any, Final
 
 @dataclass(frozen=True)
 class Feature:
-    """What a feature needs beyond Baseline; so a statement can be left out without harm to the others."""
+    """The actions that a feature needs beyond Baseline. No other feature depends on its statement."""
 
     called: str = ""
     """The actions that the program calls."""
     by_hand: str = ""
-    """Those that AWS asks for on the way, which no test can see."""
+    """The actions that AWS checks during other calls: no test can see them, so they are listed by hand."""
     condition: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -52,18 +52,18 @@ FEATURES: Final = {
         "elasticloadbalancing:DescribeTargetHealth "
         "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets"
     ),
-    # EBS uses a key of one's own for the caller: it describes the key, has data keys generated for new
-    # volumes and snapshots, decrypts them again to attach or read, and re-encrypts what is copied. The guide
-    # to the EBS direct APIs asks for kms:Encrypt, too.
+    # EBS uses a customer managed key on behalf of the caller: it describes the key, generates data keys for
+    # new volumes and snapshots, decrypts them to attach or read, and re-encrypts copies. The guide to the EBS
+    # direct APIs also asks for kms:Encrypt.
     "Encryption": Feature(
         by_hand="kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt*",
     ),
-    # EC2 decrypts as long as the volume is attached, by a grant that is created in the caller's name.
+    # While a volume is attached, EC2 decrypts it with a grant that is created on behalf of the caller.
     "EncryptionGrants": Feature(
         by_hand="kms:CreateGrant",
         condition={"Bool": {"kms:GrantIsForAWSResource": "true"}},
     ),
-    # role_arn: better with that role as the Resource.
+    # For role_arn; better with that role as the Resource.
     "Roles": Feature("sts:AssumeRole"),
     # RunInstances hands the role of an instance profile to the VM; better with these roles as the Resource.
     "InstanceProfiles": Feature(
@@ -72,21 +72,21 @@ FEATURES: Final = {
             "StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]},
         },
     ),
-    # The account's first spot instance creates the role by which EC2 runs all of them.
+    # The launch of the account's first spot instance creates the role with which EC2 runs all of them.
     "SpotInstances": Feature(
         by_hand="iam:CreateServiceLinkedRole",
         condition={"StringEquals": {"iam:AWSServiceName": "spot.amazonaws.com"}},
     ),
 }
-"""By the name of the policy's statement; the first is what everybody needs."""
+"""The features by the name of their statement in the policy; every configuration needs the first."""
 NEEDS_NO_PERMISSION: Final = {
     "sts:AssumeRoleWithWebIdentity": "it is not signed: the role's trust policy decides",
     "sts:GetCallerIdentity": "AWS answers it to everybody, even when a policy denies it",
 }
-"""Actions that the program calls and that no policy has to allow, each with its reason."""
+"""Actions that the program calls and no policy has to allow, each with the reason."""
 
 
 def operations() -> frozenset[str]:
-    """Return the names of all that the program calls at AWS: "RunInstances"."""
+    """Return the names of all AWS operations that the program calls: "RunInstances"."""
     called = [action for feature in FEATURES.values() for action in feature.called.split()]
     return frozenset(action.partition(":")[2] for action in [*called, *NEEDS_NO_PERMISSION])

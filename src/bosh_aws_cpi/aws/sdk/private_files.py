@@ -1,7 +1,7 @@
 """Cache files in a private directory of the user; a call also works without them.
 
-Concurrent processes share the directory: each file is written by a rename, so a reader finds a complete
-file or none.
+Concurrent processes share the directory. Each file is written under another name and then renamed, so a
+reader finds a complete file or none.
 """
 
 import os
@@ -38,9 +38,9 @@ def _places() -> Iterator[Path]:
     if cache := os.environ.get("XDG_CACHE_HOME"):
         yield Path(cache) / "bosh-aws-cpi"
     home = os.environ.get("HOME")
-    if home and os.path.isdir(home):  # noqa: PTH112 - pathlib's raises; root could create a missing one
+    if home and os.path.isdir(home):  # noqa: PTH112 - pathlib's may raise; a missing home is not created
         yield Path(home) / ".cache" / "bosh-aws-cpi"
-    with suppress(OSError):  # no temporary folder can be written
+    with suppress(OSError):  # no temporary folder is writable
         yield Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}"
 
 

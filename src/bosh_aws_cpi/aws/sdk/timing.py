@@ -1,6 +1,6 @@
 """All waits and retries of the program: one table of policies, and the functions that use them.
 
-The SDK's own waiters are not used: they poll every 15 seconds. Ours poll after half a second and back
+The SDK's own waiters are not used, because they poll every 15 seconds. Ours poll after half a second and back
 off to a bound, with jitter, so that a hundred concurrent calls do not poll at the same moments.
 """
 
@@ -28,7 +28,7 @@ JITTER: Final = 0.25
 
 @dataclass(frozen=True)
 class Policy:
-    """How long to wait, and the longest pause between two polls, both in seconds."""
+    """How long to wait, and the longest pause between two polls; both in seconds."""
 
     awaited: str
     """The awaited state, for the table in docs/retries.md."""
@@ -39,18 +39,18 @@ class Policy:
 _AS_RUBY: Final = 1600
 """The Ruby release's wait for volumes, attachments and AMIs, in seconds, rounded up.
 
-No wait is shorter than in the Ruby release, so that no deployment fails that succeeded with it.
+No wait is shorter than in the Ruby release, so that a deployment that succeeded with it still succeeds.
 """
 INSTANCE_RUNNING: Final = Policy("an instance runs", 800)
 INSTANCE_STOPPED: Final = Policy("a stopping instance has stopped", 600)
 INSTANCE_TERMINATED: Final = Policy("an instance is terminated", 900)
 INSTANCE_SEEN: Final = Policy("EC2 shows a new instance, within another wait", 200)
-"""How long EC2 may not show an instance after it has answered with it.
+"""How long EC2 may fail to show an instance after it has returned its id.
 
 As long as in the Ruby release; AWS says "up to five minutes" (EC2 developer guide, "Eventual consistency").
 """
 NIC_SEEN: Final = Policy("EC2 shows a new interface, within another wait", 30)
-"""How long EC2 may not show an interface after it has answered with it."""
+"""How long EC2 may fail to show an interface after it has returned its id."""
 NIC_AVAILABLE: Final = Policy("an interface is available", 300)
 TARGET_KNOWN: Final = Policy("ELB accepts a new instance", 60)
 """ELB learns with a delay that an instance exists and runs."""
@@ -66,9 +66,9 @@ VOLUME_DELETED: Final = Policy("a volume is deleted", _AS_RUBY)
 VOLUME_RELEASED: Final = Policy("EBS releases the volume of a deleted VM", 600, longest_pause=15)
 """VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
 DEVICE_NAME_FREE: Final = Policy("a device name is free, when all seem to be in use", 30)
-"""After a detachment EC2 may consider the device name used for some seconds."""
+"""For some seconds after a detachment, EC2 may still consider the device name used."""
 INSTANCE_READY_TO_ATTACH: Final = Policy("a starting instance accepts a volume", 60)
-"""IncorrectState of AttachVolume: mostly, the VM is just starting."""
+"""AttachVolume answers IncorrectState, usually because the VM is still starting."""
 IMAGE_AVAILABLE: Final = Policy("an AMI is available", 3600, longest_pause=15)
 IMAGE_GONE: Final = Policy("an AMI is gone", _AS_RUBY)
 SNAPSHOT_RELEASED: Final = Policy("a deregistered AMI releases its snapshot", 300)
@@ -78,30 +78,30 @@ VOLUME_MODIFIED: Final = Policy("a changed volume can be used", _AS_RUBY)
 BLOCK_WRITTEN: Final = Policy("EBS accepts a snapshot's block", 300, longest_pause=2)
 DEVICE_SEEN: Final = Policy("the kernel shows an attached volume", 60, longest_pause=1)
 NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)
-"""How long AWS may not show a resource after it has answered with it."""
+"""How long AWS may fail to show a resource after it has returned its id."""
 LOST_SEEN: Final = Policy("AWS shows a resource whose creation was not answered", 60)
-"""How long AWS may not show a resource whose creation was not answered; after that, it was not created."""
+"""How long AWS may fail to show a resource whose creation was not answered; then it counts as not created."""
 TAGGABLE: Final = Policy("a new resource accepts tags", 270)
-VISIBLE: Final = Policy("the next call knows a new resource", 60)
-"""How long AWS may not know a new resource (eventual consistency)."""
+VISIBLE: Final = Policy("the next call finds a new resource", 60)
+"""How long AWS may fail to find a new resource (eventual consistency)."""
 THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)
 """How long a throttled call is retried, counted from its first attempt.
 
-EC2 allows two more launches per second: of some hundreds that begin at once, the last one waits for minutes.
+EC2 allows two more launches per second: when some hundreds begin at once, the last one waits for minutes.
 """
 UNTHROTTLED: Final = Policy("a deletion is no longer throttled", 120)
-"""How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource is leaked."""
-AT_ONCE: Final = Policy("nothing: one attempt", 0)
+"""How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource leaks."""
+AT_ONCE: Final = Policy("none: one attempt", 0)
 """One attempt."""
 
 
 class VisibilityWindow:
-    """Tells a resource that AWS does not show yet, because it is new, from one that is gone.
+    """Distinguishes a resource that AWS does not show yet, because it is new, from one that is gone.
 
-    Use it only when AWS has answered that there is no such resource: no answer proves nothing.
+    Use it only after AWS has answered that there is no such resource: a missing answer proves nothing.
 
     Args:
-        policy: How long AWS may not show the resource.
+        policy: How long AWS may fail to show the resource.
     """
 
     def __init__(self, policy: Policy = NEW_SEEN) -> None:
@@ -120,7 +120,7 @@ class VisibilityWindow:
 
 
 class NotYet(Exception):
-    """The awaited state is not reached yet; the message says the current one."""
+    """The awaited state is not reached yet; the message names the current one."""
 
 
 def until(
@@ -139,8 +139,8 @@ def until(
         probe: Returns when the state is reached, raises NotYet while it is not, and any
             other error to end the wait at once.
         timed_out: Creates the error for a timeout.
-        is_repeatable: Whether the probe is idempotent, as one that only reads or deletes: then it is
-            retried after throttling, faults of AWS and lost answers, too.
+        is_repeatable: Whether the probe is idempotent, for example because it only reads or deletes: then
+            it is also retried after throttling, faults of AWS and lost answers.
 
     Returns:
         The probe's result.
@@ -187,16 +187,16 @@ def discard(
 
     The deletion often follows the creation within milliseconds, when AWS may still answer that there is
     no such resource (eventual consistency). So "not found" is retried for a while before the resource
-    counts as gone. Throttled calls are retried, too.
+    counts as gone. Throttled calls are also retried.
 
     Args:
         what: The resource, for the log.
         is_missing: Whether an error says that the resource does not exist.
         call: Deletes it.
-        policy: How long AWS may not know it.
+        policy: How long AWS may fail to find it.
     """
     try:
-        _retrying(policy, f"{what} to be seen", is_missing)(
+        _retrying(policy, f"{what} to become visible", is_missing)(
             lambda: patiently(UNTHROTTLED, f"{what} to be deleted", THROTTLED, call)
         )
     except Exception as error:
@@ -208,7 +208,7 @@ def discard(
 def _retrying(
     policy: Policy, what: str, is_transient: Callable[[BaseException], bool]
 ) -> "tenacity.Retrying":
-    import tenacity  # noqa: PLC0415 - verbs that never wait share modules with those that do
+    import tenacity  # noqa: PLC0415 - many verbs import this module but never wait
 
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(is_transient),
@@ -221,9 +221,9 @@ def _retrying(
 
 
 def _pause_after(attempt: int, policy: Policy) -> float:
-    """Seconds until the next attempt; jitter comes on top of the bound, so that it always has an effect."""
+    """Seconds until the next attempt; jitter is added even to the longest pause."""
     backed_off = min(FIRST_PAUSE * GROWTH ** (attempt - 1), policy.longest_pause)
-    return backed_off + random.uniform(0, JITTER)  # noqa: S311 - spreads calls, guards nothing
+    return backed_off + random.uniform(0, JITTER)  # noqa: S311 - spreads calls, protects nothing
 
 
 def _log_pause(what: str, state: "tenacity.RetryCallState") -> None:

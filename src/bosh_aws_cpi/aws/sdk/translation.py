@@ -40,7 +40,7 @@ def explained(error: ClientError) -> str:
 
 
 def _row(error: ClientError) -> Row | None:
-    """The row of AWS's error; a full subnet may come under a code that does not tell."""
+    """The row of AWS's error; EC2 may report a full subnet under a code that does not say so."""
     return ROWS["InsufficientFreeAddressesInSubnet"] if is_subnet_full(error) else row_of(code_of(error))
 
 
@@ -57,7 +57,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
 
     Args:
         error: The exception.
-        method: The contract's method that it ended: create_vm is the only one that the Director retries
+        method: The contract's method that failed: create_vm is the only one that the Director retries
             when AWS was busy.
 
     Returns:
@@ -86,7 +86,7 @@ def _of_answer(error: ClientError, method: str) -> BoshError:
     if kind is Kind.BUSY or (kind is None and is_transient(error)):
         return _busy(explained(error), method)
     if kind is Kind.VM_GONE and (vm_cid := _named(error, _INSTANCE)):
-        if method == "create_vm":  # the one that was just launched: somebody else has terminated it
+        if method == "create_vm":  # somebody else has terminated the instance that was just launched
             return VMCreationFailed(explained(error), ok_to_retry=True)
         return VMNotFound(vm_cid)
     if kind is Kind.DISK_GONE and (disk_cid := _named(error, _VOLUME)):
@@ -101,7 +101,7 @@ def _busy(message: str, method: str) -> BoshError:
 
 
 def _named(error: ClientError, pattern: re.Pattern[str]) -> str | None:
-    """The id that an error is about: AWS's message mostly names it, otherwise the call's parameters do."""
+    """The id that an error is about, from AWS's message or, failing that, from the call's parameters."""
     call = call_of(error)
     texts = [str(detail_of(error).get("Message", "")), *(call.ids if call else ())]
     return next((found[0] for text in texts if (found := pattern.search(text))), None)

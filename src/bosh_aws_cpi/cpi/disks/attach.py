@@ -14,7 +14,7 @@ from bosh_aws_cpi.plan import device_names
 def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     """Attach the disk and return its device path in the guest (contract: attach_disk).
 
-    A disk that is already attached to that VM is fine: the call may be a retry.
+    It is no error if the disk is already attached to that VM: the call may be a retry.
 
     Returns:
         The device path.
@@ -22,7 +22,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     Raises:
         VMNotFound: EC2 does not know the VM, or it is terminated.
         DiskNotFound: EC2 does not know the disk.
-        CloudError: No device name is free, or it takes too long.
+        CloudError: No device name is free, or the wait timed out.
     """
     registry = cloud.registry
     instance = instances.find_alive(cloud.ec2, vm_cid)
@@ -42,7 +42,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
 
 
 def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid: str) -> str:
-    """Attach the disk under a free name; a disk that was just detached frees its name some seconds later."""
+    """Attach the disk under a free name; the name of a disk that was just detached is free seconds later."""
     looks = iter([instance])
     too_many = CloudError("Instance has too many disks attached")
 
@@ -69,7 +69,7 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
     Raises:
         DiskNotAttached: It is not attached to that VM.
         VMNotFound: EC2 does not know the VM.
-        CloudError: It takes too long.
+        CloudError: The wait timed out.
     """
     registry = cloud.registry
     try:
@@ -86,7 +86,7 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
 
 
 def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:
-    """Remove a disk that AWS has detached from the registry; False when the registry did not have it."""
+    """Remove a detached disk's entry from the registry; False when the registry had none."""
     try:
         is_finished = registry.is_there and registry.detach(vm_cid, disk_cid)
     except CloudError as error:

@@ -32,7 +32,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         cloud: The call's cloud.
         size: MiB.
         cloud_properties: See `DiskProperties`.
-        vm_cid: The VM that the disk is meant for: it is created in the VM's zone; null: a random zone.
+        vm_cid: The VM that the disk is meant for: it is created in that VM's zone; in a random zone if null.
 
     Returns:
         The disk's id.
@@ -95,7 +95,7 @@ def _discard_unused(ec2: "EC2Client", disk_cid: str) -> None:
     """Discard the volume, unless it is in use: then another request had the same client token."""
     try:
         is_used = volumes.is_used(volumes.find(ec2, disk_cid))
-    except Exception as error:  # noqa: BLE001 - if in doubt, delete it
+    except Exception as error:  # noqa: BLE001 - when in doubt, delete it
         logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
         is_used = False
     if is_used:
@@ -108,4 +108,4 @@ def _zone(cloud: Cloud, vm_cid: str | None, call: str) -> str:
     """The VM's zone, or a random one, which is the same for a retry."""
     if vm_cid:
         return instances.find_alive(cloud.ec2, vm_cid).availability_zone
-    return random.Random(call).choice(networks.ordinary_zones(cloud.ec2))  # noqa: S311 - spreads disks, guards nothing
+    return random.Random(call).choice(networks.ordinary_zones(cloud.ec2))  # noqa: S311 - spreads disks, no secret

@@ -29,7 +29,7 @@ class HttpRegistry:
     def __init__(self, config: RegistryConfig) -> None:
         self._base = _without_userinfo(config.base_url)
         self._session = requests.Session()
-        # Bytes, since Latin-1, HTTP's encoding, lacks characters that a password may have.
+        # As bytes, because Latin-1, HTTP's encoding, lacks characters that a password may contain.
         user, password = (config.user or "").encode(), (config.password or "").encode()
         self._session.auth = (user, password)  # type: ignore[assignment]  # requests accepts bytes, too
 
@@ -46,7 +46,7 @@ class HttpRegistry:
             raise _refused(what, answer)
 
     def delete(self, vm_cid: str) -> None:
-        """Delete a VM's settings; it is fine if there are none.
+        """Delete a VM's settings; no error if there are none.
 
         Raises:
             CloudError: The registry did not delete them.
@@ -67,7 +67,7 @@ class HttpRegistry:
         self.save(vm_cid, settings)
 
     def detach(self, vm_cid: str, disk_cid: str) -> bool:
-        """Remove a persistent disk from a VM's settings; nothing is written when it is not in them.
+        """Remove a persistent disk from a VM's settings; if it is not in them, nothing is written.
 
         Returns:
             Whether it was in them.
@@ -117,7 +117,7 @@ def _refused(what: str, answer: requests.Response) -> CloudError:
     return CloudError(f"{what}, got HTTP {answer.status_code}")
 
 
-def _parsed(vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - JSON is what it is
+def _parsed(vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return jsontext.decode(text)
     except jsontext.JsonTextError as error:

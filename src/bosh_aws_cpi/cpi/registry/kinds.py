@@ -1,4 +1,4 @@
-"""The registry for agent settings outside user_data: three kinds, so that no verb has to tell them apart."""
+"""The registry for agent settings outside user_data: three kinds that verbs need not distinguish."""
 
 from typing import Protocol
 
@@ -12,13 +12,13 @@ class Registry(Protocol):
     is_used: bool
     """Whether the agent reads it: then user_data contains only minimal settings."""
     is_there: bool
-    """Whether settings can be written; not so if a registry is needed and none is configured."""
+    """Whether settings can be written; False if a registry is needed but none is configured."""
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings, the complete document."""
 
     def delete(self, vm_cid: str) -> None:
-        """Delete a VM's settings; it is fine if there are none."""
+        """Delete a VM's settings; no error if there are none."""
 
     def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
         """Add a persistent disk to a VM's settings."""
@@ -48,7 +48,7 @@ class NoRegistry:
 
 
 class DisabledRegistry:
-    """For stemcells that need a registry while none is configured."""
+    """For stemcells that need a registry, when none is configured."""
 
     is_used = True
     is_there = False
@@ -62,7 +62,7 @@ class DisabledRegistry:
         raise _disabled("update", vm_cid)
 
     def delete(self, vm_cid: str) -> None:
-        """Do nothing: a missing registry must not fail a deletion."""
+        """Do nothing: a missing registry must not make a deletion fail."""
 
     def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:  # noqa: ARG002
         """Refuse.

@@ -2,7 +2,7 @@
 
 A copy belongs to one stemcell, because delete_stemcell deletes it. Two stemcells may have the same source
 AMI (a repacked one and its original), and a light stemcell's properties rarely identify it. So a copy is
-reused only by a retry of the request that began it, and by a stemcell with the same name and version.
+reused only by a retry of the request that started it, and by a stemcell with the same name and version.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         return _reuse(cloud, found, {**wanted_tags, **stemcell})
     own = {tag_plan.CALL_TAG: call}
     all_tags = {**wanted_tags, **marks, **stemcell, **own}
-    tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # with the tags that are added later
+    tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # including the tag that is added later
     arguments = {
         "Name": f"Copied from SourceAMI {source.ami_id}",
         "SourceImageId": source.ami_id,
@@ -63,7 +63,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
 
 
 def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]) -> str | None:
-    """The stemcell's copy by an earlier call, complete or pending; None unless one is certainly its own."""
+    """An earlier call's copy, perhaps pending, that certainly belongs to this stemcell; None without one."""
     if not (stemcell or cloud.config.request_id):
         return None
     found = images.marked(cloud.ec2, marks)
@@ -77,7 +77,7 @@ def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mappin
         if stemcell.items() <= each.tags.items():
             return each.ami_id
     if len(found) == 1 and not {tag_plan.CALL_TAG, tag_plan.STEMCELL_NAME_TAG} & found[0].tags.keys():
-        return found[0].ami_id  # by a version of this program that did not mark copies
+        return found[0].ami_id  # created by a version of this program that did not mark copies
     return None
 
 

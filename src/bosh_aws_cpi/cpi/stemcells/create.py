@@ -13,7 +13,7 @@ from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties, StemcellProperties
 
 STEMCELL_TAGS_SINCE = 3
-"""The contract version from which on the Director passes tags in ``env``."""
+"""The first contract version in which the Director passes tags in ``env``."""
 
 
 def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: Json | None = None) -> str:
@@ -23,10 +23,10 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
         cloud: The call's cloud.
         image_path: A heavy stemcell's image: a gzipped tar that contains root.img. Not used for a light one.
         cloud_properties: See `StemcellProperties`; ``aws.stemcell`` overrides them.
-        env: ``tags``, from contract V3 on.
+        env: ``tags``, since contract V3.
 
     Returns:
-        "AMI light", or the id of an AMI of our own: a copy, or one created from the image.
+        "AMI light", or the id of our own AMI, which is a copy or was created from the image.
 
     Raises:
         CloudError: No AMI of the stemcell is in the region, the image is bad, or EC2 could not

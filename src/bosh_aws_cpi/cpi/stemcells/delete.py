@@ -16,7 +16,7 @@ def ami_id(stemcell_cid: str) -> str:
 def delete_stemcell(cloud: Cloud, stemcell_cid: str) -> None:
     """Delete the AMI and its snapshots; a light stemcell has none of its own (contract: delete_stemcell).
 
-    It is no error if the AMI is already gone: otherwise the Director could never delete the stemcell.
+    It is no error if the AMI is already gone, because the Director could never delete the stemcell otherwise.
 
     Raises:
         CloudError: The deletion is not certain.

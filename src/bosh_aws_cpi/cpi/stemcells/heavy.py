@@ -51,7 +51,7 @@ def create(
     tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call}
     tag_plan.check_for_ec2(
         {**tags_of_all, "Name": "", images.AMI_TAG: ""}
-    )  # with the tags that are added later
+    )  # including the tags that are added later
     encryption = _encryption(cloud, properties)
     survey = image_file.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
     kernel_id = _kernel(cloud, properties)
@@ -88,7 +88,7 @@ def create(
 def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
     """The AMI of an earlier, killed attempt at this request; without an AMI, its leftovers are discarded.
 
-    Not under undo: the Director may have got the id of a complete AMI.
+    There is no undo for it, because the Director may already have the id of a complete AMI.
     """
     mark = (tag_plan.STEMCELL_TAG, source.call_id)
     snapshot_id = snapshots.find_marked(cloud.ec2, mark)
@@ -104,7 +104,7 @@ def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
 
 
 def _finish_or_discard(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
-    """Wait for an earlier attempt's AMI; a failed one is discarded, since no caller can have got its id."""
+    """Wait for an earlier attempt's AMI; a failed one is discarded, because no caller can have its id."""
     try:
         return images.finish(cloud.ec2, ami_id)
     except images.NotCreated:
@@ -138,12 +138,12 @@ def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:
 
 
 def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
-    """Write the image into a snapshot: directly, or with a volume if the account may not do that."""
+    """Write the image into a snapshot: directly, or through a volume if the account lacks the permission."""
     if cloud.config.aws.stemcell_upload == "volume":
         return volume_upload.upload(cloud, source, current_vm_id(cloud), undo)
     try:
         return snapshot_upload.upload(cloud, source, undo)
-    except SSLError:  # a server answered, whose certificate is not trusted
+    except SSLError:  # a server answered, but its certificate is not trusted
         raise
     except NotConnected as error:
         message = (
@@ -158,10 +158,10 @@ def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
 
 
 def _by_volume_instead(cloud: Cloud, source: ImageSource, undo: Undo, refused: Exception) -> str:
-    """Write the image with a volume, if this process runs on EC2.
+    """Write the image through a volume, if this process runs on EC2.
 
     Raises:
-        CloudError: That failed as well; the message contains both reasons.
+        CloudError: This also failed; the message contains both reasons.
     """
     try:
         vm_cid = current_vm_id(cloud)
@@ -174,6 +174,6 @@ def _by_volume_instead(cloud: Cloud, source: ImageSource, undo: Undo, refused: E
         message = (
             f"{described(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
             "ebs:CompleteSnapshot: allow them, or use the light stemcell of the same version. "
-            f"The upload with a volume failed as well: {error}"
+            f"The upload through a volume also failed: {error}"
         )
         raise CloudError(message) from error

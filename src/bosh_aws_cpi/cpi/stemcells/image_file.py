@@ -1,6 +1,6 @@
 """A heavy stemcell's image: ``root.img`` in a gzipped tar, read as a stream, block by block.
 
-Unpacked it has several gigabytes, so it is never completely in memory and never unpacked to disk.
+Its size is several gigabytes, so it is never completely in memory, and never unpacked to disk.
 """
 
 import gzip
@@ -23,7 +23,7 @@ _CHUNK: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Survey:
-    """The content of an image that was read to its end."""
+    """The results of reading an image to its end."""
 
     size: int
     """Bytes."""
@@ -62,7 +62,7 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
         if size > disk_mib * _MIB:
             needed = -(-size // _MIB)
             message = (
-                f"{_NAME} in '{path}' has {needed} MiB, more than the stemcell's disk of {disk_mib} MiB: "
+                f"{_NAME} in '{path}' needs {needed} MiB, but the stemcell's disk has only {disk_mib} MiB: "
                 f"set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
             )
             raise CloudError(message)
@@ -138,7 +138,7 @@ def _open(path: str) -> Iterator[tuple[IO[bytes], int, gzip.GzipFile]]:
                     yield image, member.size, archive
                     return
     except (EOFError, zlib.error, tarfile.TarError, gzip.BadGzipFile) as error:
-        if "Not a gzipped file" in str(error):  # otherwise it is one, with a wrong checksum
+        if "Not a gzipped file" in str(error):  # otherwise it is gzipped, with a wrong checksum
             raise CloudError(f"Stemcell image '{path}' is not a gzipped tar{_REMEDY}") from None
         raise CloudError(f"Stemcell image '{path}' is truncated or damaged: {error}{_REMEDY}") from None
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Writes an image into a snapshot with the EBS direct APIs: works anywhere, without a VM or sudo."""
+"""Writes an image into a snapshot with the EBS direct APIs. This works anywhere, without a VM or sudo."""
 
 import time
 import uuid
@@ -18,7 +18,7 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan.tags import STEMCELL_TAG
 
 _IN_FLIGHT: Final = 2 * MAX_CONNECTIONS
-"""Blocks in memory at once, of half a MiB each."""
+"""The maximum number of blocks in memory, of half a MiB each."""
 _FIRST_REPORT: Final = 5.0
 """Seconds until the first log line about the progress; the interval doubles with each line."""
 _MIB: Final = 1 << 20
@@ -47,7 +47,7 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
             description=source.description,
             tags=source.tags,
             encryption=source.encryption,
-            client_token=str(uuid.uuid4()),  # an earlier one may belong to a deleted snapshot
+            client_token=str(uuid.uuid4()),  # an earlier call's may belong to a deleted snapshot
             find=lambda: snapshots.find_marked(cloud.ec2, (STEMCELL_TAG, source.call_id)),
         ),
         lambda created: snapshots.discard(cloud.ec2, created),
@@ -77,7 +77,7 @@ def _put_all(
     blocks: Iterable[tuple[int, bytes]],
     progress: "_Progress",
 ) -> dict[int, bytes]:
-    """Put all blocks from several threads, with few of them in memory; the first error ends it."""
+    """Upload all blocks in several threads, with few of them in memory; the first error ends the upload."""
     digests: dict[int, bytes] = {}
     pending: set[Future[_Digest]] = set()
 
@@ -104,10 +104,10 @@ def _put_all(
 
 
 class _Progress:
-    """Logs the progress: soon for the first time, then at growing intervals.
+    """Logs the progress, early at first and then at growing intervals.
 
     Args:
-        total: Bytes.
+        total: The size of the upload in bytes.
     """
 
     def __init__(self, total: int) -> None:

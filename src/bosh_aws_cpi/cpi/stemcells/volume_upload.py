@@ -1,7 +1,7 @@
-"""Writes an image into a snapshot with a volume that is attached to the VM of this process.
+"""Writes an image into a snapshot through a volume that is attached to the VM of this process.
 
-For accounts that may not use the EBS direct APIs. The program ``stemcell-copy``, which sudo runs as root,
-writes to the device.
+For accounts that are not permitted to use the EBS direct APIs. The program ``stemcell-copy``, which sudo runs
+as root, writes to the device.
 """
 
 import os
@@ -30,7 +30,7 @@ PROGRAM: Final = "stemcell-copy"
 _PACKAGED: Final = Path(__file__).parents[3] / "bin" / PROGRAM
 """Next to the libraries' folder, as in the BOSH package."""
 _OUTPUT_SHOWN: Final = 2000
-"""The part of the program's output that an error quotes, in bytes."""
+"""How much of the program's output an error quotes, in bytes."""
 
 
 def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
@@ -80,7 +80,7 @@ def discard_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
         return
     with suppress(DiskNotFound):  # it is being deleted
         for vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
-            with suppress(VMNotFound):  # the attachment is gone, too
+            with suppress(VMNotFound):  # the attachment is gone with the VM
                 attachments.detach_by_force(cloud.ec2, disk_cid, vm_cid)
         volumes.discard(cloud.ec2, disk_cid)
 
@@ -145,7 +145,7 @@ def _block_device(disk_cid: str, name: str) -> str:
 
 
 def _copy(command: list[str], path: str, device: str) -> None:
-    """Pipe the image to the program; when this call ends, its input is closed, which ends it."""
+    """Pipe the image to the program; if this call ends, so does the program, because its input is closed."""
     logger.info("Writing '%s' to %s", path, device)
     with tempfile.TemporaryFile() as said:
         try:
@@ -164,7 +164,7 @@ def _copy(command: list[str], path: str, device: str) -> None:
 
 
 def _feed(process: "subprocess.Popen[bytes]", path: str) -> bool:
-    """Pipe the whole image to a program; False when it ends early, which its exit status should explain."""
+    """Pipe the whole image to a program; False if the program ends early: its exit status should say why."""
     if process.stdin is None:
         return False
     try:

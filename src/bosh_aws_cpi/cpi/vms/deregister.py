@@ -46,7 +46,7 @@ def _leave_target_groups(cloud: Cloud, vm_cid: str, vpc_id: str) -> None:
 
 
 def _attempt(what: str, step: Callable[[], None]) -> bool:
-    """Run a step; return False, and log the error, when it fails."""
+    """Run a step; if it fails, log the error and return False."""
     try:
         step()
     except Exception as error:  # noqa: BLE001 - no error may prevent the deletion

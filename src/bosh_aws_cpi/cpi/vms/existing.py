@@ -12,7 +12,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
 
     Attached persistent disks survive. With ``fast_path_delete`` the VM is tagged instead, without
     waiting. With ``deregister_on_delete`` it is first deregistered from its load balancers. For an old
-    stemcell, the VM's registry document is deleted, too, even if the VM is already gone.
+    stemcell, the VM's registry document is deleted as well, even if the VM is already gone.
 
     Raises:
         VMNotFound: EC2 does not know the VM.
@@ -44,7 +44,7 @@ def has_vm(cloud: Cloud, vm_cid: str) -> bool:
 
 
 def reboot_vm(cloud: Cloud, vm_cid: str) -> None:
-    """Reboot the VM, or start it when it is stopped; does not wait (contract: reboot_vm).
+    """Reboot the VM, or start it if it is stopped; the guest is not awaited (contract: reboot_vm).
 
     Raises:
         VMNotFound: EC2 does not know the VM, or it is terminated.
@@ -64,7 +64,7 @@ def set_vm_metadata(cloud: Cloud, vm_cid: str, metadata: Json) -> None:
 
 
 def get_disks(cloud: Cloud, vm_cid: str) -> list[str]:
-    """List the ids of all EBS volumes of the VM, its root disk too (contract: get_disks).
+    """List the ids of all EBS volumes of the VM, including its root disk (contract: get_disks).
 
     Raises:
         VMNotFound: EC2 does not know the VM, or it is terminated.

@@ -1,4 +1,4 @@
-"""configure_networks: not supported, since a VM on AWS needs to be recreated for other networks."""
+"""configure_networks: not supported, because changing the networks of a VM on AWS means recreating it."""
 
 from typing import NoReturn
 

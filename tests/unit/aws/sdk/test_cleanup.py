@@ -57,8 +57,8 @@ def test_first_error(
     assert caught.value is first
     assert taken == ["a", "b", "c", "d", "e"]
     assert [(record.levelname, record.getMessage()) for record in program_log.records] == [
-        ("ERROR", "This failed as well: ValueError: second"),
-        ("ERROR", "This failed as well: CloudError: third"),
+        ("ERROR", "Another cleanup step failed: ValueError: second"),
+        ("ERROR", "Another cleanup step failed: CloudError: third"),
     ]
 
 

@@ -119,7 +119,7 @@ def test_size(tmp_path: Path, more: int) -> None:
         survey(path, BLOCK, DISK_MIB)
     needed = DISK_MIB + -(-more // (1 << 20))
     assert caught.value.message == (
-        f"root.img in '{path}' has {needed} MiB, more than the stemcell's disk of 2 MiB: "
+        f"root.img in '{path}' needs {needed} MiB, but the stemcell's disk has only 2 MiB: "
         "set the cloud property disk to 1024"
     )
 

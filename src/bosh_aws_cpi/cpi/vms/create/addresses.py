@@ -1,4 +1,4 @@
-"""Private addresses that another interface still holds: wait for one that is leaving, delete a stray."""
+"""Private addresses that another interface still holds: waits for their release, and deletes strays."""
 
 import logging
 from collections import Counter
@@ -20,11 +20,11 @@ Created = TypeVar("Created")
 
 _IN_USE = "InvalidIPAddress.InUse"
 MAX_UNHELD = 22
-"""Attempts, over about 20 seconds, at an address without a visible holder."""
+"""Attempts, over about 20 seconds, while no interface is visible that holds the address."""
 MAX_UNATTACHED = 7
-"""Attempts, over about 5 seconds, at one that an unattached interface of unknown origin holds.
+"""Attempts, over about 5 seconds, while an unattached interface of unknown origin holds the address.
 
-It may belong to an instance that is being terminated, and is deleted with that.
+The interface may belong to an instance that is being terminated, and is then deleted with it.
 """
 MAX_OF_ANOTHER_AGENT = 22
 """Attempts, over about 20 seconds, before another VM's unattached interface counts as a stray."""
@@ -41,13 +41,13 @@ def claiming(
 
     Args:
         cloud: The call's cloud.
-        agent_id: Of the VM that they are for.
-        subnet_id: Where the addresses are.
+        agent_id: The agent of the VM that they are for.
+        subnet_id: Their subnet.
         addresses: IPv4 and IPv6 addresses, or delegated prefixes.
         create: Takes them; it creates nothing when EC2 says that one is in use.
 
     Raises:
-        AddressTaken: An interface that keeps it holds one, or the release takes too long.
+        AddressTaken: An interface holds one and keeps it, or the release takes too long.
     """
     holders = _Holders(cloud, agent_id, subnet_id)
 
@@ -94,7 +94,7 @@ class _Holders:
         if self._looks[""] > MAX_UNHELD:
             message = (
                 f"{described(error)}: EC2 shows no interface that holds it. "
-                "Look for a reservation of addresses in the subnet, or use another address"
+                "Check the subnet's CIDR reservations, or use another address"
             )
             raise AddressTaken(message) from error
 
@@ -106,8 +106,9 @@ class _Holders:
     def _is_orphan_discarded(self, nic: Nic) -> bool:
         """Delete an interface that a call of the same Director created and could not delete.
 
-        A Director gives an address to one VM at a time: an unattached interface of its own that
-        holds it is a stray. Another VM's may be about to be launched, and gets some time.
+        A Director gives an address to one VM at a time, so an unattached interface of this Director that
+        holds the address is a stray. If it belongs to another VM, that VM may be about to be launched: it
+        gets some time.
         """
         director = self._cloud.config.director_uuid
         if nic.vm_cid is not None or director is None or nic.tags.get(DIRECTOR_TAG) != director:

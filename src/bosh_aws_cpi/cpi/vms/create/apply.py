@@ -1,4 +1,4 @@
-"""create_vm's effects, in their order, each with its undo."""
+"""Carries out a create_vm, step by step, each with its undo."""
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -12,14 +12,14 @@ from bosh_aws_cpi.plan import agent_settings
 
 
 def launch(cloud: Cloud, plan: LaunchPlan) -> str:
-    """Create the VM and wait until it runs; after any failure nothing is left.
+    """Create the VM and wait until it runs; after a failure nothing is left behind.
 
     Returns:
         The VM's id.
 
     Raises:
         CloudError: An interface could not be created, EC2 refused the launch or a later step, or
-            the registry did not take the settings.
+            the registry did not accept the settings.
         VMCreationFailed: The instance did not reach the state running.
     """
     return undoing(lambda undo: _launch(cloud, plan, undo))

@@ -1,9 +1,8 @@
-"""Which client token a launch carries, and what earlier calls of the same create_vm have launched.
+"""The client token of each launch, and the instances that earlier calls of the same create_vm have launched.
 
-A Director may retry a create_vm, also after our process was killed in the middle of it. The
-client token of each launch is derived from the agent's id, so EC2 answers the retry with the
-existing instance. A token whose instance is gone is spent for at
-least a day; then the next *generation* of it is used.
+A Director may retry a create_vm, even if our process was killed in the middle of it. The client token of each
+launch is derived from the agent's id, so EC2 answers the retry with the existing instance. A token whose
+instance is gone is spent for at least a day, so the next *generation* of the token is used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.tokens import client_token
 
 MAX_GENERATIONS: Final = 20
-"""Instances of earlier calls that may stand behind the client tokens of one launch option."""
+"""The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
 
 
 class ClientTokens:
@@ -26,7 +25,7 @@ class ClientTokens:
 
     Args:
         cloud: The call's cloud.
-        identity: Director and agent, which a create_vm and its retry have in common.
+        identity: Director and agent, which are the same for a create_vm and its retry.
     """
 
     def __init__(self, cloud: Cloud, identity: tuple[str, str]) -> None:
@@ -34,21 +33,21 @@ class ClientTokens:
         self._identity = identity
 
     def token(self, option: LaunchOption, generation: int) -> str:
-        """The client token of a launch: the same for the same launch, in whichever process."""
+        """The client token of a launch, which is the same in every process."""
         return client_token("instance", *self._identity, option, generation)
 
     def begin(self, options: Sequence[LaunchOption]) -> tuple[list[LaunchOption], int]:
         """The launch options in the order in which to try them, and the first generation.
 
-        With several, an earlier try may have got further down the list before it was interrupted:
-        what it launched comes first. A single option is found by its client token alone.
+        With several options, an earlier call may have got further down the list before it was interrupted:
+        the option that it launched comes first. For a single option, the client token suffices.
         """
         if len(options) > 1:
             alive = {entry.client_token for entry in self._instances() if not entry.is_ending}
             for option in options:
                 for generation in range(MAX_GENERATIONS):
                     if self.token(option, generation) in alive:
-                        logger.info("This VM was launched before, as %s", option)
+                        logger.info("An earlier call has launched this VM as %s", option)
                         return [option, *(other for other in options if other is not option)], generation
         return list(options), 0
 
@@ -67,6 +66,6 @@ class ClientTokens:
 
 
 def following(generation: int, used: Mapping[int, Instance]) -> int:
-    """The next generation: one whose instance is alive, else the first that was never used."""
+    """The next generation: one whose instance is alive, otherwise the first that was never used."""
     alive = [later for later, entry in used.items() if later > generation and not entry.is_ending]
     return min(alive) if alive else max([generation, *used]) + 1

@@ -35,7 +35,7 @@ def create_vm(
 ) -> CreatedVm:
     """Create a VM that runs and whose agent can boot (contract: create_vm).
 
-    A retry with the same agent id finds the resources of the first call and finishes them.
+    A retry with the same agent id finds the resources of the first call and completes the VM.
 
     Args:
         cloud: The call's cloud.
@@ -50,8 +50,8 @@ def create_vm(
         The VM's id and the networks as they were given.
 
     Raises:
-        CloudError: Something is wrong with the arguments; nothing was created.
-        VMCreationFailed: EC2 could not create the VM; nothing of it is left.
+        CloudError: An argument is wrong; nothing was created.
+        VMCreationFailed: EC2 could not create the VM; nothing is left behind.
     """
     _check_registry(cloud)
     request = parse(cloud, agent_id, cloud_properties, networks, environment)
@@ -100,7 +100,7 @@ def _launch_spec(cloud: Cloud, request: VmRequest, image: Image, zone: str) -> L
 
 
 def _check_size(plan: LaunchPlan, *, is_registry_used: bool) -> None:
-    """Measure user_data before anything is created: its MACs are not known yet, but their length is."""
+    """Check user_data's size before anything is created: the MACs are not known yet, but their length is."""
     count = len(plan.nic_plans) if plan.creates_nics_first else 0
     placeholders = nics.mac_addresses(plan.nic_plans, [agent_settings.MAC_PLACEHOLDER] * count)
     for option in plan.options:

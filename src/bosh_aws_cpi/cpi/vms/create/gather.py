@@ -1,4 +1,4 @@
-"""The facts that create_vm asks AWS for before it creates anything; a contradiction is refused."""
+"""Collects the facts from AWS that create_vm needs before it creates anything, and refuses contradictions."""
 
 from bosh_aws_cpi.aws import images, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -43,7 +43,7 @@ def options(cloud: Cloud, properties: VmProperties, ami: Image) -> list[LaunchOp
     types = [_with_devices(cloud, properties, ami, known[name]) for name in properties.instance_types]
     left_out = dict.fromkeys(text for _, devices in types for text in devices.left_out)
     for text in left_out:
-        logger.warning("Left out: %s", text)
+        logger.warning("Ignored: %s", text)
     return launch_options(
         types,
         is_spot=properties.spot_bid_price is not None,
@@ -57,7 +57,7 @@ def _with_devices(
     instance_types.check_architecture(ami, facts)
     instance_types.check_ebs_optimized(facts, is_asked=bool(properties.ebs_optimized))
     if properties.credit_specification and not facts.is_burstable:
-        logger.warning("Left out: credit_specification, which type %s does not take", facts.name)
+        logger.warning("Ignored: credit_specification, which type %s does not accept", facts.name)
     return facts, block_devices(properties, ami, facts, cloud.config.aws.encryption)
 
 
@@ -65,7 +65,7 @@ def zone_and_vpc(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> tupl
     """The availability zone and the VPC of the VM's subnets.
 
     Raises:
-        CloudError: The subnets, the disks and the requested zone are not in one zone, or the subnets
+        CloudError: The subnets, the disks and the requested zone are not in one zone, or the subnets are
             not in one VPC.
     """
     found = networks.subnets(cloud.ec2, [plan.subnet_id for plan in request.nic_plans])
@@ -78,7 +78,7 @@ def zone_and_vpc(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> tupl
 
 
 def group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
-    """The ids of security groups; EC2 is asked only when there are names among them."""
+    """The ids of security groups; EC2 is called only if some are given by name."""
     names = [entry for entry in groups if not nics.is_group_id(entry)]
     by_name = networks.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))

@@ -1,4 +1,4 @@
-"""The instance of a VM: one launch option after the other, with relaunches when EC2 itself ends it."""
+"""Launches a VM's instance: tries one launch option after the other, and relaunches if EC2 itself ends it."""
 
 import time
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 
 MAX_RELAUNCHES: Final = 2
-"""Relaunches of an instance that EC2 ended for a reason of its own."""
+"""The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""
 _CLOCK_TOLERANCE: Final = 2.0
-"""Seconds: AWS tells the times of a launch and of an answer in whole seconds."""
+"""Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
 _SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
 """Reasons that may not apply to another instance type."""
 
@@ -45,7 +45,7 @@ class InstanceCreation:
     Args:
         cloud: The call's cloud.
         plan: The VM.
-        created: The interfaces that were created before; none when RunInstances creates the only one.
+        created: The interfaces that already exist; none when RunInstances creates the only one.
         undo: Collects the step that discards each instance.
     """
 
@@ -91,7 +91,7 @@ class InstanceCreation:
                 following_one = self._after_end(option, generation, error, has_more=has_more)
         if following_one is None:
             return None
-        message = f"{MAX_GENERATIONS} instances were launched for this VM before: use another agent id"
+        message = f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
         raise VMCreationFailed(message)
 
     def _run_one(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
@@ -99,9 +99,9 @@ class InstanceCreation:
 
         Raises:
             Ended: EC2 ended the instance.
-            NoCapacity: EC2 can't launch it, or a spot launch failed in another way: on demand it may go.
-            TokenSpent: The client token stands for an earlier instance, which is gone.
-            CloudError: EC2 refuses it, or it takes too long.
+            NoCapacity: EC2 can't launch it, or a spot launch failed in a way that may not affect on-demand.
+            TokenSpent: The client token belongs to an earlier instance, which is gone.
+            CloudError: EC2 refuses it, or the wait timed out.
         """
         launched = self._launch(option, generation, has_more=has_more)
         is_new = self._is_new(launched)
@@ -146,7 +146,7 @@ class InstanceCreation:
                 raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
-            is_at_fault = not isinstance(error, NoCapacity | Unanswered)  # AWS is, or it throttles
+            is_at_fault = not isinstance(error, NoCapacity | Unanswered)  # a fault of AWS, or throttling
             if option.is_spot and has_more and is_at_fault:
                 raise NoCapacity(error.message, ok_to_retry=True) from error
             raise
@@ -160,7 +160,7 @@ class InstanceCreation:
             Ended: A relaunch would not help.
         """
         if not self._is_new(error.instance):
-            logger.info("Instance '%s' was an earlier call's", error.instance.vm_cid)
+            logger.info("Instance '%s' was launched by an earlier call", error.instance.vm_cid)
             self._wait_for_interfaces()
             return following(generation, self._tokens.used(option))
         goes_on = has_more and (
@@ -203,7 +203,7 @@ class InstanceCreation:
         return following(generation, used)
 
     def _wait_for_interfaces(self) -> None:
-        """Until EC2 has taken the interfaces off an instance that it ended."""
+        """Wait until EC2 has detached the interfaces from an instance that it ended."""
         for nic in self._created:
             try:
                 network_interfaces.wait_until_usable(self._cloud.ec2, nic.nic_id, lambda _: False)
@@ -246,5 +246,5 @@ class InstanceCreation:
 
 
 def _discard(cloud: Cloud, vm_cid: str) -> None:
-    """Remove the instance and its settings: the registry may have taken some whose answer was lost."""
+    """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
     in_turn(lambda: instances.discard(cloud.ec2, vm_cid), lambda: cloud.registry.delete(vm_cid))

@@ -19,11 +19,11 @@ from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.tokens import client_token
 
 MAX_GENERATIONS = 10
-"""Interfaces of earlier calls that may stand behind the client tokens of one group."""
+"""The maximum number of client tokens, and so of earlier calls' interfaces, for one nic group."""
 
 
 def create_interfaces(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> list[Nic]:
-    """Create all interfaces of a VM, usable and with their prefixes.
+    """Create all interfaces of a VM, with their prefixes, and wait until they are usable.
 
     Raises:
         CloudError: One could not be created.
@@ -33,13 +33,13 @@ def create_interfaces(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> list[Nic]:
 
 
 def nic_failed(plan: NicPlan, why: BoshError) -> CloudError:
-    """The error for an interface that could not be created, before or in the launch."""
+    """The error for an interface that could not be created, before the launch or by it."""
     message = f"Failed to create network interface for nic_group '{plan.group}': {why.message}"
     return VMCreationFailed(message, ok_to_retry=True) if why.ok_to_retry else CloudError(message)
 
 
 class _InterfaceCreation:
-    """Creates the interfaces of one VM, or finds those of an earlier try that was interrupted."""
+    """Creates the interfaces of one VM, or finds those of an earlier, interrupted attempt."""
 
     def __init__(self, cloud: Cloud, plan: LaunchPlan, undo: Undo) -> None:
         self._cloud = cloud
@@ -94,11 +94,11 @@ class _InterfaceCreation:
                 self._seen.add(nic.nic_id)
                 self._created.add(nic.nic_id)
                 return usable
-        message = f"{MAX_GENERATIONS} interfaces were created and deleted for this VM before"
+        message = f"{MAX_GENERATIONS} interfaces were already created for this VM, and none can be used"
         raise CloudError(message)
 
     def _create(self, nic_plan: NicPlan, arguments: Json) -> Nic | None:
-        """CreateNetworkInterface under undo; None when the client token stands for another request."""
+        """CreateNetworkInterface, with its undo; None when the client token belongs to another request."""
         cloud = self._cloud
 
         def create() -> Nic:
@@ -131,20 +131,20 @@ class _InterfaceCreation:
         return [nic for nic in found if nic.vm_cid is None and nic.nic_id not in self._created]
 
     def _discard(self, nic_id: str) -> None:
-        """Delete an interface, unless an instance has it that this call did not launch."""
+        """Delete an interface, unless an instance that this call did not launch uses it."""
         if holder := self._holder(nic_id):
-            logger.error("Network interface '%s' stays: instance '%s' has it", nic_id, holder)
+            logger.error("Network interface '%s' is kept: instance '%s' uses it", nic_id, holder)
             return
         network_interfaces.discard(self._cloud.ec2, nic_id, was_seen=nic_id in self._seen)
 
     def _holder(self, nic_id: str) -> str | None:
-        """The living instance that has an interface, as far as that can be asked."""
+        """The live instance that uses an interface; None if there is none, or if the lookup fails."""
         try:
             nic = network_interfaces.find(self._cloud.ec2, nic_id)
             if nic is not None and nic.vm_cid is not None and instances.is_alive(self._cloud.ec2, nic.vm_cid):
                 return nic.vm_cid
         except Exception as error:  # noqa: BLE001 - deleting it is safe: EC2 refuses that for one in use
-            logger.warning("Network interface '%s' can't be looked at: %s", nic_id, described(error))
+            logger.warning("Could not look up network interface '%s': %s", nic_id, described(error))
         return None
 
     def _delegate_prefixes(self, nic_plan: NicPlan, nic: Nic) -> None:

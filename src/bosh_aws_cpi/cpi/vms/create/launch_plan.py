@@ -1,4 +1,4 @@
-"""A VM that was checked and planned, and is not created yet."""
+"""A VM that is checked and planned, but not created yet."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from bosh_aws_cpi.plan.run_instances import LaunchSpec
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """All that create_vm knows before it creates the first resource."""
+    """The complete plan of a create_vm, before the first resource is created."""
 
     launch_spec: LaunchSpec
     settings_input: AgentSettingsInput
@@ -21,14 +21,14 @@ class LaunchPlan:
     """The ways in which it may be launched, in the order in which they are tried."""
     nic_plans: Sequence[NicPlan]
     creates_nics_first: bool
-    """Whether the interfaces are created before the instance; else RunInstances creates the only one."""
+    """Whether the interfaces are created before the instance; otherwise RunInstances creates the only one."""
     group_ids: Sequence[str]
     traffic: Traffic
     director_uuid: str | None
 
     @property
     def identity(self) -> tuple[str, str]:
-        """What a create_vm and its retry have in common, and no other call has."""
+        """Director and agent: they are the same for a create_vm and its retry, and for no other call."""
         return self.director_uuid or "", self.settings_input.agent_id
 
     def mac_addresses(self, created: Sequence[Nic]) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""create_vm's arguments, read and checked as far as that goes without AWS."""
+"""Parses create_vm's arguments, and checks them as far as possible without AWS."""
 
 from dataclasses import dataclass
 
@@ -13,12 +13,12 @@ from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 
 @dataclass(frozen=True)
 class VmRequest:
-    """The VM that is asked for.
+    """The requested VM.
 
     Attributes:
         properties: The cloud properties.
         nic_plans: One per network interface, in the order of their device indexes.
-        creates_nics_first: Whether the interfaces are created before the instance; else RunInstances
+        creates_nics_first: Whether the interfaces are created before the instance; otherwise RunInstances
             creates the only one.
         vip: The elastic IP, if any.
         groups: Ids and names of the security groups.
@@ -38,7 +38,7 @@ class VmRequest:
 def parse(
     cloud: Cloud, agent_id: str, cloud_properties: Json, networks: Json, environment: Json | None
 ) -> VmRequest:
-    """Read and check what create_vm was given; nothing is asked of AWS.
+    """Parse and check create_vm's arguments, without a call to AWS.
 
     Args:
         cloud: The call's cloud.
@@ -48,7 +48,7 @@ def parse(
         environment: ``bosh.tags`` become tags.
 
     Raises:
-        CloudError: Something is wrong with them; the message names the key.
+        CloudError: An argument is wrong; the message names the key.
     """
     properties = VmProperties.parse(cloud_properties)
     parsed = parse_networks(networks)

@@ -1,6 +1,6 @@
 """Traffic to a VM from outside: routes, load balancers, an elastic IP.
 
-All of them are looked up before the VM is created, so that an error about a missing one comes first.
+All of them are looked up before the VM is created, so that a missing one is reported first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,21 +16,21 @@ from bosh_aws_cpi.properties.vm import VmProperties
 
 @dataclass(frozen=True)
 class Traffic:
-    """The existing resources that are to send traffic to a VM."""
+    """The existing resources that will send traffic to a VM."""
 
     target_group_arns: Sequence[str] = ()
     load_balancers: Sequence[str] = ()
     routes: Sequence[tuple[str, str]] = ()
     """(table id, destination)."""
     tables: Mapping[str, RouteTable] = field(default_factory=dict)
-    """The tables of the routes, as they were before the VM."""
+    """The tables of the routes, as they were before the VM was created."""
     vip: Vip | None = None
     elastic_ip: ElasticIp | None = None
-    """The vip's, as it was before the VM."""
+    """The vip's elastic IP, as it was before the VM was created."""
 
 
 def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str) -> Traffic:
-    """Look up the resources that are to send traffic to a VM; AWS is asked for those alone.
+    """Look up the resources that will send traffic to a VM; without any, there is no call to AWS.
 
     Raises:
         CloudError: One of them does not exist, or can't send traffic to this VM.
@@ -83,7 +83,7 @@ def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, Ro
         if found[table_id].vpc_id != vpc_id:
             message = (
                 f"advertised_routes: route table '{table_id}' is in VPC '{found[table_id].vpc_id}', "
-                f"the VM in '{vpc_id}'"
+                f"but the VM is in '{vpc_id}'"
             )
             raise CloudError(message)
     return found
@@ -103,10 +103,10 @@ class _LedRoute:
 
 
 def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, undo: Undo) -> None:
-    """Point the route of a destination to the interface; without a route, create it.
+    """Point the route of a destination to the interface, or create the route if there is none.
 
-    CreateRoute has no client token: an existing route that it reports may be its own, whose answer
-    was lost.
+    CreateRoute has no client token: if it reports an existing route, an earlier attempt whose answer was
+    lost may have created it.
     """
     ec2, target = cloud.ec2, {"NetworkInterfaceId": nic_id}
 
@@ -118,9 +118,7 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
             before = routes.find(ec2, table.table_id, destination)
         if before is not None and before.target == target:
             return _LedRoute(table.table_id, destination, None)
-        if not routes.replace(
-            ec2, table.table_id, destination, target
-        ):  # it was deleted since it was looked up
+        if not routes.replace(ec2, table.table_id, destination, target):  # it was deleted after the lookup
             routes.create(ec2, table.table_id, destination, target)
             return _LedRoute(table.table_id, destination, None)
         return _LedRoute(table.table_id, destination, before)

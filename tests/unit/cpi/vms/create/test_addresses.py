@@ -151,7 +151,7 @@ def test_address_that_nobody_holds(cloud: Cloud, clock: Clock, monkeypatch: pyte
         claim(cloud, MAX_UNHELD + 1)
     assert caught.value.message == (
         f"{SAID}: EC2 shows no interface that holds it. "
-        "Look for a reservation of addresses in the subnet, or use another address"
+        "Check the subnet's CIDR reservations, or use another address"
     )
     assert len(clock.pauses) == 2 * MAX_UNHELD
 

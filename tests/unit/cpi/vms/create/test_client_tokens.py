@@ -107,7 +107,7 @@ def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
     with pytest.raises(VMCreationFailed) as caught:
         launch(cloud, ON_DEMAND)
     assert caught.value.message == (
-        f"{MAX_GENERATIONS} instances were launched for this VM before: use another agent id"
+        f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
     )
     assert caught.value.ok_to_retry is False
 

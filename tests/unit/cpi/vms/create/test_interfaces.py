@@ -88,7 +88,7 @@ def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
         made(cloud, FIRST)
     assert caught.value.message == (
         "Failed to create network interface for nic_group 'a': "
-        f"{MAX_GENERATIONS} interfaces were created and deleted for this VM before"
+        f"{MAX_GENERATIONS} interfaces were already created for this VM, and none can be used"
     )
 
 
@@ -216,7 +216,7 @@ def test_undo_of_a_living_instance(cloud: Cloud, ec2: Ec2, program_log: pytest.L
     lay_instance(ec2, "i-1", "running")
     undo.run(BOOM)
     errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
-    assert errors == ["Network interface 'eni-1' stays: instance 'i-1' has it"]
+    assert errors == ["Network interface 'eni-1' is kept: instance 'i-1' uses it"]
 
 
 def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
@@ -228,7 +228,7 @@ def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCapt
     warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
     said = "RequestLimitExceeded: slow (request id none)"
     assert warnings[1:] == [
-        f"Network interface 'eni-1' can't be looked at: DescribeNetworkInterfaces failed with {said}"
+        f"Could not look up network interface 'eni-1': DescribeNetworkInterfaces failed with {said}"
     ]
 
 
