@@ -11,9 +11,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from moto.core.exceptions import ServiceException
-from moto.ebs.models import EBSSnapshot, ebs_backends
+from moto.ebs.models import EBSSnapshot
 from moto.ebs.responses import EBSResponse
-from moto.ec2.models.elastic_block_store import EBSBackend
 
 from testbed.moto_patches.patching import Patches, parameter
 from testbed.moto_patches.snapshots import begin_snapshot
@@ -178,11 +177,3 @@ def known_block(original: Callable[..., Any], response: Any) -> Any:
     if block is None or block.block_token != get("BlockToken"):
         invalid("INVALID_BLOCK_TOKEN", "The token is not that of a block of the snapshot.")
     return original(response)
-
-
-@PATCHES.around(EBSBackend, "delete_snapshot")
-def deleted_blocks(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
-    """A deleted snapshot has no blocks any more, pending or not; moto kept them."""
-    result = original(backend, snapshot_id)
-    ebs_backends[backend.account_id][backend.region_name].snapshots.pop(snapshot_id, None)
-    return result
