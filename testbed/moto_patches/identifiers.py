@@ -102,13 +102,31 @@ def described_volumes(
     return original(backend, volume_ids, filters)
 
 
+def check_snapshot_ids(backend: Any, snapshot_ids: list[str]) -> None:
+    """Refuse malformed and unknown snapshot ids."""
+    check_value_ids("snap", "snapshotId", snapshot_ids)
+    for snapshot_id in snapshot_ids:
+        if snapshot_id not in backend.snapshots:
+            refuse("InvalidSnapshot.NotFound", f"The snapshot '{snapshot_id}' does not exist.")
+
+
 @PATCHES.around(EBSBackend, "delete_snapshot")
 def deleted_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
-    """EC2 tells a malformed snapshot id from an unknown one, and names both; moto did not."""
-    check_value_ids("snap", "snapshotId", [snapshot_id])
-    if snapshot_id not in backend.snapshots:
-        refuse("InvalidSnapshot.NotFound", f"The snapshot '{snapshot_id}' does not exist.")
+    """EC2 has one error for a malformed snapshot id and another for an unknown one; moto had one for both."""
+    check_snapshot_ids(backend, [snapshot_id])
     return original(backend, snapshot_id)
+
+
+@PATCHES.around(EBSBackend, "describe_snapshots")
+def described_snapshots(
+    original: Callable[..., Any],
+    backend: Any,
+    snapshot_ids: list[str] | None = None,
+    filters: Any = None,
+) -> Any:
+    """The same for DescribeSnapshots."""
+    check_snapshot_ids(backend, snapshot_ids or [])
+    return original(backend, snapshot_ids, filters)
 
 
 @PATCHES.around(AmiBackend, "describe_images")

@@ -8,7 +8,6 @@ from moto.ec2.models.elastic_block_store import EBSBackend, Snapshot
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
 from testbed.moto_patches import states
-from testbed.moto_patches.identifiers import check_value_ids
 from testbed.moto_patches.patching import Patches, refuse, show
 
 if TYPE_CHECKING:
@@ -73,21 +72,6 @@ def own_size(original: Callable[..., Any], snapshot: Any) -> Any:
 def own_progress(original: Callable[..., Any], snapshot: Any) -> Any:
     """EC2 shows how far a snapshot is; moto had every one completed."""
     return original(snapshot) if snapshot.status == "completed" else "0%"
-
-
-@PATCHES.around(EBSBackend, "describe_snapshots")
-def described_snapshots(
-    original: Callable[..., Any],
-    backend: Any,
-    snapshot_ids: list[str] | None = None,
-    filters: Any = None,
-) -> Any:
-    """EC2 tells a malformed snapshot id from an unknown one, and names it; moto did neither."""
-    check_value_ids("snap", "snapshotId", snapshot_ids or [])
-    for snapshot_id in snapshot_ids or []:
-        if snapshot_id not in backend.snapshots:
-            refuse("InvalidSnapshot.NotFound", f"The snapshot '{snapshot_id}' does not exist.")
-    return original(backend, snapshot_ids, filters)
 
 
 @PATCHES.around(ElasticBlockStore, "describe_snapshots")
