@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from moto.ec2.models.elastic_network_interfaces import (
     NetworkInterface,
@@ -98,6 +98,15 @@ def check_of_the_instance(
         interface.instance.source_dest_check = interface.source_dest_check
 
 
+def refuse_several(instance_id: str) -> NoReturn:
+    """Refuse a call that names an instance with several interfaces and means one of them."""
+    refuse(
+        "InvalidInstanceID",
+        f"There are multiple interfaces attached to instance '{instance_id}'. "
+        "Please specify an interface ID for the operation instead.",
+    )
+
+
 @PATCHES.around(InstanceBackend, "modify_instance_attribute")
 def check_of_the_only_interface(
     original: Callable[..., Any], backend: Any, instance_id: str, key: str, value: Any
@@ -109,11 +118,7 @@ def check_of_the_only_interface(
     if key == "source_dest_check":
         interfaces = list(backend.get_instance(instance_id).nics.values())
         if len(interfaces) > 1:
-            refuse(
-                "InvalidInstanceID",
-                f"There are multiple interfaces attached to instance '{instance_id}'. "
-                "Please specify an interface ID for the operation instead.",
-            )
+            refuse_several(instance_id)
         for interface in interfaces:
             interface.source_dest_check = value
     return original(backend, instance_id, key, value)

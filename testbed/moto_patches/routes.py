@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from moto.ec2.models.route_tables import Route, RouteBackend
 from moto.ec2.utils import generate_route_id
 
+from testbed.moto_patches.interfaces import refuse_several
 from testbed.moto_patches.patching import Patches, refuse
 
 if TYPE_CHECKING:
@@ -42,11 +43,7 @@ def only_interface(backend: Any, instance_id: str) -> str:
     """Find the interface of an instance that has one."""
     interfaces = list(backend.get_instance(instance_id).nics.values())
     if len(interfaces) != 1:
-        refuse(
-            "InvalidInstanceID",
-            f"There are multiple interfaces attached to instance '{instance_id}'. "
-            "Please specify an interface ID for the operation instead.",
-        )
+        refuse_several(instance_id)
     eni_id: str = interfaces[0].id
     return eni_id
 
