@@ -71,6 +71,17 @@ def test_chosen_by_ec2(ec2: Any, world: Any, run: Any) -> None:
     assert run()["PrivateIpAddress"] == "10.0.1.7"
 
 
+def test_full_subnet(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """A full subnet has one error code in CreateNetworkInterface and another one in RunInstances."""
+    made = ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=world.zone)
+    subnet_id = made["Subnet"]["SubnetId"]
+    ec2.create_network_interface(SubnetId=subnet_id, SecondaryPrivateIpAddressCount=10)
+    with refused("InvalidParameterValue", "There aren't sufficient free Ipv4 addresses or prefixes"):
+        ec2.create_network_interface(SubnetId=subnet_id)
+    with refused("InsufficientFreeAddressesInSubnet"):
+        run(SubnetId=subnet_id)
+
+
 def delegate(ec2: Any, eni_id: str, version: int, prefix: str) -> None:
     """Delegate a prefix to an interface."""
     if version == 4:

@@ -6,6 +6,7 @@ import pytest
 
 UNKNOWN_VOLUME = "vol-0123456789abcdef0"
 UNKNOWN_INSTANCE = "i-0123456789abcdef0"
+UNKNOWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
@@ -51,6 +52,12 @@ def test_device_name_in_use(ec2: Any, world: Any, volume: str, vm: str, refused:
     message = "Invalid value '/dev/sdf' for unixDevice. Attachment point /dev/sdf is already in use"
     with refused("InvalidParameterValue", message):
         attach(ec2, other, vm)
+
+
+def test_bad_device_name(ec2: Any, volume: str, vm: str, refused: Any) -> None:
+    """A device name that EC2 does not have is refused."""
+    with refused("InvalidParameterValue", "/dev/xvdea is not a valid EBS device name."):
+        attach(ec2, volume, vm, "/dev/xvdea")
 
 
 def test_terminated_instance(ec2: Any, volume: str, vm: str, refused: Any) -> None:
@@ -113,6 +120,44 @@ def test_performance_of_types(ec2: Any, volume: str) -> None:
     """A volume has its type's figures."""
     found = ec2.describe_volumes(VolumeIds=[volume])["Volumes"][0]
     assert (found["Iops"], found["Throughput"]) == (3000, 125)
+
+
+@pytest.mark.parametrize(
+    ("figures", "code", "message"),
+    [
+        (
+            {"VolumeType": "gp3", "Size": 10, "Iops": 16_000},
+            "InvalidParameterValue",
+            "Iops to volume size ratio of 1600.000000 is too high; maximum is 500",
+        ),
+        (
+            {"VolumeType": "io1", "Size": 2000, "Iops": 64_001},
+            "InvalidParameterValue",
+            "Volume iops of 64001 is too high; maximum is 64000.",
+        ),
+        (
+            {"VolumeType": "io2", "Size": 1, "Iops": 1001},
+            "InvalidParameterCombination",
+            "1000:1 IOPS:GB ratio",
+        ),
+    ],
+    ids=["ratio", "most", "io2"],
+)
+def test_too_many_iops(
+    ec2: Any, world: Any, refused: Any, figures: dict[str, Any], code: str, message: str
+) -> None:
+    """A volume with more iops than its type or its size allows is refused."""
+    with refused(code, message):
+        ec2.create_volume(AvailabilityZone=world.zone, **figures)
+    assert world.state() == world.empty
+
+
+def test_unknown_key(ec2: Any, world: Any, refused: Any) -> None:
+    """CreateVolume succeeds with an unknown KMS key, and then the volume disappears."""
+    volume = ec2.create_volume(AvailabilityZone=world.zone, Size=1, Encrypted=True, KmsKeyId=UNKNOWN_KEY)
+    with refused("InvalidVolume.NotFound", volume["VolumeId"]):
+        ec2.describe_volumes(VolumeIds=[volume["VolumeId"]])
+    assert world.state() == world.empty
 
 
 def test_tags_at_creation(ec2: Any, world: Any) -> None:

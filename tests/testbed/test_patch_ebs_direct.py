@@ -130,6 +130,23 @@ def test_key_without_encryption(ebs: Any, world: Any) -> None:
     assert world.state() == world.empty
 
 
+def test_key_that_is_no_arn(ebs: Any, world: Any) -> None:
+    """A key is named by its ARN only."""
+    with pytest.raises(ClientError) as caught:
+        ebs.start_snapshot(VolumeSize=1, Encrypted=True, KmsKeyArn=KEY.rpartition("/")[2])
+    assert reason_of(caught) == ("ValidationException", "INVALID_CUSTOMER_KEY")
+    assert world.state() == world.empty
+
+
+def test_snapshot_of_a_volume(ebs: Any, ec2: Any, world: Any) -> None:
+    """A snapshot that EC2 created of a volume takes no blocks."""
+    volume = ec2.create_volume(AvailabilityZone=world.zone, Size=1)
+    snapshot = ec2.create_snapshot(VolumeId=volume["VolumeId"])["SnapshotId"]
+    with pytest.raises(ClientError) as caught:
+        put(ebs, snapshot, 0, filled(1))
+    assert reason_of(caught) == ("ValidationException", "INVALID_SNAPSHOT_ID")
+
+
 @pytest.mark.parametrize(
     ("index", "data", "more", "reason"),
     [
@@ -138,8 +155,9 @@ def test_key_without_encryption(ebs: Any, world: Any) -> None:
         (2048, filled(1), {}, "INVALID_BLOCK"),
         (0, filled(1), {"Checksum": digest(b"x")}, "INVALID_PARAMETER_VALUE"),
         (0, filled(1), {"Checksum": "no Base64"}, "INVALID_PARAMETER_VALUE"),
+        (0, filled(1), {"ChecksumAlgorithm": "MD5"}, "INVALID_PARAMETER_VALUE"),
     ],
-    ids=["short", "length", "beyond", "checksum", "no-checksum"],
+    ids=["short", "length", "beyond", "checksum", "no-checksum", "algorithm"],
 )
 def test_block_that_is_none(
     ebs: Any, snapshot: str, index: int, data: bytes, more: dict[str, Any], reason: str

@@ -104,6 +104,23 @@ def test_copy_of_a_deregistered_image(ec2: Any, world: Any, refused: Any) -> Non
         ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1")
 
 
+def test_key_without_encryption(ec2: Any, world: Any, refused: Any) -> None:
+    """A copy with a key must also be asked to be encrypted."""
+    with refused("InvalidParameterDependency", "KmsKeyId"):
+        ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1", KmsKeyId=KEY)
+    assert world.state() == world.empty
+
+
+def test_disabled(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """A disabled image is shown to callers that ask for disabled ones only, and can't be launched."""
+    ec2.disable_image(ImageId=world.image_id)
+    assert ec2.describe_images(ImageIds=[world.image_id])["Images"] == []
+    (found,) = ec2.describe_images(ImageIds=[world.image_id], IncludeDisabled=True)["Images"]
+    assert found["State"] == "disabled"
+    with refused("InvalidAMIID.Unavailable", world.image_id):
+        run()
+
+
 def test_states_of_a_copy(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
     """A copy is pending as long as a test says, shows no snapshot before, and may fail."""
     fake_aws.rule(action="CopyImage", times=1, states=["pending", "available", "failed: no such key"])

@@ -102,6 +102,23 @@ def test_interface_made_by_launch(ec2: Any, world: Any, run: Any) -> None:
     assert found["NetworkInterfaces"][0]["TagSet"] == TAGS
 
 
+def test_addresses_of_an_interface_made_by_launch(world: Any, run: Any) -> None:
+    """An interface described in the launch has all the addresses that the launch names."""
+    spec = {
+        "DeviceIndex": 0,
+        "SubnetId": world.subnet_id,
+        "PrivateIpAddresses": [
+            {"PrivateIpAddress": "10.0.1.9", "Primary": True},
+            {"PrivateIpAddress": "10.0.1.10", "Primary": False},
+        ],
+        "Ipv6Addresses": [{"Ipv6Address": "2600::5"}],
+    }
+    (interface,) = run(NetworkInterfaces=[spec])["NetworkInterfaces"]
+    addresses = {each["PrivateIpAddress"]: each["Primary"] for each in interface["PrivateIpAddresses"]}
+    assert addresses == {"10.0.1.9": True, "10.0.1.10": False}
+    assert [each["Ipv6Address"] for each in interface["Ipv6Addresses"]] == ["2600::5"]
+
+
 def test_no_public_address(world: Any, run: Any, ec2: Any) -> None:
     """An explicit false wins over a subnet that hands out public addresses."""
     ec2.modify_subnet_attribute(SubnetId=world.subnet_id, MapPublicIpOnLaunch={"Value": True})
@@ -214,6 +231,20 @@ def test_unknown_things(run: Any, world: Any, refused: Any, parameters: dict[str
     """What is unknown or too large is refused, and nothing is left."""
     with refused(code):
         run(**parameters)
+    assert world.state() == world.empty
+
+
+def test_deregistered_image(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """A deregistered image can't be launched."""
+    ec2.deregister_image(ImageId=world.image_id)
+    with refused("InvalidAMIID.NotFound", world.image_id):
+        run()
+
+
+def test_unknown_type(ec2: Any, world: Any, refused: Any) -> None:
+    """An unknown instance type is named, and nothing is left of the launch."""
+    with refused("InvalidParameterValue", "Invalid value 'm5.tiny' for InstanceType."):
+        ec2.run_instances(ImageId=world.image_id, MinCount=1, MaxCount=1, InstanceType="m5.tiny")
     assert world.state() == world.empty
 
 
