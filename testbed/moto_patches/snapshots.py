@@ -46,14 +46,6 @@ def kept_snapshot(original: Callable[..., Any], backend: Any, volume_id: str, *r
     return snapshot
 
 
-@PATCHES.around(EBSBackend, "copy_snapshot")
-def kept_copy(original: Callable[..., Any], backend: Any, *arguments: Any, **keywords: Any) -> Any:
-    """The same for the size of a copy."""
-    copy = original(backend, *arguments, **keywords)
-    copy.testbed_size = copy.volume.size
-    return copy
-
-
 @PATCHES.around(ElasticBlockStore, "create_snapshot")
 def pending_snapshot(original: Callable[..., Any], response: Any) -> Any:
     """EC2 answers that a snapshot is pending; moto that it is completed."""
