@@ -21,7 +21,7 @@ PATCHES = Patches()
 
 @PATCHES.around(NetworkInterfaceBackend, "create_network_interface")
 def known_groups(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 refuses an unknown security group; moto created one of that id."""
+    """EC2 refuses an unknown security group; moto created a group with that id."""
     group_ids = keywords.get("group_ids") or next(iter(positional[3:4]), None)
     for group_id in group_ids or []:
         if backend.get_security_group_from_id(group_id) is None:
@@ -74,7 +74,7 @@ ATTRIBUTES = ("Attachment", "Groups", "Description", "SourceDestCheck", "Associa
 
 @PATCHES.around(ElasticNetworkInterfaces, "modify_network_interface_attribute")
 def one_attribute(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 modifies one attribute of an interface at a time; moto any number of them."""
+    """EC2 modifies one attribute of an interface at a time; moto modified any number of them."""
     given = [name for name in ATTRIBUTES if parameter(response, name) is not None]
     if len(given) > 1:
         refuse(
@@ -90,7 +90,7 @@ def check_of_the_instance(
 ) -> None:
     """EC2 shows the source/destination check of an instance's first interface as the instance's.
 
-    moto changed an interface's, and went on showing the instance's as it was.
+    moto changed the interface's check only, and did not change the instance's.
     """
     original(backend, eni_id, *positional, **keywords)
     interface = backend.get_network_interface(eni_id)
@@ -113,7 +113,7 @@ def check_of_the_only_interface(
 ) -> Any:
     """EC2 sets an instance's source/destination check on its one interface.
 
-    With several it refuses; moto noted it on the instance alone.
+    EC2 refuses this for an instance with several interfaces. moto changed the instance only.
     """
     if key == "source_dest_check":
         interfaces = list(backend.get_instance(instance_id).nics.values())
