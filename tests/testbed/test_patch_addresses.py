@@ -1,4 +1,4 @@
-"""Private addresses are unique in a subnet, and free again in time."""
+"""Private addresses are unique in a subnet, and free again after their interface is deleted."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 
 def interface(ec2: Any, world: Any, address: str, **more: Any) -> str:
-    """Make an interface with an address."""
+    """Create an interface with an address."""
     answer = ec2.create_network_interface(SubnetId=world.subnet_id, PrivateIpAddress=address, **more)
     eni_id: str = answer["NetworkInterface"]["NetworkInterfaceId"]
     return eni_id
@@ -27,7 +27,7 @@ def test_free_after_deletion(ec2: Any, world: Any) -> None:
 
 
 def test_taken_by_an_instance(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A launch does not get an address that an instance holds, and leaves nothing."""
+    """A launch with an address that an instance holds is refused, and leaves nothing behind."""
     run(PrivateIpAddress="10.0.1.5")
     before = world.state()
     with refused("InvalidIPAddress.InUse", "10.0.1.5"):
@@ -61,7 +61,7 @@ def test_unusable(ec2: Any, world: Any, refused: Any, address: str, message: str
 
 
 def test_chosen_by_ec2(ec2: Any, world: Any, run: Any) -> None:
-    """Interfaces and instances that name no address get free ones."""
+    """Interfaces and instances whose requests name no address get free ones."""
     interface(ec2, world, "10.0.1.4")
     chosen = [
         ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["PrivateIpAddress"]
@@ -120,7 +120,7 @@ def test_prefixes(ec2: Any, world: Any) -> None:
 def test_taken_prefix(
     ec2: Any, world: Any, run: Any, refused: Any, version: int, prefix: str, code: str
 ) -> None:
-    """A prefix that is delegated already, holds a taken address or is none is refused in every call."""
+    """Every call refuses a prefix that is delegated, contains a taken address, or can't be delegated."""
     first = interface(ec2, world, "10.0.1.5", Ipv6Addresses=[{"Ipv6Address": "2600:0:0:0:1::5"}])
     delegate(ec2, first, 4, "10.0.1.16/28")
     delegate(ec2, first, 6, "2600::/80")
@@ -140,7 +140,7 @@ def test_address_in_a_prefix(ec2: Any, world: Any, refused: Any) -> None:
 
 
 def test_taken_addresses_are_not_assigned(ec2: Any, world: Any, refused: Any) -> None:
-    """What one interface holds is not assigned to another; its own addresses are fine."""
+    """An address of one interface is not assigned to another; to the same one it can be assigned again."""
     first, second = interface(ec2, world, "10.0.1.5"), interface(ec2, world, "10.0.1.6")
     for _ in range(2):
         ec2.assign_ipv6_addresses(NetworkInterfaceId=first, Ipv6Addresses=["2600::5"])

@@ -1,4 +1,4 @@
-"""Volumes are attached once, and found out when unknown."""
+"""Volumes: attachments, refused requests, figures and tags."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ UNKNOWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-00
 
 @pytest.fixture
 def volume(ec2: Any, world: Any) -> str:
-    """Make a volume."""
+    """Create a volume."""
     answer = ec2.create_volume(AvailabilityZone=world.zone, Size=10, VolumeType="gp3")
     volume_id: str = answer["VolumeId"]
     return volume_id
@@ -87,7 +87,7 @@ def test_detach_from_another(ec2: Any, world: Any, volume: str, vm: str, run: An
 
 
 def test_unknown_volume(ec2: Any, vm: str, refused: Any) -> None:
-    """Every call calls an unknown volume unknown."""
+    """Every call refuses an unknown volume with InvalidVolume.NotFound."""
     for call in (ec2.delete_volume, ec2.detach_volume):
         with refused("InvalidVolume.NotFound", UNKNOWN_VOLUME):
             call(VolumeId=UNKNOWN_VOLUME)
@@ -98,7 +98,7 @@ def test_unknown_volume(ec2: Any, vm: str, refused: Any) -> None:
 
 
 def test_malformed_ids(ec2: Any, refused: Any) -> None:
-    """Malformed ids are told from unknown ones."""
+    """Malformed ids have other error codes than unknown ones."""
     message = "Value (vol-x) for parameter volumes is invalid. Expected: 'vol-...'."
     with refused("InvalidParameterValue", message):
         ec2.describe_volumes(VolumeIds=["vol-x"])
@@ -117,7 +117,7 @@ def test_malformed_ids(ec2: Any, refused: Any) -> None:
 
 
 def test_performance_of_types(ec2: Any, volume: str) -> None:
-    """A volume has its type's figures."""
+    """A volume has the default iops and throughput of its type."""
     found = ec2.describe_volumes(VolumeIds=[volume])["Volumes"][0]
     assert (found["Iops"], found["Throughput"]) == (3000, 125)
 
@@ -161,7 +161,7 @@ def test_unknown_key(ec2: Any, world: Any, refused: Any) -> None:
 
 
 def test_tags_at_creation(ec2: Any, world: Any) -> None:
-    """CreateVolume, CreateSnapshot and CreateNetworkInterface tag what they make."""
+    """CreateVolume and CreateNetworkInterface tag the resources that they create."""
     tags = [{"Key": "a", "Value": "b"}]
     made = ec2.create_volume(
         AvailabilityZone=world.zone,
@@ -178,6 +178,6 @@ def test_tags_at_creation(ec2: Any, world: Any) -> None:
 
 
 def test_unknown_zone(ec2: Any, refused: Any) -> None:
-    """No volume is made in an unknown zone."""
+    """CreateVolume refuses an unknown zone."""
     with refused("InvalidZone.NotFound"):
         ec2.create_volume(AvailabilityZone="us-east-1z", Size=1)
