@@ -23,7 +23,7 @@ ATTEMPTS = 6
 PATIENCE = 3900.0
 """Seconds for a call of the executable: longer than it waits for the copy of an AMI."""
 PASSED_ON = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "BOSH_CA_CERT_FILE")
-"""Variables of our environment that the executable gets, too; in upper or lower case."""
+"""Variables of our environment that the executable gets too, in upper or lower case."""
 PASSED_ON_PREFIX = "AWS_ENDPOINT_URL"
 SETTLES = 30.0
 """Seconds for which AWS may not show the newest resources; EC2 documents no number."""
@@ -42,7 +42,7 @@ class Account:
         create_client: Creates a boto3 client of a service.
         aws: Keys of the CPI's `aws` section that lead the executable to this account.
         env: Variables that the executable needs to reach it.
-        image_id: The AMI to launch; None has the newest Amazon Linux looked for.
+        image_id: The AMI to launch; None stands for the newest Amazon Linux.
         settles: Seconds for which this AWS may not show the newest resources.
     """
 
@@ -74,7 +74,7 @@ class Account:
         return self.create_client("ebs")
 
     def whose(self) -> str:
-        """Return the owner of the keys; nothing is created before AWS has accepted them.
+        """Return the owner of the keys; call it before anything is created.
 
         Raises:
             Unusable: AWS refuses them, or does not answer.
@@ -96,11 +96,11 @@ class Account:
 
 
 def real(region: str | None, endpoint: str | None = None, image_id: str | None = None) -> Account:
-    """Return the account of the environment's keys, which are found as every AWS tool finds them.
+    """Return the account of the environment's keys, which are found in the usual places of AWS tools.
 
     Args:
-        region: In place of the environment's.
-        endpoint: Of all services; without it AWS's own.
+        region: A region to use instead of the environment's.
+        endpoint: The endpoint of all services; by default AWS's own.
         image_id: The AMI to launch.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The assumptions of docs/aws-assumptions.md, read from its tables: they are written down once."""
+"""Reads the assumptions from the tables of docs/aws-assumptions.md, the only place where they are written."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tests the CPI's assumptions about AWS: `python -m acceptance.aws_check`.
 
-Each assumption of docs/aws-assumptions.md that can be tried is tried, with calls of its own, in a VPC that is
-created for it and deleted in the end.
+It tries each assumption of docs/aws-assumptions.md that can be tried, with separate calls, in a VPC that it
+creates and deletes at the end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Finding:
 
 
 def tried(trial: Trial, lab: Lab) -> Finding:
-    """Try one assumption; an error on the way is no verdict."""
+    """Try one assumption; an error during the trial gives no verdict."""
     try:
         seen = trial.run(lab)
     except Exception as error:  # noqa: BLE001 - an answer that no trial expects
@@ -77,7 +77,7 @@ def check(account: Account, network: Network, tags: dict[str, str], given: argpa
 
 
 def main() -> int:
-    """Check; the exit status is 1 when something differs, could not be tried or is left behind."""
+    """Check; the exit status is 1 if something differs, could not be tried or is left behind."""
     options = parser("acceptance.aws_check", str(__doc__))
     options.add_argument(
         "--only", nargs="+", choices=sorted(trials()), metavar="ID", help="try these assumptions alone"

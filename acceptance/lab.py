@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from acceptance.network import Network
 
 BLOCK = bytes(range(256)) * 2048
-"""As long as the EBS direct APIs want it: 512 KiB."""
+"""A block of the size that the EBS direct APIs require: 512 KiB."""
 DIGEST = sha256(BLOCK).digest()
 FINAL = frozenset({"terminated", "failed", "error", "invalid", "deregistered", "deleted"})
-"""States that nothing leaves."""
+"""Final states."""
 
 
 class Ended(Exception):
-    """The awaited state can't be reached any more; the message says the current one."""
+    """The awaited state can't be reached any more; the message is the current state."""
 
 
 class Said(NamedTuple):
@@ -34,8 +34,8 @@ class Said(NamedTuple):
 
     Attributes:
         code: The error code; empty for a success.
-        message: The error's.
-        answer: Of a success.
+        message: The error message.
+        answer: The answer of a successful call.
         error: The exception.
     """
 
@@ -60,7 +60,7 @@ def said_to(call: Callable[..., Any], **arguments: Any) -> Said:
 
 
 class Lab:
-    """The resources of the trials. All of them have the run's tag, by which they are deleted in the end.
+    """The resources of the trials. All of them have the run's tag, by which they are deleted at the end.
 
     Attributes:
         account: The account.
@@ -94,7 +94,7 @@ class Lab:
         return self.wait_for_volume("available", volume_id)
 
     def volume_arguments(self, **arguments: Any) -> dict[str, Any]:
-        """The least arguments of CreateVolume, and these."""
+        """The required arguments of CreateVolume, and these."""
         least = {"AvailabilityZone": self.network.zone, "Size": 1, "VolumeType": "gp3"}
         return {**least, "TagSpecifications": self.tagged("volume"), **arguments}
 
@@ -132,7 +132,7 @@ class Lab:
         return interface_id
 
     def interface_arguments(self, **arguments: Any) -> dict[str, Any]:
-        """The least arguments of CreateNetworkInterface, and these."""
+        """The required arguments of CreateNetworkInterface, and these."""
         least = {"SubnetId": self.network.subnet_ids[0], "Groups": [self.network.group_id]}
         return {**least, "TagSpecifications": self.tagged("network-interface"), **arguments}
 
@@ -141,7 +141,7 @@ class Lab:
         return self.ec2.run_instances(**self.launch_arguments(**arguments))["Instances"][0]
 
     def launch_arguments(self, **arguments: Any) -> dict[str, Any]:
-        """The least arguments of RunInstances, and these."""
+        """The required arguments of RunInstances, and these."""
         return {
             "ImageId": self.network.image_id,
             "InstanceType": INSTANCE_TYPE,
@@ -224,12 +224,12 @@ class Lab:
         return self._share("AMI", self.create_image)
 
     def create_image(self, **arguments: Any) -> str:
-        """Register an AMI of a snapshot of its own, and wait until it is available."""
+        """Register an AMI with a new snapshot, and wait until it is available."""
         answer = self.ec2.register_image(**self.image_arguments(**arguments))
         return self.wait_for_image("available", answer["ImageId"])
 
     def image_arguments(self, **arguments: Any) -> dict[str, Any]:
-        """The least arguments of RegisterImage, with a snapshot that is created for it, and these."""
+        """The required arguments of RegisterImage, with a new snapshot, and these."""
         return {
             "Name": f"cpi-{self.token()}",
             "Architecture": "x86_64",
@@ -269,10 +269,10 @@ class Lab:
 
 
 def _wait_for(state: str, look: Callable[[], str]) -> None:
-    """Wait for a state; "not found" is retried, too (eventual consistency).
+    """Wait for a state; "not found" is retried too (eventual consistency).
 
     Raises:
-        Ended: AWS shows a state that nothing leaves.
+        Ended: AWS shows a final state.
         NotYet: The time is over.
     """
 

@@ -1,4 +1,4 @@
-"""The end of a run: all resources with its tag are found and deleted, however they were created."""
+"""The end of a run: finds and deletes all resources with its tag, whoever created them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Kind:
     """A kind of resource.
 
     Attributes:
-        name: What it is called.
-        find: Lists the ids of those that carry a tag and are not gone.
-        delete: Deletes one.
+        name: The name of the kind.
+        find: Lists the ids of the existing resources with a tag.
+        delete: Deletes a resource.
     """
 
     name: str
@@ -53,16 +53,16 @@ class Kind:
 def delete_all(account: Account, tags: Mapping[str, str], seconds: float = LONG) -> dict[str, str]:
     """Delete all resources with one of these tags, in the order that AWS requires.
 
-    Nothing may be found twice, `account.settles` seconds apart: AWS may not show at once what
-    was created last.
+    It ends when nothing was found for `account.settles` seconds: AWS may not show the newest
+    resources at once.
 
     Args:
-        account: Where.
-        tags: A resource with any one of them is ours.
+        account: The account to work in.
+        tags: A resource with any one of them is deleted.
         seconds: How long to retry; a resource can be deleted when nothing depends on it any more.
 
     Returns:
-        What is left, or can't be looked for, with the reason; nothing when all is gone.
+        The resources that are left or can't be listed, with the reason; empty if all are gone.
     """
     kinds = kinds_of(account)
     left: dict[str, str] = {}
@@ -184,7 +184,7 @@ def _tagged(
 
 
 def _instances(ec2: Any, key: str, value: str) -> list[str]:
-    """All but the terminated ones: an instance that is shutting down still holds its interfaces."""
+    """List all but the terminated ones: an instance that is shutting down still holds its interfaces."""
     reservations = _all(ec2, "Reservations", Filters=_filters(key, value))
     instances = [instance for each in reservations for instance in each["Instances"]]
     return [each["InstanceId"] for each in instances if each["State"]["Name"] != "terminated"]
@@ -201,7 +201,7 @@ def _volumes(ec2: Any, key: str, value: str) -> list[str]:
 
 
 def _target_groups(account: Account, key: str, value: str) -> list[str]:
-    """Target groups have no filters: those of our VPC."""
+    """List the target groups of our VPC; there are no filters for them."""
     ours = {vpc["VpcId"] for vpc in _all(account.ec2, "Vpcs", Filters=_filters(key, value))}
     if not ours:
         return []

@@ -1,6 +1,6 @@
 """The calls of a Director that deploys from a light, an encrypted and a heavy stemcell.
 
-After each call EC2 is asked whether it is as the answer says.
+After each call the program checks that EC2 agrees with the answer.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MANUAL = {"type": "manual", "netmask": "255.255.255.0", "gateway": str(ip_networ
 
 
 class Wrong(Exception):
-    """A result is wrong; the message says which."""
+    """A result is wrong; the message names it."""
 
 
 def expect(what: str, seen: object, expected: object) -> None:
@@ -48,10 +48,10 @@ class Life:
         """Configure the executable.
 
         Args:
-            account: Where.
+            account: The account to work in.
             network: The VPC for the VMs.
-            tags: For VMs, disks and stemcells, as a manifest gives them.
-            report: Where the calls are printed.
+            tags: Tags for VMs, disks and stemcells, as in a manifest.
+            report: The stream on which the calls are printed.
         """
         self.calls: list[tuple[str, float]] = []
         self._ec2 = account.ec2
@@ -67,7 +67,7 @@ class Life:
         """Create, use and delete everything; one VM after the other, for accounts with a small quota.
 
         Raises:
-            Wrong: A call failed, or AWS is not as its answer says.
+            Wrong: A call failed, or AWS disagrees with its answer.
         """
         info = self._call("info")
         expect("info", info["stemcell_formats"], ["aws-raw", "aws-light"])
@@ -83,9 +83,9 @@ class Life:
     # Stemcells
 
     def _light(self, properties: dict[str, Any]) -> str:
-        """A light stemcell; with `encrypted` it is copied.
+        """Create and use a light stemcell; with `encrypted` the AMI is copied.
 
-        Only the copy is tagged: by the tag the AMI itself would be deleted in the end.
+        Only the copy gets the tag, because all resources with the tag are deleted at the end.
         """
         ami = {"ami": {self._region: self._network.image_id}}
         env = self._env() if properties else {}
@@ -100,7 +100,7 @@ class Life:
         return cid
 
     def _heavy(self) -> str:
-        """A heavy stemcell, of an image that can't boot; for EC2 it runs all the same."""
+        """Create and use a heavy stemcell of an image that can't boot; EC2 runs such an instance too."""
         properties = {
             "name": "acceptance",
             "version": "1",
@@ -275,7 +275,7 @@ def _nic_ids(interfaces: list[Any]) -> set[str]:
 
 
 def _image(folder: Path) -> Path:
-    """Write an image of some MiB, as a stemcell's: a gzipped tar with `root.img`."""
+    """Write an image of some MiB like a stemcell's: a gzipped tar with `root.img`."""
     path = folder / "image"
     content = bytes(MIB) + b"no boot loader" * MIB
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:

@@ -1,6 +1,6 @@
-"""The verbs as a Director calls them, by the executable: `python -m acceptance.lifecycle`.
+"""Calls the executable's verbs as a Director does: `python -m acceptance.lifecycle`.
 
-VMs, disks, snapshots and stemcells are created, used and deleted. In the end the CPI may have left nothing.
+VMs, disks, snapshots and stemcells are created, used and deleted. At the end the CPI must have left nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STILL_SHOWN = 120.0
 
 
 def left_by(account: Account, director_uuid: str) -> list[str]:
-    """List the resources of a director that the CPI has not deleted; EC2 may show some for a while."""
+    """List a director's resources that the CPI has not deleted; EC2 may show deleted ones for a while."""
     kinds = kinds_of(account)
 
     def look() -> list[str]:
@@ -60,7 +60,7 @@ def lifecycle(account: Account, network: Network, tags: dict[str, str], given: a
 
 
 def main() -> int:
-    """Make all calls; the exit status is 1 when a result is wrong, or something is left behind."""
+    """Make all calls; the exit status is 1 if a result is wrong or something is left behind."""
     return run(parser("acceptance.lifecycle", str(__doc__)).parse_args(), lifecycle)
 
 

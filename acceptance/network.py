@@ -1,4 +1,4 @@
-"""The run's own VPC, which is deleted in the end."""
+"""The run's own VPC, which is deleted at the end."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from acceptance.account import Account
 
 INSTANCE_TYPE = "t3.micro"
-"""Of the cheapest, and in each region that is not very new."""
+"""One of the cheapest types, which every region has unless it is very new."""
 VPC = "10.99.0.0/16"
 SUBNETS = ("10.99.1.0/24", "10.99.2.0/24", "10.99.3.0/28")
-"""Two for VMs, and one so small that it can be filled."""
+"""Two subnets for VMs, and one that is small enough to be filled."""
 AMAZON_LINUX = "al2023-ami-minimal-2023.*-kernel-*-x86_64"
 
 
@@ -55,7 +55,7 @@ def create(account: Account, tags: Mapping[str, str]) -> Network:
     """Create the network, each part with these tags.
 
     Raises:
-        Unusable: There is no zone, or no AMI, for what is to be done.
+        Unusable: There is no suitable zone or AMI.
         ClientError: AWS refuses a part.
     """
     ec2 = account.ec2

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 LONG = 900.0
-"""Seconds; a copy of an AMI takes minutes, all else less."""
+"""Seconds; the copy of an AMI takes minutes, everything else less."""
 
 
 class NotYet(Exception):
-    """The awaited state is not reached yet; the message says the current one."""
+    """The awaited state is not reached yet; the message is the current state."""
 
 
 def until(probe: Callable[[], Result], seconds: float = LONG) -> Result:

@@ -27,7 +27,7 @@ RUN_TAG = "bosh_aws_acceptance"
 DIRECTOR_TAG = "bosh_director_uuid"
 """The executable's resources have the run's id as their director's."""
 _RUN_ID = re.compile(r"acceptance-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""No director has such an id, so `--remove` can't touch what a director created."""
+"""No director has such an id, so `--remove` can't delete resources of a director."""
 GOOD, BAD, UNUSABLE = 0, 1, 2
 """Exit statuses: all is right; something is wrong; the run failed."""
 
@@ -73,11 +73,11 @@ def _run_id(given: str) -> str:
 
 
 def run(given: argparse.Namespace, work: Callable[..., Outcome]) -> int:
-    """Work in an account, and delete whatever was created there; returns the exit status.
+    """Work in an account, and delete everything that was created there; returns the exit status.
 
     Args:
-        given: The command line. Its `report` becomes where a person reads.
-        work: Is given the account, the network, the tags and the command line.
+        given: The command line. Its `report` is set to the stream for a person.
+        work: Called with the account, the network, the tags and the command line.
     """
     given.report = sys.stderr if given.json else sys.stdout
     with ExitStack() as stack:

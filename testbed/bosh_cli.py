@@ -18,7 +18,7 @@ from testbed.hypervisor import AS_ONE
 TOOLS = Path(__file__).parent.parent / ".e2e" / "bin"
 """Where scripts/e2e-tools puts `bosh` and `bosh-agent`."""
 PATIENCE = 1500.0
-"""Seconds for one run: two compilations of CPython on a slow machine, and the rest."""
+"""Seconds for one run, which may compile CPython twice on a slow machine."""
 
 
 _LINE = r"^\[[^\]\n]+\] \d{4}/\d{2}/\d{2} "
@@ -35,7 +35,7 @@ _COMMAND = re.compile(r"Running command '([^\n]*)'$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the CPI, as the CLI's debug log has it."""
+    """One call of the CPI, from the CLI's debug log."""
 
     status: int
     request: dict[str, Any]
@@ -51,10 +51,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run of the CLI came to.
+    """The result of a run of the CLI.
 
     Attributes:
-        output: What it told the operator, on stdout and stderr.
+        output: Its output for the operator, on stdout and stderr.
         log: Its debug log.
     """
 
@@ -72,14 +72,14 @@ class Run:
 
     @property
     def methods(self) -> list[str]:
-        """What the CPI was called for, without the `info` before each call."""
+        """The methods that were called, without the `info` before each call."""
         return [call.method for call in self.calls if call.method != "info"]
 
     @property
     def said_by_programs(self) -> list[str]:
-        """What the programs that the CLI started wrote: the CPI and the packages' scripts among them.
+        """The output of the programs that the CLI started, such as the CPI and the packages' scripts.
 
-        The rest of the log is the CLI's own, which keeps no secret of its manifest.
+        The rest of the log is the CLI's own, which shows the secrets of its manifest.
         """
         calls = [text for each in _CALL.finditer(self.log) for text in (each["stdout"], each["stderr"])]
         return [*calls, *_OUTPUT.findall(self.log)]
@@ -106,7 +106,7 @@ class Bosh:
     """The CLI; several runs at once need a home each."""
 
     def __init__(self, home: Path) -> None:
-        """Keep all that the CLI keeps, and its scratch files, in one folder."""
+        """Keep all files of the CLI in one folder."""
         self._home = home
         self._kept = home / ".bosh"
         self._saved = home / "saved"

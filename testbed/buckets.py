@@ -1,8 +1,8 @@
 """Token buckets: how EC2 throttles an account.
 
-EC2 evaluates each API action by itself: one has a bucket of tokens, per account and region, each
-call takes one out, and the bucket refills at a rate. A call that finds none is refused, has no
-effect and takes none. The figures are EC2's documented defaults.
+EC2 throttles each API action separately: an action has a bucket of tokens per account and region,
+each call takes a token out, and the bucket refills at a constant rate. A call that finds no token is
+refused and has no effect. The figures are EC2's documented defaults.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ READING = ("Describe", "Get", "List", "Search")
 
 @dataclass(frozen=True)
 class Limit:
-    """How many calls EC2 takes.
+    """How many calls EC2 accepts.
 
     Attributes:
         burst: The tokens of a full bucket.
-        rate: Tokens that come in a second.
+        rate: Tokens that are refilled per second.
     """
 
     burst: int
@@ -49,7 +49,7 @@ LISTED = {
     "DescribeSpotInstanceRequests",
     "DescribeVolumes",
 }
-"""Those that have another bucket for calls that ask for everything at once."""
+"""The actions with a second bucket for calls that ask for everything at once."""
 WHOLE = {"Action", "Version"}
 """The parameters of such a call: no ids, no filters, no pages."""
 
@@ -64,7 +64,7 @@ def limit_of(name: str) -> Limit:
 
 
 def bucket_name(action: str, parameters: dict[str, str]) -> str:
-    """Say from which bucket a call takes: the action's, as a rule."""
+    """Return the name of the bucket of a call: usually that of its action."""
     return f"{action} (all)" if action in LISTED and parameters.keys() <= WHOLE else action
 
 
@@ -73,9 +73,9 @@ class Bucket:
     """The bucket of one action.
 
     Attributes:
-        tokens: What is left in it, at the time of the last call.
+        tokens: The tokens that were left after the last call.
         allowed: How many calls took a token.
-        throttled: How many found none.
+        throttled: How many calls found no token.
     """
 
     tokens: float
@@ -96,7 +96,7 @@ class Buckets:
     """The buckets of the account; there are none until they are filled."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Throttle nothing yet.
+        """Begin without throttling.
 
         Args:
             clock: Tells the time in seconds.
@@ -118,7 +118,7 @@ class Buckets:
             self._buckets.clear()
 
     def allow(self, action: str, parameters: dict[str, str]) -> bool:
-        """Take a token for a call; says whether there was one."""
+        """Take a token for a call; returns whether there was one."""
         with self._lock:
             if not self._speed:
                 return True
@@ -127,7 +127,7 @@ class Buckets:
             return self._buckets.setdefault(name, Bucket(limit_of(name).burst)).take()
 
     def figures(self) -> dict[str, dict[str, Any]]:
-        """Tell, by the bucket's name, its `Bucket` and `Limit`, of those that were used since the filling."""
+        """Return the `Bucket` and the `Limit` of each used bucket, by its name."""
         with self._lock:
             self._refill()
             return {

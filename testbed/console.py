@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PROMPT = "cpi> "
 CONTRACT = STEMCELL = 3
-"""What a line that is no whole request speaks."""
+"""The contract version, and the stemcell's api_version, of a line that is not a whole request."""
 
 FAULT = {"action": "CreateVolume", "times": 1, "drop": "after"}
 """An example: CreateVolume creates a volume and its answer is lost, once."""

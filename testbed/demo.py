@@ -46,15 +46,15 @@ class Play:
 
     Attributes:
         calls: The number of calls that passed their checks.
-        vms: How many VMs' settings were.
+        vms: The number of VMs whose settings passed their checks.
     """
 
     def __init__(self, stage: Stage, command: Sequence[str] | None = None) -> None:
         """Prepare.
 
         Args:
-            stage: What it plays on.
-            command: In place of the executable in this environment.
+            stage: The stand-ins to use.
+            command: A command to run instead of the executable in this environment.
         """
         self._stage = stage
         self._command = command
@@ -65,7 +65,7 @@ class Play:
         self.vms = 0
 
     def play(self, life: Life) -> None:
-        """Play a life, and show the settings that its VM's agent boots from."""
+        """Run a life, and show the settings that the VM's agent boots with."""
         world, registry = self._stage.world, self._stage.registry
         laid = {
             "image": world.image_id,
@@ -203,10 +203,10 @@ def show(command: Sequence[str] | None = None) -> int:
 
 
 def command_line(text: str) -> list[str]:
-    """Read a command; its program is looked up as a shell does.
+    """Read a command, and find its program as a shell does.
 
     Raises:
-        ArgumentTypeError: There is none of that name.
+        ArgumentTypeError: There is no program of that name.
     """
     words = shlex.split(text)
     program = shutil.which(words[0]) if words else None

@@ -1,6 +1,6 @@
-"""The lives that the demo plays: each call with its answer, and what it changes in the world.
+"""The lives of VMs that the demo shows: each call with its answer and its changes in the world.
 
-`{vm}` and its like are ids: those of the laid world, and those that a `New` has named.
+`{vm}` and similar names stand for ids: those of the world, and those that a `New` has named.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class Step:
     Attributes:
         verb: The method.
         arguments: Its arguments.
-        result: What it answers.
-        error: The error that it answers instead.
+        result: The expected result.
+        error: The expected error, for a call that fails.
         any_order: Whether the result is a list in no particular order.
         writes: Its calls to AWS that change something.
-        changes: What differs afterwards in the state of the world, and nothing else does.
-        shows: Whether the settings as they are now are the ones to show in the end.
+        changes: All changes in the state of the world.
+        shows: Whether the demo shows the settings as they are after this call.
     """
 
     verb: str
@@ -68,9 +68,9 @@ class Life:
         networks: Of the VM.
         interfaces: Of the VM: MAC address by IP address.
         launched: The calls to AWS that create the VM.
-        paths: Where the guest finds its first and its second persistent disk.
-        user_data: The settings that the VM boots from.
-        document: The settings in the registry; none when it needs no registry.
+        paths: The device paths of the first and the second persistent disk in the guest.
+        user_data: The settings that the VM boots with.
+        document: The settings in the registry; None without a registry.
     """
 
     title: str
@@ -222,7 +222,7 @@ class Life:
         )
 
     def _document(self, persistent: Json) -> Json:
-        """Say how the registry's document changes, if there is one."""
+        """Return the change of the registry's document, if there is one."""
         if self.document is None:
             return {}
         disks = {**self.document["disks"], "persistent": persistent}

@@ -1,4 +1,4 @@
-"""What the demo expects: documents with names in them for ids that EC2 gives out."""
+"""The documents that the demo expects, with names in the place of EC2's ids."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 
 
 class Id(str):
-    """An id of EC2's; in a template `{disk}` is the id, `{disk.bare}` the id without its hyphen."""
+    """An id of EC2's; a template writes it as `{disk}`, or without its hyphen as `{disk.bare}`."""
 
     __slots__ = ()
 
     @property
     def bare(self) -> str:
-        """The id as a device path has it."""
+        """The id as it is written in a device path."""
         return self.replace("-", "", 1)
 
 
 class Names(dict[str, Id]):
-    """Ids by the names that the expectations use."""
+    """The ids, by their names in the expected documents."""
 
     def __missing__(self, name: str) -> Id:
         """Show unknown values unchanged."""
@@ -30,7 +30,7 @@ class Names(dict[str, Id]):
 
 @dataclass(frozen=True)
 class New:
-    """Stands in an expected document for a text that is seen there first, and gives it a name."""
+    """A placeholder in an expected document for a new text, which gets a name."""
 
     name: str
     pattern: str
@@ -50,7 +50,7 @@ def learn(expected: Any, actual: Any, names: Names) -> None:
 
 
 def resolve(expected: Any, names: Names) -> Any:
-    """Put the ids into a document, wherever it has their names."""
+    """Replace the names in a document by their ids."""
     if isinstance(expected, New):
         return names[expected.name]
     if isinstance(expected, str):
@@ -63,7 +63,7 @@ def resolve(expected: Any, names: Names) -> Any:
 
 
 def difference(expected: Any, actual: Any) -> str:
-    """Show where two documents differ; empty when they are the same in JSON, where 1 is not true."""
+    """Describe the differences of two documents; empty if their JSON is the same (1 is not true)."""
     before, after = (
         json.dumps(document, indent=2, sort_keys=True).splitlines() for document in (expected, actual)
     )

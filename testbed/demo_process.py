@@ -20,15 +20,15 @@ PATIENCE = 100.0
 
 
 class Program:
-    """A module of the test bed as a process in a session of its own, for one `with` block."""
+    """A module of the test bed as a process in its own session, for one `with` block."""
 
     def __init__(self, module: str, *arguments: str, stdin: int = subprocess.PIPE) -> None:
         """Start `python -m MODULE`.
 
         Args:
-            module: Which.
+            module: The module's name.
             *arguments: Its arguments.
-            stdin: As for Popen.
+            stdin: See `subprocess.Popen`.
         """
         self._folder = tempfile.TemporaryDirectory(prefix="program-")
         home = self._folder.name
@@ -39,12 +39,12 @@ class Program:
             stderr=subprocess.PIPE,
             env={"PATH": os.defpath, "HOME": home, "TMPDIR": home},
             cwd=ROOT,
-            bufsize=0,  # what is read line by line must leave the rest to `finish`
+            bufsize=0,  # unbuffered: reading lines must leave the rest to `finish`
             start_new_session=True,
         )
 
     def read_until(self, beginning: str) -> list[str]:
-        """Read lines up to the first with this beginning, that one too; else to the end."""
+        """Read lines up to and including the first one with this prefix, or to the end."""
         assert self.process.stdout is not None  # noqa: S101 - tells the type checker
         lines = []
         for line in self.process.stdout:
@@ -54,17 +54,17 @@ class Program:
         return lines
 
     def finish(self, stdin: str | None = None) -> tuple[str, str, int]:
-        """Wait for its end; the rest of stdout and stderr, and the exit status."""
+        """Wait for its end; return the rest of stdout and stderr, and the exit status."""
         given = None if stdin is None else stdin.encode()
         stdout, stderr = self.process.communicate(given, timeout=PATIENCE)
         return stdout.decode(), stderr.decode(), self.process.returncode
 
     def signal(self, number: int) -> None:
-        """Signal it and all it started, as a terminal does."""
+        """Send a signal to the process and all its children, as a terminal does."""
         os.killpg(self.process.pid, number)
 
     def left(self) -> list[str]:
-        """List its leftovers after its end: files, and whether there are processes."""
+        """List its leftover files and processes, after its end."""
         left = [path.name for path in Path(self._folder.name).iterdir()]
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, 0)

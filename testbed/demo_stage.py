@@ -1,4 +1,4 @@
-"""The stage of the demo and the console: a prepared AWS and a registry, which are ended in any case."""
+"""The stage of the demo and the console: a prepared AWS and a registry, which always end with it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Interrupted(BaseException):
     """
 
     def __init__(self, number: int) -> None:
-        """Be the one for a signal."""
+        """Keep the number of the signal."""
         super().__init__(number)
         self.status = 128 + number
 
@@ -45,7 +45,7 @@ class Interrupted(BaseException):
 def staged() -> Iterator[Stage]:
     """Start everything, for one `with` block."""
     with ExitStack() as stack:
-        # Ctrl-C reaches every process of the terminal. The server is to outlive it, so that a call
+        # Ctrl-C reaches every process of the terminal. The server must outlive it, so that a call
         # that is interrupted can clean up: it inherits that the signals are blocked here.
         signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         try:
@@ -56,7 +56,7 @@ def staged() -> Iterator[Stage]:
 
 
 def main_status(main: Callable[[], int]) -> int:
-    """Run a program to its exit status; Ctrl-C and a closed pipe are no tracebacks."""
+    """Run a program, and return its exit status; Ctrl-C and a closed pipe cause no traceback."""
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:
@@ -67,7 +67,7 @@ def main_status(main: Callable[[], int]) -> int:
             print("\nInterrupted. All that was started has ended.", file=sys.stderr)
         return interrupted.status
     except BrokenPipeError:
-        # Nobody reads on, as with `| head`. The interpreter flushes once more at its end.
+        # The reader is gone, as with `| head`. The interpreter flushes once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
@@ -75,6 +75,6 @@ def main_status(main: Callable[[], int]) -> int:
 
 def _interrupt(number: int, frame: object) -> None:
     del frame
-    for each in SIGNALS:  # what ends now is not interrupted again
+    for each in SIGNALS:  # the cleanup is not interrupted again
         signal.signal(each, signal.SIG_IGN)
     raise Interrupted(number)

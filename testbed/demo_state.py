@@ -15,7 +15,7 @@ def state(stage: Stage) -> dict[str, Any]:
 
     Returns:
         Under keys such as `i-1 is`, `i-1 tags`, `i-1 disks`, `i-1 interfaces`, `i-1 user_data`,
-        `i-1 registry`, `vol-1 is` and `vol-1 tags`. Of a terminated instance it says just that.
+        `i-1 registry`, `vol-1 is` and `vol-1 tags`. A terminated instance has only its state.
     """
     found: dict[str, Any] = {}
     for reservation in stage.world.ec2.describe_instances()["Reservations"]:

@@ -1,4 +1,4 @@
-"""How the demo and the console write: plain ASCII, in short, without secrets."""
+"""The output of the demo and the console: short, in plain ASCII, without secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MASK = "<secret>"
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 WIDTH = 100
-"""Of documents; nothing depends on the terminal's."""
+"""The width of documents; it does not depend on the terminal."""
 
 _ID = re.compile(r"\b([a-z]+-[0-9a-f]{6})[0-9a-f]{11}\b")
 _UUID = re.compile(r"\b([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -34,7 +34,7 @@ def masked(text: str) -> str:
 
 
 def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
-    """Colour a text for a stream, stdout by default: when it is a terminal and NO_COLOR is not set."""
+    """Colour a text for a stream, by default stdout, if it is a terminal and NO_COLOR is not set."""
     if not (stream or sys.stdout).isatty() or os.environ.get("NO_COLOR"):
         return text
     return f"\033[{colour}m{text}\033[0m"
@@ -72,7 +72,7 @@ def cell(text: str, width: int) -> str:
 
 
 def calls_in_short(actions: Iterable[str], registry_methods: Iterable[str]) -> str:
-    """Write the calls, with EC2's reading ones together."""
+    """Write the calls, with EC2's reading calls grouped together."""
     actions = list(actions)
     reads = _counted(name.removeprefix("Describe") for name in actions if name.startswith("Describe"))
     writes = _counted(name for name in actions if not name.startswith("Describe"))

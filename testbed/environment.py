@@ -1,4 +1,4 @@
-"""What an operator hands to `bosh create-env`: a manifest in bosh-deployment's shape, and a stemcell."""
+"""The input of `bosh create-env`: a manifest like bosh-deployment's, and a stemcell."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JOB = {"name": "aws_cpi", "release": "bosh-aws-cpi"}
 class Environment:
     """One environment: its manifest, its state and its secrets.
 
-    What can be changed between two runs are attributes.
+    The attributes may be changed between two runs.
 
     Attributes:
         stemcell: The stemcell's file.
@@ -71,7 +71,7 @@ class Environment:
 
     @property
     def secrets(self) -> dict[str, str]:
-        """What nobody may find in a log, by a name for it."""
+        """The secrets that no log may contain, by their names."""
         made = yaml.safe_load((self._folder / "vars.yml").read_text())
         return {
             "access key": self.aws["access_key_id"],
@@ -82,12 +82,12 @@ class Environment:
 
     @property
     def mbus(self) -> str:
-        """The address of the VM's agent; its password is the CLI's to fill in."""
+        """The address of the VM's agent, with a variable of the CLI for the password."""
         return f"https://mbus:((mbus_bootstrap_password))@127.0.0.1:{self._port}"
 
     @property
     def agent_settings(self) -> dict[str, Any]:
-        """The settings that the VM's agent has to boot with, without those that differ per VM."""
+        """The settings that the VM's agent must boot with, without those that differ per VM."""
         network = {
             "type": "manual",
             "ip": ADDRESS,
@@ -205,7 +205,7 @@ class Environment:
         return run
 
     def _see_no_secret(self, run: Run) -> None:
-        """No program of the CLI writes a secret, gets one as an argument or has it told the operator."""
+        """Check that the operator's output and the programs' output and arguments contain no secret."""
         if not (run.said_by_programs and run.commands):
             raise AssertionError("what the CLI's debug log says of programs is not understood here")
         for text in (run.output, *run.said_by_programs, *run.commands):
@@ -215,7 +215,7 @@ class Environment:
 
 
 def part(whole: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a document that another one has, too, at every depth."""
+    """Return the values of a document at the keys of another one, at every depth."""
     return {
         key: part(whole[key], value) if isinstance(value, dict) else whole.get(key)
         for key, value in like.items()

@@ -1,4 +1,4 @@
-"""What may befall a call on its way: it is held, it is late, its connection is lost."""
+"""Holds calls and answers, delays answers, and closes connections."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from werkzeug.wrappers import Request
 
 PATIENCE = 60.0
-"""Seconds after which a held answer goes out, and a wait for one ends, by itself."""
+"""Seconds after which a held answer is sent, and a wait for one ends."""
 
 
 def is_gone(request: Request) -> bool:
-    """Whether the client has closed its connection, as the system does for a killed one."""
+    """Whether the client has closed its connection, as the system does when it is killed."""
     connection: socket.socket = request.environ["werkzeug.socket"]
     try:
         return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -26,16 +26,16 @@ def is_gone(request: Request) -> bool:
 
 
 def drop(request: Request) -> NoReturn:
-    """Close a connection in the middle of its call, as a network does that fails."""
+    """Close a connection in the middle of a call, like a network failure."""
     connection: socket.socket = request.environ["werkzeug.socket"]
-    with contextlib.suppress(OSError):  # its client may be gone already
+    with contextlib.suppress(OSError):  # the client may be gone already
         connection.shutdown(socket.SHUT_RDWR)
-    # What ends werkzeug's work on the call without an answer.
+    # This ends werkzeug's work on the call without an answer.
     raise ConnectionAbortedError
 
 
 class Hold:
-    """Where held and late calls and answers wait for their release."""
+    """Keeps held and late calls and answers until their release."""
 
     def __init__(self) -> None:
         """Start with nothing held."""
@@ -52,18 +52,18 @@ class Hold:
             self._held.remove(action)
 
     def delay(self, seconds: float) -> None:
-        """Hold the calling thread for that time, or until the next release; it does not count as held."""
+        """Delay the calling thread for some seconds, or until the next release; it does not count as held."""
         with self._condition:
             self._wait_for_release(seconds)
 
     def release(self) -> None:
-        """Let go of everything that is held or late now."""
+        """Release everything that is held or late now."""
         with self._condition:
             self._releases += 1
             self._condition.notify_all()
 
     def wait(self, seconds: float) -> list[str]:
-        """Wait until something is held; returns the actions, none after that time."""
+        """Wait until something is held; returns the held actions, none if the time is over."""
         with self._condition:
             self._condition.wait_for(lambda: self._held, timeout=seconds)
             return list(self._held)

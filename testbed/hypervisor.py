@@ -1,9 +1,9 @@
-"""What EC2 does behind its API: a machine for each running instance, here a real bosh-agent.
+"""The machines behind EC2's API: for each running instance a real bosh-agent.
 
 The agent gets its settings as on EC2, from instance metadata with the instance's own user data, and
 serves the address that these settings name. It runs on the agent's dummy platform, which only notes disks
-in files, and in a mount namespace in which a folder of its own is /var/vcap: what it compiles and installs
-is where it is on a VM, and nothing of this computer is changed.
+in files, and in a mount namespace in which a folder of its own is /var/vcap. So it compiles and installs
+at the same paths as on a VM, and changes nothing of this computer.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
 INTERVAL = 0.2
 """Seconds between two looks at the instances."""
 PATIENCE = 60.0
-"""Seconds for a state of the machines to come about."""
+"""Seconds to wait for a state of the machines."""
 HOST = "127.0.0.1"
 BASE = "/var/vcap"
 _ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 APART = (*_ENDS_WITH_US, "unshare", "--user", "--map-root-user", "--mount")
 """Starts a program in a mount namespace of its own, without needing root.
 
-It ends with the thread that started it, however that ends.
+The program ends when the thread that started it ends.
 """
 TOGETHER = ("--pid", "--fork", "--kill-child")
-"""More of `unshare`: all that the program starts ends with it, process groups of their own included."""
+"""Options of `unshare`: all children of the program end with it, even in other process groups."""
 AS_ONE = (*_ENDS_WITH_US, "unshare", "--user", "--map-current-user", *TOGETHER)
-"""Starts a program that sees the same files as we do, but ends like that."""
+"""Starts a program in the same way, with the same files as this process."""
 AS_VCAP = f'cd "$1" && mount -t tmpfs none /var && mkdir {BASE} && mount -c --bind . {BASE} && cd / && shift'
-"""The shell's words that make the folder `$1` /var/vcap there.
+"""Shell commands that mount the folder `$1` at /var/vcap in the namespace.
 
-It may itself be below /var, which is out of sight then: the shell still stands in it, and `mount -c` takes
-it from there. scripts/e2e-tools tries these words.
+The folder may itself be below /var, which is hidden then. It is still the shell's working directory, from
+which `mount -c` takes it. scripts/e2e-tools tries these commands.
 """
 AGENT = "bosh/bin/bosh-agent"
-"""Where a stemcell has the agent, below /var/vcap."""
+"""The agent's path in a stemcell, below /var/vcap."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Machine:
     """One instance's agent.
 
     Attributes:
-        folder: What is /var/vcap to the agent. It stays when the machine has ended.
-        log: What the agent wrote on stderr.
+        folder: The agent's /var/vcap. It stays after the end of the machine.
+        log: The agent's stderr.
     """
 
     instance_id: str
@@ -85,12 +85,12 @@ class Machine:
 
     @property
     def migrations(self) -> list[tuple[str, str]]:
-        """The disks whose content was copied: from which, to which."""
+        """The source and the target of each disk that was copied."""
         return [(each["FromDiskCid"], each["ToDiskCid"]) for each in self._kept("disk_migrations.json", [])]
 
     @property
     def running(self) -> bool:
-        """Whether the agent's process is there."""
+        """Whether the agent's process runs."""
         return self.process.poll() is None
 
     @property
@@ -126,15 +126,15 @@ class Hypervisor:
     """Starts and ends machines as the instances come and go, for one `with` block.
 
     Attributes:
-        metadata: The instance metadata that the machines ask.
+        metadata: The instance metadata of the machines.
         machines: All machines so far, by instance id; those that ended, too.
     """
 
     def __init__(self, fake_aws: FakeAws, agent: Path, folder: Path) -> None:
-        """Prepare; looking begins with the `with` block.
+        """Prepare; the machines start and end in the `with` block.
 
         Args:
-            fake_aws: Whose instances.
+            fake_aws: The stand-in for AWS with the instances.
             agent: The agent's executable.
             folder: For the machines' files.
         """
@@ -152,7 +152,7 @@ class Hypervisor:
         self._thread = threading.Thread(target=self._look_until_done)
 
     def __enter__(self) -> Self:
-        """Start to look."""
+        """Begin to watch the instances."""
         shutil.copy(self._agent, self._ours)
         self.metadata.__enter__()
         self._thread.start()
@@ -182,7 +182,7 @@ class Hypervisor:
     def settle(self) -> list[Machine]:
         """Wait until the machines match the instances, and have booted; returns those that run."""
         with self._looked:
-            # Two: the one that may be under way has perhaps asked already.
+            # Two looks: the current one may have asked EC2 already.
             begun = self._looks
             settled = self._looked.wait_for(lambda: self._settled(begun + 2), timeout=PATIENCE)
         if self._problem is not None:
@@ -214,7 +214,7 @@ class Hypervisor:
 
     def _look(self) -> None:
         wanted = self._instances()
-        # Ends first: the machine that comes listens where the one that goes did.
+        # Ends first: a new machine may listen at the address of an old one.
         for instance_id in self._running - wanted:
             self.machines[instance_id].end()
             self.metadata.remove(instance_id)

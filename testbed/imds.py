@@ -23,7 +23,7 @@ class Imds(LoopbackServer):
     """
 
     def __init__(self, instance_id: str = "i-0123456789abcdef0") -> None:
-        """Be the metadata of one instance."""
+        """Serve the metadata of one instance."""
         super().__init__()
         self.documents = {
             "/latest/meta-data/instance-id": instance_id,
@@ -35,7 +35,7 @@ class Imds(LoopbackServer):
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that lead a client of AWS here."""
+        """The environment variables that point a client of AWS to this server."""
         return {
             "AWS_EC2_METADATA_DISABLED": "false",
             "AWS_EC2_METADATA_SERVICE_ENDPOINT": self.url,

@@ -1,4 +1,4 @@
-"""Signals to the executable at a given call to AWS: the worst moments, without randomness."""
+"""Signals to the executable at a given call to AWS, without randomness."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from testbed.executable import Answer, Process
 
 When = Literal["before", "after"]
-"""The call has not reached AWS; or AWS has done it, and the answer is on its way."""
+"""Before the call reaches AWS, or after its effect and before its answer."""
 STEP = 0.2
-"""Seconds between two looks at whether a call of the executable has ended."""
+"""Seconds between two checks whether a call of the executable has ended."""
 
 
 def kill_at(
@@ -35,9 +35,9 @@ def kill_at(
     Args:
         fake_aws: The stand-in for AWS that the executable calls.
         start: Starts the executable, as `lambda: cpi.start("create_vm", …)`.
-        nth: Which call it is, of all or of one action; 1 is the first from now on.
-        when: Before the call reaches AWS, or after AWS has done it.
-        action: The action; any by default.
+        nth: The number of the call, of all or of one action; 1 is the first from now on.
+        when: Before the call reaches AWS, or after its effect.
+        action: The action; by default any.
 
     Returns:
         The action at which it was killed.
@@ -57,12 +57,12 @@ def interrupt_at(
     action: str = ANY,
     number: signal.Signals = signal.SIGTERM,
 ) -> Answer:
-    """Send the executable a signal that it can handle, at a call to AWS, and let it go on.
+    """Send the executable a signal that it can handle, at a call to AWS, and let it continue.
 
     The arguments are those of `kill_at`.
 
     Returns:
-        What the call came to.
+        The result of the executable's call.
     """
     return _signalled(fake_aws, start, number, nth, when, action)[1]
 
@@ -81,7 +81,7 @@ def _signalled(
         held = _wait_until_held(fake_aws, process)
         process.send_signal(number)
         if number == signal.SIGKILL:
-            # Its connection is closed once it is gone, and not before.
+            # The connection closes only when the executable has ended.
             process.wait(timeout=PATIENCE)
     except BaseException:
         process.kill()

@@ -1,7 +1,7 @@
 """Load: many calls of the CPI at once, throttled as EC2 throttles: `python -m testbed.load`.
 
-Each verb in turn is called for all VMs at the same time, as many processes as there are VMs. The
-buckets set the least time that a verb can take; what it took is printed beside it.
+Each verb in turn is called for all VMs at the same time, with one process per VM. The buckets set a
+minimum time for a verb; it is printed beside the actual time.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ if TYPE_CHECKING:
 
 FIRST_ADDRESS = 10
 MOST_VMS = 100
-"""EC2 launches these in 47 seconds, well within the patience with one call of the executable."""
+"""EC2 launches this number of VMs in 47 seconds, well within the time limit of one call."""
 DISK_MIB = 1024
 
 
 @dataclass(frozen=True)
 class Phase:
-    """What the calls of one verb came to, all at once.
+    """The results of the simultaneous calls of one verb.
 
     Attributes:
         verb: Its name.
-        results: What each call answered; none of those that failed.
-        problems: How those failed.
+        results: The results of the calls that succeeded.
+        problems: The errors of the others.
         calls: How many calls EC2 let through, by action.
-        throttled: How many it did not, by action.
+        throttled: How many calls EC2 throttled, by action.
         retries: How often the SDK repeated calls to AWS, as the log says.
-        most_retries: The same for the process in which it did most often.
-        seconds: How long it took.
-        least: How long it takes at least, in seconds, for the buckets.
-        slowest: The action whose bucket says so; empty when none does.
+        most_retries: The same for the process with the most retries.
+        seconds: The time that it took.
+        least: The minimum time, in seconds, that the buckets allow.
+        slowest: The action whose bucket sets this minimum; empty if none does.
     """
 
     verb: str
@@ -87,7 +87,7 @@ class Load:
         self._speed = speed
 
     def run(self) -> Iterator[Phase]:
-        """Fill the buckets, and call one verb after the other for all that there is by then."""
+        """Fill the buckets, and call one verb after the other for all VMs."""
         self._fake_aws.throttle(self._speed)
         properties = {"instance_type": "m5.large", "availability_zone": self._world.zone}
         stemcell = f"{self._world.image_id} light"
@@ -134,7 +134,7 @@ class Load:
         )
 
     def _call(self, verb: str, arguments: list[Any]) -> tuple[Any, str, int]:
-        """Call a verb: its result, its problem, and how often a call was repeated."""
+        """Call a verb; return its result, its problem, and how often a call was repeated."""
         try:
             answer = self.cpi.call(verb, *arguments, stemcell=2)
             result = answer.ok()
@@ -144,11 +144,11 @@ class Load:
 
 
 Figures = dict[str, dict[str, Any]]
-"""What `FakeAws.buckets` tells."""
+"""The result of `FakeAws.buckets`."""
 
 
 def risen(name: str, before: Figures, after: Figures) -> dict[str, int]:
-    """Say by how much a figure of the buckets has risen, where it has."""
+    """Return by how much a figure has risen, for the buckets where it has."""
     rises = {each: int(now[name] - before.get(each, {name: 0})[name]) for each, now in after.items()}
     return {action: rise for action, rise in rises.items() if rise}
 
@@ -156,7 +156,7 @@ def risen(name: str, before: Figures, after: Figures) -> dict[str, int]:
 def least_seconds(before: Figures, after: Figures, speed: float) -> tuple[float, str]:
     """Return the time that the buckets need for the calls, and the slowest bucket.
 
-    Each needs to begin with what was in it before, and the rest comes in at its rate.
+    The calls first use the tokens that were left, and the others wait for the refill.
     """
     waits: dict[str, float] = {}
     for action, calls in risen("allowed", before, after).items():
@@ -195,7 +195,7 @@ def _counted(numbers: dict[str, int]) -> str:
 
 
 def main() -> int:
-    """Put the load on; exit status 1 when a call failed or something is left."""
+    """Run the load; the exit status is 1 if a call failed or something is left."""
     parser = argparse.ArgumentParser(prog="python -m testbed.load", description=__doc__)
     parser.add_argument("--vms", type=int, default=50, choices=range(1, MOST_VMS + 1), metavar="N")
     vms = parser.parse_args().vms

@@ -23,7 +23,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What is answered to a request."""
+    """The answer to a request."""
 
     status: int
     body: bytes = b""
@@ -31,7 +31,7 @@ class Reply:
 
 
 class _Server(ThreadingHTTPServer):
-    """Keeps quiet about clients that went away in the middle of an answer."""
+    """Does not report clients that close their connection during an answer."""
 
     owner: LoopbackServer
 
@@ -40,7 +40,7 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Hands requests to the server that it belongs to."""
+    """Passes requests to its server."""
 
     server: _Server
 

@@ -1,4 +1,4 @@
-"""Long tables of cases: some of them for every run of the tests, all of them for `make faults`."""
+"""Long tables of cases: every run of the tests takes some of them, and `make faults` all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 def sampled(cases: Iterable[Any], every: int = 6) -> list[Any]:
-    """Mark each so manieth case, beginning with the first, as `sampled`, and all others as `faults`.
+    """Mark some cases as `sampled`, beginning with the first, and all others as `faults`.
 
     Args:
         cases: Values of one parameter, or tuples of several.
-        every: How far apart the cases are that every run takes.
+        every: The distance between two sampled cases.
     """
     rows = [case if isinstance(case, tuple) else (case,) for case in cases]
     return [

@@ -15,24 +15,24 @@ SSH_KEYS = "/latest/meta-data/public-keys/0/openssh-key/"
 class MetadataServer(LoopbackServer):
     """Answers each instance's requests for its own metadata.
 
-    An instance knows the service by its link-local address, and the service knows the
-    instance by the wire. Here both are a prefix of the path: `/INSTANCE_ID/latest/…`.
+    On EC2 the service has a link-local address, and knows the instance by the network.
+    Here a prefix of the path names the instance: `/INSTANCE_ID/latest/…`.
     """
 
     def __init__(self) -> None:
-        """Know no instance yet."""
+        """Begin without instances."""
         super().__init__()
         self._documents: dict[str, dict[str, str]] = {}
         self._tokens: dict[str, str] = {}
 
     def add(self, instance_id: str, user_data: str) -> None:
-        """Answer for an instance from now on."""
-        # A key is there, if an empty one: the agent asks for ten seconds before it takes a 404.
+        """Begin to answer for an instance."""
+        # An empty key, because the agent retries a 404 for ten seconds.
         self._documents[instance_id] = {USER_DATA: user_data, INSTANCE_ID: instance_id, SSH_KEYS: ""}
         self._tokens[instance_id] = secrets.token_urlsafe()
 
     def remove(self, instance_id: str) -> None:
-        """Answer for an instance no longer."""
+        """Stop answering for an instance."""
         self._documents.pop(instance_id, None)
         self._tokens.pop(instance_id, None)
 

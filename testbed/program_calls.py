@@ -9,24 +9,24 @@ import uuid
 from pathlib import Path
 
 VARIABLE = "CPI_RECORD_CALLS"
-"""Names the folder in which each stand-in for AWS leaves a file in the end; without it none does."""
+"""The variable with the folder in which each stand-in for AWS writes a file at its end, if it is set."""
 
 
 class ProgramCalls:
-    """The set of a stand-in's calls that were the program's; a reset does not empty it."""
+    """The program's calls to a stand-in; a reset keeps them."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Begin without calls."""
         self._lock = threading.Lock()
         self._seen: set[tuple[str, str]] = set()
 
     def note(self, service: str, action: str) -> None:
-        """Note a call, whatever it is answered."""
+        """Record a call, whatever its answer."""
         with self._lock:
             self._seen.add((service, action))
 
     def write(self) -> None:
-        """Write a file of their own into the folder, if there is to be any: others may do so meanwhile."""
+        """Write the calls to a new file in the folder, if the variable is set; others may write there too."""
         folder = os.environ.get(VARIABLE)
         with self._lock:
             seen = sorted(self._seen)

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from testbed.rules import Error
 
 REST = {"ebs"}
-"""Services whose calls are told apart by method and path, and whose errors are JSON."""
+"""Services whose actions follow from method and path, and whose errors are JSON."""
 OURS = "bosh-aws-cpi"
-"""What the program's own calls carry as their User-Agent, and those of tests do not."""
+"""A part of the User-Agent of the program's calls, which calls of tests lack."""
 
 Parameters = dict[str, str]
 
 
 class Call(NamedTuple):
-    """What a call asks for.
+    """A call to AWS.
 
     Attributes:
-        service: As the SDK calls it, `ec2`.
-        action: As `RunInstances`.
-        parameters: By their full names.
+        service: The SDK's name of the service, such as `ec2`.
+        action: Such as `RunInstances`.
+        parameters: The parameters by their full names.
     """
 
     service: str
@@ -57,7 +57,7 @@ def is_ours(request: Request) -> bool:
 def read(request: Request, body: bytes) -> Call:
     """Read a call.
 
-    A part of a REST body that is no text, such as a block of a disk, is no parameter.
+    A part of a REST body that is not text, such as a block of a disk, is not a parameter.
     """
     service = service_of(request.headers.get("Authorization", ""))
     if service in REST:
@@ -77,7 +77,7 @@ def failure(error: Error, service: str) -> Response:
 
 
 def _xml(error: Error, service: str) -> str:
-    """Write an error as a document; EC2's shape is its own."""
+    """Write an error as a document; EC2 has its own format."""
     code, message = escape(error.code), escape(error.message)
     if service == "ec2":
         return (

@@ -25,7 +25,7 @@ class AwsCall:
         action: Such as `DescribeInstances`.
         access_key_id: The key that signed it; empty when it is not signed.
         region: The region that it is signed for.
-        token: The session token that came along; none without one.
+        token: The session token, if there is one.
         parameters: All parameters, by name.
     """
 
@@ -49,7 +49,7 @@ class Relay(LoopbackServer):
     """Passes each request on to one server, and records it with its headers."""
 
     def __init__(self, upstream: str) -> None:
-        """Stand in front of this server."""
+        """Begin to relay to this server."""
         super().__init__()
         self._upstream = urlsplit(upstream)
 
@@ -66,12 +66,12 @@ class Relay(LoopbackServer):
 class Proxy(LoopbackServer):
     """An HTTP proxy from which nothing leaves the loopback interface.
 
-    A request for a loopback address goes there. One for any other host goes to one
-    server, whatever the host is called. Tunnels (CONNECT) are refused with a 502.
+    Requests for a loopback address go there. Requests for any other host go to one given
+    server. Tunnels (CONNECT) are refused with a 502.
     """
 
     def __init__(self, upstream: str = "") -> None:
-        """Let this server stand for every host; without one they are all out of reach."""
+        """Send the requests for all other hosts to this server; without one they fail."""
         super().__init__()
         self._server.RequestHandlerClass = _TunnelHandler
         self._upstream = urlsplit(upstream)
@@ -83,7 +83,7 @@ class Proxy(LoopbackServer):
 
     @property
     def hosts(self) -> list[str]:
-        """The hosts and ports of the requests that were no tunnels."""
+        """The hosts and ports of the requests without a tunnel."""
         return [urlsplit(request.path).netloc for request in self.requests if request.method != "CONNECT"]
 
     def reply(self, request: Request) -> Reply:
@@ -96,7 +96,7 @@ class Proxy(LoopbackServer):
 
 
 class _TunnelHandler(_Handler):
-    """Takes the request for a tunnel too."""
+    """Accepts requests for a tunnel too."""
 
     def do_CONNECT(self) -> None:  # noqa: N802 - the library's name
         self._serve()

@@ -30,7 +30,7 @@ class Registry(LoopbackServer):
 
     @property
     def endpoint(self) -> str:
-        """The endpoint as the release's template renders it: with user and password."""
+        """The endpoint with user and password, as the release's template renders it."""
         return self.url.replace("://", f"://{self.user}:{self.password}@")
 
     def settings(self, instance_id: str) -> Any:

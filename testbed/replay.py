@@ -1,4 +1,4 @@
-"""Replays recorded flows: the callers' real requests, with the names of the current world."""
+"""Replays recorded requests of real callers, with the ids and names of the current world."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Step:
 
     Attributes:
         request: As it was sent to the executable.
-        recorded: The response of the recording, with the world's names.
-        answer: What the executable answered.
+        recorded: The recorded response, with the world's names.
+        answer: The executable's response.
     """
 
     request: dict[str, Any]
@@ -40,8 +40,8 @@ class Replay:
     """Sends recorded requests to the executable, one after another.
 
     Attributes:
-        names: What stands in the recording, and what stands for it here. Ids that the
-            executable answers are added by themselves, for those that were recorded.
+        names: The recorded ids and names, with their replacements. Ids that the executable
+            answers are added automatically, as replacements of the recorded ones.
     """
 
     def __init__(self, cpi: Cpi, names: Mapping[str, str]) -> None:

@@ -16,10 +16,10 @@ class Error:
     """An error to answer with, instead of forwarding the call.
 
     Attributes:
-        code: AWS's, as `RequestLimitExceeded`.
-        message: AWS's.
-        status: Of HTTP.
-        reason: What the EBS direct APIs say beside some codes, as `INVALID_BLOCK`.
+        code: AWS's error code, such as `RequestLimitExceeded`.
+        message: AWS's message.
+        status: The HTTP status.
+        reason: The reason that the EBS direct APIs add to some codes, such as `INVALID_BLOCK`.
     """
 
     code: str
@@ -30,32 +30,32 @@ class Error:
 
 @dataclass
 class Rule:
-    """One rule; counts the calls that it is about.
+    """One rule; counts the calls that it concerns.
 
     Attributes:
         action: The action, such as `RunInstances`; `*` stands for all of them.
-        nth: The first call that it fires at, since it was set; 0 and 1 are the first.
-        times: How many calls it fires at; none: all the following. The default is
-            one with `nth`, `hold` or `hold_before` and without `seconds`, otherwise all.
+        nth: The number of the first call that it fires at, since it was set; 0 and 1 are the first.
+        times: How many calls it fires at; None: all from then on. The default is one
+            with `nth`, `hold` or `hold_before` and without `seconds`, otherwise all.
         seconds: How long it fires, from the first call that it fires at; 0: forever.
-        where: Parameters that a call must have to be counted, by their full names.
+        where: Only calls with these parameters, by their full names, are counted.
         error: The error to answer with.
         hold: Whether the answer is held back until the release; the call has had its effect.
         hold_before: Whether the call is held back until the release; it has no effect
             before that, and none at all when its client is gone by then.
-        delay: Seconds that the answer is late, unless it is released; the call has had its
+        delay: Seconds by which the answer is late, unless it is released; the call has had its
             effect.
-        ends: Why EC2 ends the instances that the answer names, right after it, as
+        ends: The reason for which EC2 ends the instances in the answer right afterwards, such as
             `Server.InternalError: Internal error on launch`.
-        drop: The client's connection is closed without an answer: `before` the call is
-            forwarded, which then has no effect, or `after`, when it has had one.
-        states: The states of the resource that the call creates, modifies or completes: the
-            states in which it is shown to the calls that ask for it from then on, the
-            last one stays, as `["modifying", "optimizing", "completed"]`; see
+        drop: When to close the client's connection without an answer: `before` the call has
+            its effect, which it then never has, or `after` that.
+        states: The states of the resource that the call creates, modifies or completes, such as
+            `["modifying", "optimizing", "completed"]`. Each later call that asks for the
+            resource shows the next one, and the last one stays; see
             `testbed.moto_patches.states`.
-        unseen: How many lookups of the call's new resource fail, as AWS does not know it
+        unseen: How many lookups of the call's new resource fail, because AWS does not know it
             everywhere yet; see `testbed.moto_patches.visibility`.
-        replace: Patterns (regular expressions) and what replaces them in the answer.
+        replace: Patterns (regular expressions) and their replacements in the answer.
     """
 
     action: str
@@ -92,7 +92,7 @@ class Rule:
         return rule
 
     def fires(self, action: str, parameters: dict[str, str]) -> bool:
-        """Count a call, and say whether this is one that the rule is for."""
+        """Count a call, and return whether the rule fires at it."""
         if self.action not in {action, ANY} or not self.where.items() <= parameters.items():
             return False
         self._seen += 1

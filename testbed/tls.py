@@ -1,4 +1,4 @@
-"""A TLS front on the loopback interface, with a certificate authority of its own."""
+"""A TLS server on the loopback interface, with its own certificate authority."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _CRITICAL, _NOT_CRITICAL = True, False
 
 
 class Authority:
-    """A certificate authority; each one has a key of its own.
+    """A certificate authority with its own key.
 
     Attributes:
         path: Its certificate in PEM, as a CA bundle.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Make the key, and write the certificate into the folder."""
+        """Create the key, and write the certificate into the folder."""
         self._folder = folder
         self._name = name
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -89,11 +89,11 @@ class TlsRelay(Relay):
     """Passes requests that come over TLS on to one server, and records them.
 
     Attributes:
-        handshakes: How many clients have begun one.
+        handshakes: How many handshakes clients have begun.
     """
 
     def __init__(self, upstream: str, authority: Authority) -> None:
-        """Stand in front of this server with a certificate of this authority."""
+        """Begin to relay to this server, with a certificate of this authority."""
         super().__init__(upstream)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(authority.certify())

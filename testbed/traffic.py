@@ -1,4 +1,4 @@
-"""What exposes VMs: an elastic address, load balancers, and a route table."""
+"""Resources that expose VMs: an elastic address, load balancers, and a route table."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ LOAD_BALANCER = "classic"
 
 @dataclass
 class Traffic:
-    """Ids and names of what was laid over a world; each test that needs it lays it.
+    """Ids and names of these resources; tests that need them create them in their world.
 
     Attributes:
-        world: The world that it is for.
+        world: The world with the VMs.
         elb: A client for classic load balancers.
         elbv2: A client for target groups.
         public_ip: The elastic address.
         allocation_id: The same address's id.
         target_groups: ARNs of two target groups by name.
         load_balancer: The name of a classic load balancer.
-        laid_routes: The routes that a state does not list.
+        laid_routes: The original routes, which the state does not list.
     """
 
     world: World
@@ -39,7 +39,7 @@ class Traffic:
 
     @classmethod
     def lay(cls, fake_aws: FakeAws, world: World) -> Self:
-        """Make everything; the calls are forgotten."""
+        """Create everything, and forget the calls."""
         elb, elbv2 = fake_aws.client("elb"), fake_aws.client("elbv2")
         address = world.ec2.allocate_address(Domain="vpc")
         ports = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstanceProtocol": "TCP", "InstancePort": 80}
@@ -77,10 +77,10 @@ class Traffic:
         """List the VM's traffic.
 
         Returns:
-            Sorted, under `associations` the interfaces that hold the elastic address, under
-            `targets` instance ids (once for each target group), under `registered` those of
-            the classic load balancer, and under `routes` each destination and its target
-            beyond what was laid: `10.9.0.0/16 eni-…`.
+            Sorted lists: `associations` has the interfaces that hold the elastic address,
+            `targets` the instance ids (once for each target group), `registered` those of
+            the classic load balancer, and `routes` each new destination with its target,
+            such as `10.9.0.0/16 eni-…`.
         """
         return {
             "associations": sorted(self._associations()),

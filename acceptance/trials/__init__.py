@@ -1,4 +1,4 @@
-"""The trials: one function for each assumption that can be tried, by AWS's nouns."""
+"""The trials: one function for each assumption that can be tried, grouped by AWS's resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load balancers and target groups; a target group costs nothing, and is created."""
+"""Load balancers and target groups; only a target group is created, because it costs nothing."""
 
 from __future__ import annotations
 

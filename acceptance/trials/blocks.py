@@ -1,4 +1,4 @@
-"""Snapshots that the EBS direct APIs write."""
+"""Snapshots that are written by the EBS direct APIs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def blocks_pending_deleted(lab: Lab) -> Seen:
 
 @TRIALS.of("blocks-tagged")
 def blocks_tagged(lab: Lab) -> Seen:
-    """Look for a snapshot that is just started, by its tag."""
+    """Search for a new snapshot by its tag."""
     own = {"Key": "bosh_call", "Value": lab.token()}
     tags = [{"Key": name, "Value": value} for name, value in lab.tags.items()]
     snapshot_id = lab.start_snapshot(Tags=[*tags, own])["SnapshotId"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TRIALS = Trials()
 UNUSABLE = {"InvalidVolume.NotFound", "error", "deleting", "deleted"}
 DEVICE, OTHER_DEVICE = "/dev/sdf", "/dev/sdh"
-"""Of two trials: a name may stay in use for a while after a volume is detached."""
+"""Two trials use different names: a name may stay in use for a while after a volume is detached."""
 
 
 def ends_of_the_series() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The codes of AWS's errors about ids, tags and requests as a whole."""
+"""AWS's error codes for ids, tags and whole requests."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def tags_of_nothing(lab: Lab) -> Seen:
 
 @TRIALS.of("dry-run")
 def dry_run(lab: Lab) -> Seen:
-    """Let preflight ask about each action that it can ask about."""
+    """Let preflight check the permission for each action that it can check."""
     answer = lab.account.cpi().run("preflight", "--json")
     features: list[dict[str, Any]] = answer.document["features"]
     counts = {state: _actions(features, state) for state in ("allowed", "missing", "not_checkable")}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TRIALS = Trials()
 FREE = 11
-"""Addresses of a /28 that EC2 gives to interfaces: 16 but the first four and the last."""
+"""Addresses of a /28 that EC2 gives to interfaces: 16 without the first four and the last."""
 TAKEN = {"InvalidIPAddress.InUse"}
 FULL = {"InsufficientFreeAddressesInSubnet", "InsufficientCidrBlocks"}
 
@@ -65,7 +65,7 @@ def interface_in_use(lab: Lab) -> Seen:
 
 @TRIALS.of("interface-by-filter")
 def interface_by_filter(lab: Lab) -> Seen:
-    """Find which instance holds an address."""
+    """Find the instance that holds an address."""
     address = lab.describe_instance(lab.instance_id)["PrivateIpAddress"]
     filters = [
         {"Name": "subnet-id", "Values": [lab.network.subnet_ids[0]]},
@@ -80,7 +80,7 @@ def interface_by_filter(lab: Lab) -> Seen:
 def prefix_taken(lab: Lab) -> Seen:
     """Delegate a prefix that another interface has."""
     prefix, *_ = list(ip_network(SUBNETS[1]).subnets(new_prefix=28))[8:]
-    # EC2 may give any address of the subnet to an interface: these are given theirs, outside of the prefix.
+    # Both interfaces get an address outside of the prefix; by itself EC2 might choose one inside.
     ids = [
         lab.create_interface(SubnetId=lab.network.subnet_ids[1], PrivateIpAddress=str(address))
         for address in list(ip_network(SUBNETS[1]))[30:32]
@@ -117,7 +117,7 @@ def route_twice(lab: Lab) -> Seen:
     seen = compared(
         {**said, "DeleteRoute": unknown},
         {
-            # CreateRoute answers success for the very route that there is, too.
+            # CreateRoute may also answer success for a route that is identical to the existing one.
             "CreateRoute again": {"RouteAlreadyExists", "success"},
             "ReplaceRoute": {"InvalidRoute.NotFound", "InvalidParameterValue"},
             "DeleteRoute": {"InvalidRoute.NotFound"},

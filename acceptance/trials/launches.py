@@ -25,7 +25,7 @@ ROUNDED = 2
 
 @TRIALS.of("launch-time")
 def launch_time(lab: Lab) -> Seen:
-    """Compare an instance's LaunchTime with the time of the answer that tells of it."""
+    """Compare an instance's LaunchTime with the time of the answer that contains it."""
     begin = time.monotonic()
     answer = lab.ec2.run_instances(**lab.launch_arguments())
     took = time.monotonic() - begin
@@ -67,7 +67,7 @@ def new_things_seen(lab: Lab) -> Seen:
 def _time_until_shown(
     create: Callable[[], str], look: Callable[[str], Any], end: Callable[[str], None] | None = None
 ) -> float:
-    """Create something; return after how many seconds EC2 shows it. Expensive resources are deleted then."""
+    """Create a resource; return the seconds until EC2 shows it. An expensive one is then deleted."""
     identifier = create()
     begin = time.monotonic()
 
@@ -85,7 +85,7 @@ def _time_until_shown(
 
 @TRIALS.of("launch-tags")
 def launch_tags(lab: Lab) -> Seen:
-    """Look at the tags of all that a launch has created."""
+    """Look at the tags of all resources that a launch has created."""
     instance = lab.describe_instance(lab.instance_id)
     nic_id = instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
     (nic,) = lab.ec2.describe_network_interfaces(NetworkInterfaceIds=[nic_id])["NetworkInterfaces"]

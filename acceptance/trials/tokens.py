@@ -39,7 +39,7 @@ def _text(said: Said, first: str, identifier: Callable[[Any], str]) -> str:
 
 @TRIALS.of("token-instance")
 def token_instance(lab: Lab) -> Seen:
-    """Launch twice with one client token, then with another type, then after the end."""
+    """Launch twice with one client token, then with another type, then after the termination."""
     arguments = lab.launch_arguments(ClientToken=lab.token())
     run = lab.ec2.run_instances
     first = _instance_id(run(**arguments))

@@ -30,7 +30,7 @@ class Seen(NamedTuple):
 
 
 def compared(said: Mapping[str, Said], assumed: Mapping[str, AbstractSet[str]]) -> Seen:
-    """Compare the codes of several answers with those that are assumed."""
+    """Compare the codes of several answers with the assumed ones."""
     codes = {what: answer.code or "success" for what, answer in said.items()}
     agrees = all(codes[what] in assumed[what] for what in codes)
     return Seen(agrees, ", ".join(f"{what} {code}" for what, code in codes.items()))

@@ -127,7 +127,7 @@ def _is_well(answer: bytes) -> bool:
 
 
 def check_alike(verb: str, calls: dict[str, tuple[str, ...]]) -> None:
-    """See to it that all forms have asked AWS for the same, or they could not be compared.
+    """Check that all forms have made the same calls to AWS; otherwise they can't be compared.
 
     Raises:
         BenchError: They have not.

@@ -18,7 +18,7 @@ def has_vm(ec2: Any, vm_cid: str) -> bool:
 
 
 def create_disk(ec2: Any, size: int, properties: dict[str, Any], vm_cid: str) -> str:
-    """Make a volume in an instance's zone."""
+    """Create a volume in an instance's zone."""
     instance = ec2.describe_instances(InstanceIds=[vm_cid])["Reservations"][0]["Instances"][0]
     volume_id: str = ec2.create_volume(
         AvailabilityZone=instance["Placement"]["AvailabilityZone"],

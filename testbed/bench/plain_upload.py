@@ -42,7 +42,7 @@ def upload(ebs: Any, path: str) -> str:
 
 
 def register(ec2: Any, snapshot_id: str) -> str:
-    """Make an AMI of a snapshot."""
+    """Register an AMI of a snapshot."""
     while ec2.describe_snapshots(SnapshotIds=[snapshot_id])["Snapshots"][0]["State"] != "completed":
         time.sleep(1)
     mappings = [{"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot_id}}]

@@ -13,7 +13,7 @@ INSTANCE_TYPE = "m5.large"
 DISK_MIB = 1024
 
 Row = Callable[["FakeAws"], list[Any]]
-"""Makes the world anew, and returns the verb's arguments in it."""
+"""Creates the world again, and returns the verb's arguments in it."""
 
 
 def info(fake_aws: FakeAws) -> list[Any]:
@@ -28,7 +28,7 @@ def has_vm(fake_aws: FakeAws) -> list[Any]:
 
 
 def create_disk(fake_aws: FakeAws) -> list[Any]:
-    """Make a disk for a VM."""
+    """Create a disk for a VM."""
     return [DISK_MIB, {}, _vm(_world(fake_aws))]
 
 
@@ -40,7 +40,7 @@ def attach_disk(fake_aws: FakeAws) -> list[Any]:
 
 
 def create_vm(fake_aws: FakeAws) -> list[Any]:
-    """Make a VM with one network."""
+    """Create a VM with one network."""
     world = _world(fake_aws)
     properties = {"instance_type": INSTANCE_TYPE, "availability_zone": world.zone}
     network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}

@@ -1,7 +1,7 @@
 """The corrections of moto: where it differs from EC2, and what EC2 does.
 
-The program under test is written for EC2 and never bends to moto, so moto is
-bent here, one small function per difference. Every function's docstring says
+The program under test is written for EC2 and makes no allowance for moto, so moto is
+corrected here, with one small function for each difference. The function's docstring says
 what EC2 does and what moto did.
 """
 
@@ -59,7 +59,7 @@ MODULES = (
 
 
 def apply() -> list[Patch]:
-    """Correct the moto of this process; to be called once, before it serves.
+    """Correct the moto of this process. Call it once, before moto serves.
 
     Returns:
         The patches, in the order in which they were installed.

@@ -1,4 +1,4 @@
-"""Private addresses: one interface holds one, until it is gone."""
+"""Private addresses: only one interface at a time holds an address."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def check_free(subnet: Any, wanted: Iterable[str]) -> None:
 
 
 def check_prefixes_free(subnet: Any, wanted: Iterable[str]) -> None:
-    """Refuse prefixes of another length than EC2 delegates, taken ones and those outside."""
+    """Refuse prefixes that have the wrong length, are in use or lie outside of the subnet."""
     addresses = [ipaddress.ip_address(address) for address in held(subnet)]
     for text in wanted:
         prefix = ipaddress.ip_network(text)
@@ -76,7 +76,7 @@ def check_prefixes_free(subnet: Any, wanted: Iterable[str]) -> None:
 
 
 def first_free(subnet: Any, count: int) -> list[str]:
-    """Choose addresses for an interface that asked for none of its own."""
+    """Choose free addresses for an interface whose request names none."""
     taken, prefixes = held(subnet), delegated(subnet)
     free = [
         address
@@ -93,7 +93,7 @@ def first_free(subnet: Any, count: int) -> list[str]:
 
 @PATCHES.around(ElasticNetworkInterfaces, "create_network_interface")
 def no_free_address(original: Callable[..., Any], response: Any) -> Any:
-    """EC2's answer to CreateNetworkInterface in a full subnet has another code than RunInstances's.
+    """For a full subnet EC2 has one code in CreateNetworkInterface and another one in RunInstances.
 
     Seen in aws/amazon-vpc-cni-k8s issue 3105, explained by AWS Support in cilium/cilium pull request 31016.
     """
@@ -119,8 +119,8 @@ def requested(single: Any, entries: Iterable[Any]) -> list[str]:
 def requested_address(original: Callable[..., Any], subnet: Any, ip: str, instance: Any) -> None:
     """EC2 answers InvalidIPAddress.InUse for a taken address; moto broke (HTTP 500).
 
-    What is taken is read off the interfaces, so moto's own book of addresses,
-    which did not know interfaces created before their instance, is not kept.
+    The interfaces tell which addresses are taken. moto's own list of them is not used: it lacked
+    interfaces that were created before their instance.
     """
     del original, instance
     check_free(subnet, [ip])
@@ -144,10 +144,10 @@ def unique_addresses(
     *positional: Any,
     **keywords: Any,
 ) -> Any:
-    """EC2 lets one interface of a subnet hold an address; moto any number of them.
+    """In EC2 one interface of a subnet holds an address; in moto any number of interfaces did.
 
-    An interface that asks for none, or for a number of them, gets free ones: moto drew lots, and could
-    draw the network's own address or one that was held.
+    An interface that names no address, or only a number of them, gets free ones. moto chose them at
+    random, and the choice could be the network's own address or one in use.
     """
     subnet = backend.get_subnet(subnet) if isinstance(subnet, str) else subnet
     wanted = requested(private_ip_address, private_ip_addresses or [])

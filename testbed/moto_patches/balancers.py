@@ -42,10 +42,10 @@ def registered_once(
     *positional: Any,
     **keywords: Any,
 ) -> Any:
-    """ELB refuses unknown balancers and instances, and has an instance once.
+    """ELB refuses unknown balancers and instances, and registers an instance only once.
 
-    moto broke over an unknown balancer (HTTP 500), took any text as an instance, and
-    had an instance as often as it was registered.
+    moto failed for an unknown balancer (HTTP 500), accepted any text as an instance, and
+    listed an instance as often as it was registered.
     """
     balancer = known_balancer(backend, load_balancer_name)
     ec2 = ec2_backends[backend.account_id][backend.region_name]
@@ -67,7 +67,7 @@ def deregistered_once(
 ) -> Any:
     """ELB refuses unknown balancers, and instances that are not registered.
 
-    The latter in so many words as an unknown instance; moto did not mind them.
+    An instance that is not registered gets the same error as an unknown one. moto answered success.
     """
     balancer = known_balancer(backend, load_balancer_name)
     for instance_id in instance_ids:
@@ -77,7 +77,7 @@ def deregistered_once(
 
 
 def listed_instances(original: Callable[..., Any], response: Any) -> Any:
-    """ELB answers the instances that are registered now; moto an empty list."""
+    """ELB answers the instances that are registered now; moto answered an empty list."""
     result = original(response)
     balancer = response.elb_backend.load_balancers[parameter(response, "LoadBalancerName")]
     result.result["Instances"] = [{"InstanceId": instance_id} for instance_id in balancer.instance_ids]
@@ -92,7 +92,7 @@ for _name in ("register_instances_with_load_balancer", "deregister_instances_fro
 def described_balancers(
     original: Callable[..., Any], backend: Any, names: list[str], *positional: Any, **keywords: Any
 ) -> Any:
-    """ELB says of an unknown name that nothing active has it; moto worded that otherwise."""
+    """For an unknown name ELB says that there is no active balancer; moto had another message."""
     try:
         return original(backend, names, *positional, **keywords)
     except LoadBalancerNotFoundError:
@@ -104,7 +104,7 @@ def described_balancers(
 def known_targets(
     original: Callable[..., Any], backend: Any, target_group_arn: str, instances: list[dict[str, Any]]
 ) -> None:
-    """ELB registers no unknown instance; moto took any text."""
+    """ELB refuses unknown instances; moto accepted any text."""
     group = backend.target_groups.get(target_group_arn)
     if group is not None and group.target_type == "instance":
         for target in instances:
@@ -119,5 +119,5 @@ def known_targets(
 
 @PATCHES.around(FakeTargetGroup, "deregister")
 def registered_targets(original: Callable[..., Any], group: Any, targets: list[dict[str, Any]]) -> None:
-    """ELB answers success for a target that is not registered; moto InvalidTarget."""
+    """ELB answers success for a target that is not registered; moto answered InvalidTarget."""
     original(group, [target for target in targets if target["Id"] in group.targets])

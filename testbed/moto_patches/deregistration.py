@@ -1,4 +1,4 @@
-"""DeregisterImage: what goes with an image."""
+"""DeregisterImage: the snapshots that are deleted with an image."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PATCHES = Patches()
 
 
 def deleted(backend: Any, snapshot_id: str) -> dict[str, str]:
-    """Delete a snapshot that no image uses any more; returns what EC2 says of it."""
+    """Delete a snapshot, unless another image uses it; returns EC2's result for it."""
     code = states.outcome("skipped" if any(users(backend, snapshot_id)) else "success")
     if code == "success":
         backend.delete_snapshot(snapshot_id)
@@ -26,7 +26,7 @@ def deleted(backend: Any, snapshot_id: str) -> dict[str, str]:
 
 @PATCHES.around(AmisResponse, "deregister_image")
 def deregistered_image(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 deletes an image's snapshots if asked to, but for those of other images; moto never did."""
+    """On request EC2 deletes an image's snapshots that no other image uses; moto never did."""
     backend = response.ec2_backend
     image = backend.amis.get(parameter(response, "ImageId"))
     result = original(response)

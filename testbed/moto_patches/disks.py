@@ -16,8 +16,9 @@ PATCHES = Patches()
 
 
 DEVICE_NAME = re.compile(r"/dev/(sd[a-z]|sda[12]|xvd[a-z]|xvd[a-c][a-z]|xvdd[a-x])")
-"""What EC2 takes on HVM: EC2 user guide, "Device names for volumes"; kubernetes-sigs/aws-ebs-csi-driver,
-pkg/cloud/devicemanager/device_names.go, "discovered by trial and error"."""
+"""The names that EC2 accepts on HVM: EC2 user guide, "Device names for volumes";
+kubernetes-sigs/aws-ebs-csi-driver, pkg/cloud/devicemanager/device_names.go ("discovered by trial and
+error")."""
 
 
 def check_attachable(volume: Any, instance: Any, device: str) -> None:
@@ -54,8 +55,8 @@ def attached_once(
 ) -> Any:
     """EC2 attaches a volume once, in its own zone, under a free device name.
 
-    moto attached it as often as it was asked to, anywhere, over other volumes,
-    and to terminated instances; the attachment did not say DeleteOnTermination.
+    moto attached it any number of times, across zones, under names in use and to
+    terminated instances; the attachment lacked DeleteOnTermination.
     """
     volume = backend.get_volume(volume_id)
     instance = backend.get_instance(instance_id)
@@ -73,10 +74,10 @@ def detached_from_its_instance(
     instance_id: str | None = None,
     device_path: str | None = None,
 ) -> Any:
-    """EC2 answers IncorrectState for an available volume, and keeps others attached.
+    """EC2 detaches a volume from its own instance only, and answers IncorrectState for an available one.
 
-    moto answered InvalidAttachment.NotFound, insisted on an instance id, and with
-    another instance's detached whatever that had under the same device name.
+    For an available one moto answered InvalidAttachment.NotFound. It required an instance id, and
+    detached the volume that the named instance had under the same device name.
     """
     attachment = backend.get_volume(volume_id).attachment
     if instance_id:

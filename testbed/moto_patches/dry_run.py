@@ -1,4 +1,4 @@
-"""DryRun: what EC2 answers to a call that is only to be checked."""
+"""DryRun: EC2 checks a call and does not execute it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def check_parameters(response: Any, action: str) -> None:
 
 @PATCHES.around(BaseResponse, "call_action")
 def only_checked(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 creates nothing with DryRun: it answers HTTP 412 DryRunOperation when nothing is wrong.
+    """With DryRun EC2 executes nothing; it answers HTTP 412 DryRunOperation for a correct call.
 
-    moto executed many calls all the same; for others it answered so before it had looked at
-    the parameters, with HTTP 400.
+    moto executed many calls; for others it answered DryRunOperation with HTTP 400, before it
+    checked the parameters.
     """
     if not isinstance(response, EC2Response) or parameter(response, "DryRun") is not True:
         return original(response)

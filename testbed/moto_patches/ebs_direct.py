@@ -11,9 +11,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from moto.core.exceptions import ServiceException
-from moto.ebs.models import EBSSnapshot, ebs_backends
+from moto.ebs.models import EBSSnapshot
 from moto.ebs.responses import EBSResponse
-from moto.ec2.models.elastic_block_store import EBSBackend
 
 from testbed.moto_patches.patching import Patches, parameter
 from testbed.moto_patches.snapshots import begin_snapshot
@@ -32,21 +31,21 @@ NO_VOLUME = "vol-ffffffff"
 
 
 class DirectError(ServiceException):
-    """An error of the EBS direct APIs; moto reads its members off it."""
+    """An error of the EBS direct APIs; moto reads its attributes."""
 
     def __init__(self, code: str, message: str, reason: str | None = None) -> None:
-        """Take what the APIs say."""
+        """Keep the code, the message and the reason."""
         super().__init__(code, message)
         self.Reason = reason
 
 
 def invalid(reason: str, message: str) -> NoReturn:
-    """Refuse what a request says."""
+    """Refuse a request."""
     raise DirectError("ValidationException", message, reason)
 
 
 def known(backend: Any, snapshot_id: str) -> Any:
-    """Find a snapshot's blocks; a snapshot of a volume has none here."""
+    """Find a snapshot's blocks; a snapshot of a volume has none in moto."""
     snapshot = backend.ec2_backend.snapshots.get(snapshot_id)
     if snapshot is None:
         message = f"The snapshot '{snapshot_id}' does not exist."
@@ -68,7 +67,7 @@ def unfinished(response: Any) -> Any:
 
 
 def check_digest(response: Any, data: bytes) -> None:
-    """Refuse a checksum that is not that of the data."""
+    """Refuse a checksum that does not match the data."""
     get = partial(parameter, response)
     if get("ChecksumAlgorithm") != "SHA256":
         invalid("INVALID_PARAMETER_VALUE", "The checksum's algorithm must be SHA256.")
@@ -125,9 +124,9 @@ def started_once(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(EBSResponse, "put_snapshot_block")
 def checked_block(original: Callable[..., Any], response: Any) -> Any:
-    """EBS takes whole blocks within the volume, with their checksum, while a snapshot is pending.
+    """While a snapshot is pending, EBS accepts whole blocks within the volume, with their checksum.
 
-    moto took anything at any time.
+    moto accepted anything at any time.
     """
     get, snapshot = partial(parameter, response), unfinished(response)
     if int(get("BlockIndex")) >= int(snapshot.volume_size) * BLOCKS_PER_GIB:
@@ -141,10 +140,11 @@ def checked_block(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(EBSResponse, "complete_snapshot")
 def checked_completion(original: Callable[..., Any], response: Any) -> Any:
-    """EBS compares its blocks with what was sent, and completes the snapshot; moto compared nothing.
+    """EBS compares the request with the blocks that it has, and completes the snapshot.
+
+    moto compared nothing, and in DescribeSnapshots the snapshot did not change.
 
     The checksum is that of all blocks' checksums, in the order of their indexes (LINEAR).
-    moto did not show EC2 what it had completed.
     """
     get, snapshot = partial(parameter, response), unfinished(response)
     if int(get("ChangedBlocksCount")) != len(snapshot.blocks):
@@ -161,7 +161,7 @@ def checked_completion(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(EBSResponse, "list_snapshot_blocks")
 def listed_blocks(original: Callable[..., Any], response: Any) -> Any:
-    """EBS lists the blocks in the order of their indexes; moto as they came, 512 bytes each."""
+    """EBS lists the blocks by index; moto listed them as they came, with 512 bytes each."""
     known(response.ebs_backend, parameter(response, "SnapshotId"))
     result = original(response)
     blocks = sorted(result.result["Blocks"], key=lambda block: block["BlockIndex"])
@@ -171,18 +171,10 @@ def listed_blocks(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(EBSResponse, "get_snapshot_block")
 def known_block(original: Callable[..., Any], response: Any) -> Any:
-    """EBS refuses an unknown snapshot, block or token; moto broke, and did not read the token."""
+    """EBS refuses an unknown snapshot, block or token; moto failed (HTTP 500), and ignored the token."""
     get = partial(parameter, response)
     snapshot = known(response.ebs_backend, get("SnapshotId"))
     block = snapshot.blocks.get(int(get("BlockIndex")))
     if block is None or block.block_token != get("BlockToken"):
         invalid("INVALID_BLOCK_TOKEN", "The token is not that of a block of the snapshot.")
     return original(response)
-
-
-@PATCHES.around(EBSBackend, "delete_snapshot")
-def deleted_blocks(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
-    """A deleted snapshot has no blocks any more, pending or not; moto kept them."""
-    result = original(backend, snapshot_id)
-    ebs_backends[backend.account_id][backend.region_name].snapshots.pop(snapshot_id, None)
-    return result

@@ -1,4 +1,4 @@
-"""Public addresses: elastic ones, and those that EC2 gives for as long as an instance lives."""
+"""Public addresses: elastic ones, and those that EC2 gives to an instance until its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATCHES = Patches()
 
 @PATCHES.around(ElasticAddress, "instance_id")
 def holder_of_the_interface(original: Callable[..., Any], address: Any) -> Any:
-    """EC2 shows the instance behind the interface; moto one named in the call only."""
+    """EC2 shows the interface's instance; moto showed an instance only if the call had named it."""
     interface = address.eni
     if interface is not None and interface.instance is not None:
         return interface.instance.id
@@ -29,13 +29,13 @@ def holder_of_the_interface(original: Callable[..., Any], address: Any) -> Any:
 
 @PATCHES.around(ElasticAddress, "network_interface_id")
 def no_interface(original: Callable[..., Any], address: Any) -> Any:
-    """EC2 shows no interface for an address that has none; moto an empty id."""
+    """EC2 shows no interface for an address that has none; moto showed an empty id."""
     return original(address) or None
 
 
 @PATCHES.around(ElasticAddressBackend, "address_by_allocation")
 def known_allocation(original: Callable[..., Any], backend: Any, allocation_ids: list[str]) -> Any:
-    """EC2 names the id that is unknown; moto a Python list of all that were asked for."""
+    """EC2 names the unknown id; moto named a Python list of all ids in the request."""
     known = {address.allocation_id for address in backend.addresses}
     for allocation_id in allocation_ids:
         if allocation_id not in known:
@@ -59,16 +59,16 @@ def moved_address(original: Callable[..., Any], backend: Any, *positional: Any, 
 
 @PATCHES.around(ElasticIPAddresses, "associate_address")
 def moved_unless_told_not_to(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 reassociates an address unless AllowReassociation is false; moto only if it is true."""
+    """EC2 reassociates an address unless AllowReassociation is false; moto did so only if it was true."""
     response.params.setdefault("AllowReassociation", True)
     return original(response)
 
 
 @PATCHES.around(NetworkInterface, "stop")
 def kept_elastic_address(original: Callable[..., Any], interface: Any) -> None:
-    """EC2 takes its own public address from an ending instance, not an elastic one.
+    """An instance that ends loses a public address of EC2's own, but its interface keeps an elastic one.
 
-    moto took either from an interface that would have got an address of EC2's own.
+    In moto an interface that was to get an address of EC2's own lost either kind.
     """
     if all(address.eni is not interface for address in interface.ec2_backend.addresses):
         original(interface)
@@ -76,12 +76,12 @@ def kept_elastic_address(original: Callable[..., Any], interface: Any) -> None:
 
 @PATCHES.around(NetworkInterface, "association")
 def no_association(original: Callable[..., Any], interface: Any) -> Any:
-    """EC2 shows no association without a public address; moto an empty one."""
+    """EC2 shows no association without a public address; moto showed an empty one."""
     return original(interface) or None
 
 
 def settle_public_address(interface: Any) -> None:
-    """Give an interface the public address that it was told to have, at device 0 only."""
+    """Give an interface its public address or take it away, as requested, at device 0 only."""
     wanted = getattr(interface, "testbed_public", None)
     if wanted is None or interface.device_index != 0 or interface.instance is None:
         return
@@ -95,9 +95,9 @@ def settle_public_address(interface: Any) -> None:
 
 @PATCHES.around(ElasticNetworkInterfaces, "modify_network_interface_attribute")
 def told_to_be_public(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 gives an interface a public address if told to, once it is an instance's first.
+    """With AssociatePublicIpAddress EC2 gives an interface a public address once it is an instance's first.
 
-    moto ignored AssociatePublicIpAddress.
+    moto ignored the parameter.
     """
     result = original(response)
     wanted = parameter(response, "AssociatePublicIpAddress")
@@ -113,7 +113,7 @@ def told_to_be_public(original: Callable[..., Any], response: Any) -> Any:
 def public_once_launched(
     original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any
 ) -> Any:
-    """The same when it is launched with."""
+    """The same for an interface that an instance is launched with."""
     reservation = original(backend, *positional, **keywords)
     for instance in reservation.instances:
         for interface in instance.nics.values():

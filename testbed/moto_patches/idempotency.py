@@ -1,4 +1,4 @@
-"""Client tokens: a request that is sent twice."""
+"""Client tokens: the same request is sent twice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATCHES = Patches()
 
 TOKEN_LIMIT = 64
 REFUSED = "refused"
-"""What becomes of a token with other parameters, unless a rule's `states` say otherwise.
+"""EC2's answer to a known token with other parameters, unless a rule's `states` say otherwise.
 
 Of RunInstances the EC2 developer guide ("Ensuring idempotency") says that it may also "return successfully
 without performing any further actions".
@@ -28,7 +28,7 @@ without performing any further actions".
 
 
 def check_token(token: str) -> None:
-    """Refuse what is no client token."""
+    """Refuse a client token that is too long or not ASCII."""
     if len(token) > TOKEN_LIMIT or not token.isascii():
         refuse(
             "InvalidParameterValue",
@@ -38,7 +38,7 @@ def check_token(token: str) -> None:
 
 
 def first_answer(response: Any, key: tuple[str, str], request: str) -> Any:
-    """Find what the same request was answered before, if it was."""
+    """Find the answer that the same request got before, if there is one."""
     first_request, result = response.ec2_backend.testbed_tokens.get(key, (request, None))
     if first_request != request and states.outcome(REFUSED) == REFUSED:
         refuse(
@@ -50,7 +50,7 @@ def first_answer(response: Any, key: tuple[str, str], request: str) -> Any:
 
 
 def show_own_state(response: Any) -> None:
-    """Let an answer show the state that something has, not one that moto shows for new ones."""
+    """Let an answer show a resource's actual state, not the state that moto shows for new ones."""
     transformers = response.RESPONSE_KEY_PATH_TO_TRANSFORMER
     kept = {path: change for path, change in transformers.items() if not path.endswith(".State")}
     response.RESPONSE_KEY_PATH_TO_TRANSFORMER = kept
@@ -59,9 +59,9 @@ def show_own_state(response: Any) -> None:
 def idempotent(original: Callable[..., Any], response: Any) -> Any:
     """EC2 answers a repeated client token with the first resource; moto created another one.
 
-    An instance is shown as it is now. Something that was deleted meanwhile is answered
-    all the same: its token stays in use. The same token with other parameters is
-    refused. A refused call leaves its token unused.
+    An instance is shown as it is now. A resource that was deleted meanwhile is answered
+    too: its token stays in use. The same token with other parameters is refused. A refused
+    call leaves its token unused.
     """
     token = parameter(response, "ClientToken")
     if not token:
@@ -92,7 +92,7 @@ for _owner, _name in (
 
 @PATCHES.around(InstanceResponse, "run_instances")
 def live_instance(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 refuses the token of an instance that has terminated; moto knew no tokens."""
+    """EC2 refuses the token of an instance that has terminated; moto ignored tokens."""
     result = original(response)
     if any(instance.state == "terminated" for instance in result.result.instances):
         refuse(

@@ -1,4 +1,4 @@
-"""Resource ids: malformed ones are another error than unknown ones."""
+"""Resource ids: a malformed id and an unknown one are different errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATCHES = Patches()
 
 
 def well_formed(prefix: str, identifier: object) -> bool:
-    """Say whether an id is the prefix and 8 or 17 hexadecimal digits."""
+    """Tell whether an id consists of the prefix and 8 or 17 hexadecimal digits."""
     pattern = rf"{prefix}-(?:[0-9a-f]{{8}}|[0-9a-f]{{17}})"
     return re.fullmatch(pattern, str(identifier)) is not None
 
@@ -44,7 +44,7 @@ def check_value_ids(prefix: str, parameter: str, identifiers: Iterable[object]) 
 
 @PATCHES.around(InstanceBackend, "get_instance")
 def one_instance(original: Callable[..., Any], backend: Any, instance_id: str) -> Any:
-    """EC2 tells a malformed instance id from an unknown one; moto did not."""
+    """EC2 has one error for a malformed instance id and another for an unknown one; moto had one for both."""
     check_instance_ids([instance_id])
     return original(backend, instance_id)
 
@@ -68,14 +68,14 @@ def described_instances(
     instance_ids: list[str],
     filters: Any = None,
 ) -> Any:
-    """The same for DescribeInstances; an id given twice is no unknown one there."""
+    """The same for DescribeInstances, which accepts an id that is given twice; moto failed (HTTP 500)."""
     check_instance_ids(instance_ids)
     return original(backend, list(dict.fromkeys(instance_ids)), filters=filters)
 
 
 @PATCHES.around(EBSBackend, "get_volume")
 def one_volume(original: Callable[..., Any], backend: Any, volume_id: str) -> Any:
-    """EC2 calls a malformed volume id an invalid value; moto an unknown volume."""
+    """EC2 calls a malformed volume id an invalid value; moto called it an unknown volume."""
     check_value_ids("vol", "volumeId", [volume_id])
     return original(backend, volume_id)
 
@@ -94,7 +94,7 @@ def described_volumes(
     volume_ids: list[str] | None = None,
     filters: Any = None,
 ) -> Any:
-    """EC2 names the first unknown id; moto a Python set of all that were asked for."""
+    """EC2 names the first unknown id; moto named a Python set of all ids in the request."""
     check_value_ids("vol", "volumes", volume_ids or [])
     for volume_id in volume_ids or []:
         if volume_id not in backend.volumes:
@@ -102,13 +102,31 @@ def described_volumes(
     return original(backend, volume_ids, filters)
 
 
+def check_snapshot_ids(backend: Any, snapshot_ids: list[str]) -> None:
+    """Refuse malformed and unknown snapshot ids."""
+    check_value_ids("snap", "snapshotId", snapshot_ids)
+    for snapshot_id in snapshot_ids:
+        if snapshot_id not in backend.snapshots:
+            refuse("InvalidSnapshot.NotFound", f"The snapshot '{snapshot_id}' does not exist.")
+
+
 @PATCHES.around(EBSBackend, "delete_snapshot")
 def deleted_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
-    """EC2 tells a malformed snapshot id from an unknown one, and names both; moto did not."""
-    check_value_ids("snap", "snapshotId", [snapshot_id])
-    if snapshot_id not in backend.snapshots:
-        refuse("InvalidSnapshot.NotFound", f"The snapshot '{snapshot_id}' does not exist.")
+    """EC2 has one error for a malformed snapshot id and another for an unknown one; moto had one for both."""
+    check_snapshot_ids(backend, [snapshot_id])
     return original(backend, snapshot_id)
+
+
+@PATCHES.around(EBSBackend, "describe_snapshots")
+def described_snapshots(
+    original: Callable[..., Any],
+    backend: Any,
+    snapshot_ids: list[str] | None = None,
+    filters: Any = None,
+) -> Any:
+    """The same for DescribeSnapshots."""
+    check_snapshot_ids(backend, snapshot_ids or [])
+    return original(backend, snapshot_ids, filters)
 
 
 @PATCHES.around(AmiBackend, "describe_images")
@@ -118,10 +136,9 @@ def described_images(
     ami_ids: list[str] | None = None,
     **keywords: Any,
 ) -> Any:
-    """EC2 refuses a list of ids with any unknown one in it; moto only if all were.
+    """EC2 refuses a list of ids if any of them is unknown; moto refused it only if all were.
 
-    An image that was deregistered is no unknown one for a while: it is left out
-    of the answer, by EC2 as by moto.
+    EC2 knows a deregistered image for a while, and leaves it out of the answer, as moto does.
     """
     for ami_id in ami_ids or []:
         if not well_formed("ami", ami_id):
@@ -135,8 +152,7 @@ def described_images(
 def tagged_resources(original: Callable[..., Any], backend: Any, resource_ids: list[str]) -> Any:
     """EC2 refuses tags for an instance, interface or image that is unknown.
 
-    moto looked instances and interfaces up and then did not mind their absence,
-    nor that of a deregistered image.
+    moto looked up instances and interfaces but accepted unknown ones, and deregistered images too.
     """
     for resource_id in resource_ids:
         if resource_id.startswith("i-"):

@@ -33,12 +33,12 @@ ATTRIBUTES = {
 
 
 def devices_of(image: Any) -> list[dict[str, Any]]:
-    """Return an image's block devices in a form that may be changed."""
+    """Return a copy of an image's block devices."""
     return copy.deepcopy(list(image.block_device_mappings))
 
 
 def keep_devices(image: Any, devices: list[dict[str, Any]]) -> None:
-    """Give an image its block devices, in place of the one that moto invented."""
+    """Replace the block device that moto invented for an image."""
     backend = image.ec2_backend
     backend.snapshots.pop(image.ebs_snapshot.id, None)
     image.root_device_type = "ebs"
@@ -46,7 +46,7 @@ def keep_devices(image: Any, devices: list[dict[str, Any]]) -> None:
 
 
 def begin_image(image: Any) -> None:
-    """Let an image go through the states that a test wants."""
+    """Let an image go through the states that a test asks for."""
 
     def enter(state: str, reason: str) -> None:
         image.state = state
@@ -56,7 +56,7 @@ def begin_image(image: Any) -> None:
 
 
 def settled(backend: Any, device: dict[str, Any]) -> dict[str, Any]:
-    """Complete a block device of RegisterImage as EC2 describes it afterwards."""
+    """Return a block device of RegisterImage as EC2 describes it afterwards."""
     if "Ebs" not in device:
         return device
     ebs = {"DeleteOnTermination": True, "VolumeType": "gp2", **device["Ebs"]}
@@ -75,7 +75,7 @@ def settled(backend: Any, device: dict[str, Any]) -> dict[str, Any]:
 
 @PATCHES.around(Ami, "block_device_mappings")
 def described_devices(original: Callable[..., Any], image: Any) -> Any:
-    """EC2 describes an image's own block devices; moto an invented one.
+    """EC2 describes an image's own block devices; moto invented one.
 
     It does not show the snapshots of a copy before they are created.
     """
@@ -86,9 +86,9 @@ def described_devices(original: Callable[..., Any], image: Any) -> Any:
 
 @PATCHES.around(AmisResponse, "describe_images")
 def image_states(original: Callable[..., Any], response: Any) -> Any:
-    """An image goes through its states in EC2, and a disabled one is shown to who asks for such.
+    """In EC2 an image goes through several states, and only IncludeDisabled shows a disabled one.
 
-    In moto it had but one state, and was always shown. API reference, DescribeImages, IncludeDisabled:
+    In moto it had a single state, and was always shown. API reference, DescribeImages, IncludeDisabled:
     "Default: No disabled AMIs are included in the response."
     """
     result = original(response)
@@ -100,10 +100,10 @@ def image_states(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(AmisResponse, "register_image")
 def registered_image(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 keeps everything about a registered image; moto its name and description.
+    """EC2 keeps all properties of a registered image; moto kept its name and description only.
 
-    EC2 refuses a name that is taken, a snapshot that is not completed, and to say of one
-    whether it is encrypted.
+    EC2 refuses a name that is taken, a snapshot that is not completed, and a request that says
+    whether a snapshot is encrypted.
     """
     backend = response.ec2_backend
     name = parameter(response, "Name")
@@ -157,11 +157,11 @@ def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dic
 
 @PATCHES.around(AmisResponse, "copy_image")
 def copied_image(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 copies block devices, with snapshots of their own, encrypted if asked to.
+    """EC2 copies an image's block devices, with snapshots of their own, encrypted on request.
 
-    Its copy says in its description where it is from. moto gave the copy an invented
-    device, no encryption and no tags, and its snapshot a description that says nothing
-    of the copy; it broke over a source that is deregistered.
+    The copy's description names the source. moto gave the copy an invented device, no
+    encryption and no tags, and the description of its snapshot did not name the copy; it
+    failed for a deregistered source (HTTP 500).
     """
     backend, get = response.ec2_backend, partial(parameter, response)
     if get("KmsKeyId") and get("Encrypted") is not True:

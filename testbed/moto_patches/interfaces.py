@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from moto.ec2.models.elastic_network_interfaces import (
     NetworkInterface,
@@ -21,7 +21,7 @@ PATCHES = Patches()
 
 @PATCHES.around(NetworkInterfaceBackend, "create_network_interface")
 def known_groups(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 refuses an unknown security group; moto created one of that id."""
+    """EC2 refuses an unknown security group; moto created a group with that id."""
     group_ids = keywords.get("group_ids") or next(iter(positional[3:4]), None)
     for group_id in group_ids or []:
         if backend.get_security_group_from_id(group_id) is None:
@@ -74,7 +74,7 @@ ATTRIBUTES = ("Attachment", "Groups", "Description", "SourceDestCheck", "Associa
 
 @PATCHES.around(ElasticNetworkInterfaces, "modify_network_interface_attribute")
 def one_attribute(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 modifies one attribute of an interface at a time; moto any number of them."""
+    """EC2 modifies one attribute of an interface at a time; moto modified any number of them."""
     given = [name for name in ATTRIBUTES if parameter(response, name) is not None]
     if len(given) > 1:
         refuse(
@@ -90,12 +90,21 @@ def check_of_the_instance(
 ) -> None:
     """EC2 shows the source/destination check of an instance's first interface as the instance's.
 
-    moto changed an interface's, and went on showing the instance's as it was.
+    moto changed the interface's check only, and did not change the instance's.
     """
     original(backend, eni_id, *positional, **keywords)
     interface = backend.get_network_interface(eni_id)
     if interface.instance is not None and interface.device_index == 0:
         interface.instance.source_dest_check = interface.source_dest_check
+
+
+def refuse_several(instance_id: str) -> NoReturn:
+    """Refuse a call that names an instance with several interfaces and means one of them."""
+    refuse(
+        "InvalidInstanceID",
+        f"There are multiple interfaces attached to instance '{instance_id}'. "
+        "Please specify an interface ID for the operation instead.",
+    )
 
 
 @PATCHES.around(InstanceBackend, "modify_instance_attribute")
@@ -104,16 +113,12 @@ def check_of_the_only_interface(
 ) -> Any:
     """EC2 sets an instance's source/destination check on its one interface.
 
-    With several it refuses; moto noted it on the instance alone.
+    EC2 refuses this for an instance with several interfaces. moto changed the instance only.
     """
     if key == "source_dest_check":
         interfaces = list(backend.get_instance(instance_id).nics.values())
         if len(interfaces) > 1:
-            refuse(
-                "InvalidInstanceID",
-                f"There are multiple interfaces attached to instance '{instance_id}'. "
-                "Please specify an interface ID for the operation instead.",
-            )
+            refuse_several(instance_id)
         for interface in interfaces:
             interface.source_dest_check = value
     return original(backend, instance_id, key, value)

@@ -53,7 +53,7 @@ def described_kernels(
     filters: dict[str, Any] | None = None,
     **keywords: Any,
 ) -> Any:
-    """EC2 has kernel images of Amazon's; moto none. They are there once somebody looks for them."""
+    """EC2 has kernel images of Amazon's; moto had none. The first search for them creates them."""
     if "kernel" in (filters or {}).get("image-type", []):
         lay(backend)
     return original(backend, ami_ids=ami_ids, filters=filters, **keywords)

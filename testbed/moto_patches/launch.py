@@ -1,4 +1,4 @@
-"""RunInstances: the volumes, the interfaces, and nothing left of a failure."""
+"""RunInstances: the volumes and interfaces of a launch, and the cleanup after a refused one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def laid_over(image_device: dict[str, Any], wanted: dict[str, Any]) -> dict[str,
     """Merge one device of a request over the image's of the same name."""
     below = dict(image_device.get("Ebs", {}))
     if wanted.get("VolumeType", below.get("VolumeType")) != below.get("VolumeType"):
-        # Figures of one type mean nothing to another.
+        # The figures of one type do not apply to another.
         below.pop("Iops", None)
         below.pop("Throughput", None)
     return {**below, **wanted}
@@ -35,9 +35,9 @@ def laid_over(image_device: dict[str, Any], wanted: dict[str, Any]) -> dict[str,
 def launch_devices(original: Callable[..., Any], response: Any) -> list[dict[str, Any]]:
     """EC2 lays a request's block devices over the image's.
 
-    So the root device needs no size: it has its snapshot's. moto knew nothing of
-    the image, refused devices without size and those with a virtual name (an
-    instance store, which is no volume), and dropped iops and throughput.
+    So the root device needs no size: it gets its snapshot's. moto ignored the image's
+    devices, refused devices without a size and those with a virtual name (an instance
+    store, which is no volume), and dropped iops and throughput.
     """
     del original
     image = response.ec2_backend.amis.get(parameter(response, "ImageId"))
@@ -61,7 +61,7 @@ def launch_devices(original: Callable[..., Any], response: Any) -> list[dict[str
 
 
 def create_volume(backend: Any, instance: Any, device: dict[str, Any]) -> Any:
-    """Make and attach one volume of a launch."""
+    """Create and attach one volume of a launch."""
     ebs = device["Ebs"]
     snapshot = backend.snapshots.get(ebs.get("SnapshotId"))
     size = ebs.get("VolumeSize")
@@ -104,7 +104,7 @@ def launch_volumes(original: Callable[..., Any], backend: Any, *positional: Any,
 
 
 def check_interface(backend: Any, spec: dict[str, Any]) -> None:
-    """Refuse what EC2 refuses about one interface of a launch."""
+    """Refuse an interface of a launch that EC2 refuses."""
     if "NetworkInterfaceId" in spec:
         interface = backend.get_network_interface(spec["NetworkInterfaceId"])
         if interface.status != "available":
@@ -119,7 +119,7 @@ def check_interface(backend: Any, spec: dict[str, Any]) -> None:
 
 
 def requested_prefixes(spec: dict[str, Any], version: int) -> list[str]:
-    """List the prefixes that an interface of a launch is to have."""
+    """List the prefixes that a launch asks for on one interface."""
     return [entry[f"Ipv{version}Prefix"] for entry in spec.get(f"Ipv{version}Prefixes", [])]
 
 
@@ -140,7 +140,7 @@ def finish_interface(interface: Any, spec: dict[str, Any], tags: dict[str, str])
 
 @PATCHES.around(InstanceBackend, "run_instances")
 def launch_interfaces(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 attaches existing interfaces, and creates others exactly as they are described.
+    """EC2 attaches existing interfaces, and creates new ones exactly as described.
 
     moto put an instance with an existing interface into a default subnet and
     zone, attached interfaces that were in use, forgot DeleteOnTermination (by
@@ -173,7 +173,7 @@ def launch_known_things(
     *positional: Any,
     **keywords: Any,
 ) -> Any:
-    """EC2 refuses unknown and disabled images, and unknown keys; moto launched with any name.
+    """EC2 refuses unknown and disabled images, and unknown keys; moto accepted any name.
 
     InvalidAMIID.Unavailable: "or is not in a state from which you can launch an instance" (error codes for
     the Amazon EC2 API).
@@ -189,7 +189,7 @@ def launch_known_things(
 
 
 def forget_since(created: dict[str, Any], before: set[str]) -> None:
-    """Take out of one of moto's collections what was not in it before."""
+    """Remove everything from one of moto's collections that was not in it before."""
     for identifier in set(created) - before:
         del created[identifier]
 

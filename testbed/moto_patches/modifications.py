@@ -1,4 +1,4 @@
-"""ModifyVolume: what a volume becomes, and by and by."""
+"""ModifyVolume: the new figures of a volume, and the states on the way to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FIGURES = ("size", "volume_type", "iops", "throughput")
 PROVISIONED = {"gp3", "io1", "io2"}
 PROGRESS = {"optimizing": 50, "completed": 100}
 DEFAULT_IOPS = 3000
-"""Of a volume whose new type has provisioned iops, when a request names none."""
+"""For a volume whose new type has provisioned iops, when the request names none."""
 
 
 def check_idle(volume: Any) -> None:
@@ -37,7 +37,7 @@ def check_idle(volume: Any) -> None:
 
 
 def check_supported(target: SimpleNamespace, iops: int | None, throughput: int | None) -> None:
-    """Refuse figures that the new type does not have."""
+    """Refuse figures that the new type does not support."""
     for name, given, types in (("iops", iops, PROVISIONED), ("throughput", throughput, {"gp3"})):
         if given and target.volume_type not in types:
             refuse(
@@ -49,7 +49,7 @@ def check_supported(target: SimpleNamespace, iops: int | None, throughput: int |
 def target_of(
     volume: Any, size: int | None, volume_type: str | None, iops: int | None, throughput: int | None
 ) -> SimpleNamespace:
-    """Find what a volume is to become: a type that stays keeps its figures, a new one has its own."""
+    """Return the figures after a modification; a new type has its own, otherwise the old ones stay."""
     target = SimpleNamespace(
         size=size or volume.size,
         volume_type=volume_type or volume.volume_type,
@@ -68,7 +68,7 @@ def target_of(
 
 
 def begin_modification(modification: Any, volume: Any, target: SimpleNamespace) -> None:
-    """Let a modification go through its states; the volume is changed once it is optimizing."""
+    """Let a modification go through its states; the volume changes when the state is "optimizing"."""
     modification.end_time = None
 
     def enter(state: str, reason: str) -> None:
@@ -94,10 +94,10 @@ def modified_volume(
     throughput: int | None = None,
     *more: Any,
 ) -> Any:
-    """EC2 changes a volume by and by, to the figures of its new type, and never to a smaller size.
+    """EC2 changes a volume gradually, to the figures of its new type, and never to a smaller size.
 
-    It refuses a volume that is being changed, and records both sides of every figure
-    of the last modification. moto changed everything at once and at any time, shrank
+    It refuses a volume that is being changed, and records the old and the new value of every
+    figure of the last modification. moto changed everything at once and at any time, shrank
     volumes, recorded only the figures that were named, and kept those of the old type.
     """
     volume = backend.get_volume(volume_id)
@@ -119,7 +119,7 @@ def modified_volume(
 
 @PATCHES.around(VolumeModification, "modification_state")
 def modification_state(original: Callable[..., Any], modification: Any) -> Any:
-    """A modification goes through states in EC2; in moto it was always completed."""
+    """In EC2 a modification goes through several states; in moto it was always completed."""
     return getattr(modification, "testbed_state", None) or original(modification)
 
 
@@ -132,7 +132,7 @@ def modification_progress(original: Callable[..., Any], modification: Any) -> An
 
 @PATCHES.around(ElasticBlockStore, "modify_volume")
 def begun_modification(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 answers that the volume is being modified; moto that it has been."""
+    """EC2 answers that the volume is being modified; moto answered that the modification is completed."""
     result = original(response)
     path = "ModifyVolumeResult.VolumeModification"
     show(response, {f"{path}.ModificationState": "modifying", f"{path}.Progress": 0})
@@ -154,7 +154,7 @@ def known_modifications(
     volume_ids: list[str] | None = None,
     filters: Any = None,
 ) -> Any:
-    """EC2 refuses the id of a volume that was never modified; moto answered nothing."""
+    """EC2 refuses the id of a volume that was never modified; moto answered an empty list."""
     for volume in backend.describe_volumes(volume_ids) if volume_ids else []:
         if not volume.modifications:
             refuse(

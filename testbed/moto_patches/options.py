@@ -1,4 +1,4 @@
-"""What DescribeInstances shows of a launch."""
+"""The options of a launch that DescribeInstances shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATCHES = Patches()
 
 
 def show_reservation(instance: Any, given: dict[str, Any]) -> None:
-    """Show where a launch takes its capacity from; anywhere is the default."""
+    """Show the capacity reservation of a launch; by default any open one is used."""
     instance.capacity_reservation_specification = given or {"CapacityReservationPreference": "open"}
     target = given.get("CapacityReservationTarget", {})
     instance.capacity_reservation_id = target.get("CapacityReservationId")
@@ -26,7 +26,7 @@ def show_reservation(instance: Any, given: dict[str, Any]) -> None:
 
 @PATCHES.around(InstanceResponse, "run_instances")
 def shown_options(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 shows placement, market, processor, credits and capacity of a launch.
+    """EC2 shows placement, market, CPU options, credits and capacity reservation of a launch.
 
     moto dropped them, but for a placement's host and the market's name.
     """
@@ -47,7 +47,7 @@ def shown_options(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(InstanceResponse, "describe_instance_credit_specifications")
 def shown_credits(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 shows the credits that were asked for; moto those of a t2, whatever it was."""
+    """EC2 shows the requested credits, or the type's default; moto always showed the default of a t2."""
     result = original(response)
     for entry in result.result["InstanceCreditSpecifications"]:
         instance = response.ec2_backend.get_instance(entry["InstanceId"])
@@ -58,7 +58,7 @@ def shown_credits(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(utils, "passes_filter_dict")
 def filtered_by_token(original: Callable[..., Any], instance: Any, filters: dict[str, Any]) -> Any:
-    """EC2 filters instances by client token; moto did not know how."""
+    """EC2 filters instances by client token; moto did not know this filter."""
     others = dict(filters)
     tokens = others.pop("client-token", None)
     if tokens is not None and instance.client_token not in tokens:

@@ -1,4 +1,4 @@
-"""How a function takes the place of one of moto's."""
+"""Replaces functions of moto."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Replacement = Any
-"""A function whose first argument is what it replaces."""
+"""A function whose first argument is the function that it replaces."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Patches(list[Patch]):
 
 
 def install(patch: Patch) -> None:
-    """Put a correction in place; fails when moto no longer has what it corrects."""
+    """Install a correction; fails when moto no longer has the function that it corrects."""
     original = vars(patch.owner)[patch.name]
     if isinstance(original, property):
         if original.fget is None:
@@ -78,6 +78,6 @@ def tag_specifications(response: Any) -> dict[str, dict[str, str]]:
 
 
 def show(response: Any, values: dict[str, Any]) -> None:
-    """Let an answer show these values, by their paths, whatever its objects are like."""
+    """Let an answer show these values at these paths instead of those of moto's objects."""
     shown = {path: (lambda _, value=value: value) for path, value in values.items()}
     response.RESPONSE_KEY_PATH_TO_TRANSFORMER = {**shown, **response.RESPONSE_KEY_PATH_TO_TRANSFORMER}

@@ -1,4 +1,4 @@
-"""Addresses and prefixes that interfaces get after their creation, and how to find their holders."""
+"""Addresses and prefixes that interfaces get after their creation, and the filters that find them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def prefixes_of(interface: Any, version: int) -> list[str]:
 
 
 def add_prefixes(interface: Any, version: int, prefixes: list[str]) -> None:
-    """Delegate prefixes to an interface, under the name that moto's answers read."""
+    """Delegate prefixes to an interface, as the attribute that moto's answers show."""
     known = prefixes_of(interface, version)
     new = [prefix for prefix in prefixes if prefix not in known]
     check_prefixes_free(interface.subnet, new)
@@ -94,7 +94,7 @@ def free_ipv6_addresses(
 
 @PATCHES.around(NetworkInterface, "get_filter_value")
 def any_address(original: Callable[..., Any], interface: Any, filter_name: str, *positional: Any) -> Any:
-    """EC2 finds an interface by any of its addresses; moto by its first one, and none of IPv6."""
+    """EC2 finds an interface by any of its addresses; moto found it by its first IPv4 address only."""
     if filter_name == "addresses.private-ip-address":
         return [entry["PrivateIpAddress"] for entry in interface.private_ip_addresses]
     if filter_name == "ipv6-addresses.ipv6-address":
@@ -104,7 +104,7 @@ def any_address(original: Callable[..., Any], interface: Any, filter_name: str, 
 
 @PATCHES.around(utils, "is_filter_matching")
 def any_value(original: Callable[..., Any], resource: Any, name: str, wanted: Any) -> Any:
-    """EC2 takes what has any of a filter's values; moto wanted all of them, or no others."""
+    """EC2's filters match a resource with any of the values; moto's needed all of them, or no others."""
     value = resource.get_filter_value(name)
     if not isinstance(value, list) or not isinstance(wanted, list):
         return original(resource, name, wanted)

@@ -1,4 +1,4 @@
-"""What EC2 checks about a request as a whole."""
+"""Checks of RunInstances that concern the request itself, not the resources."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ USER_DATA_LIMIT = 16_384
 
 @PATCHES.around(instance_responses, "parse_user_data")
 def user_data(original: Callable[..., Any], value: str | None) -> Any:
-    """EC2 reads Base64 with line breaks, and limits what comes out; moto neither."""
+    """EC2 accepts Base64 with line breaks, and limits the decoded size; moto did neither."""
     if value is None:
         return original(None)
     encoded = "".join(value.split())
@@ -36,7 +36,7 @@ def user_data(original: Callable[..., Any], value: str | None) -> Any:
 
 @PATCHES.around(instance_responses, "filter_iam_instance_profiles")
 def instance_profile(original: Callable[..., Any], account_id: str, **keywords: Any) -> Any:
-    """EC2 calls an unknown instance profile an invalid value; moto let IAM answer."""
+    """EC2 calls an unknown instance profile an invalid value; moto answered IAM's error."""
     try:
         return original(account_id, **keywords)
     except ServiceException:
@@ -51,7 +51,7 @@ def instance_profile(original: Callable[..., Any], account_id: str, **keywords: 
 
 
 def check_interface_parameters(response: Any) -> None:
-    """Refuse parameters of RunInstances that exclude interfaces, or several of them."""
+    """Refuse parameters of RunInstances that can't be combined with interfaces, or with several of them."""
     get = partial(parameter, response)
     interfaces = get("NetworkInterfaces", [])
     grouped = get("SecurityGroupIds", []) or get("SecurityGroups", [])
@@ -71,7 +71,7 @@ def check_interface_parameters(response: Any) -> None:
 
 
 def check_placement(response: Any) -> None:
-    """Refuse what can't go together with a Dedicated Host.
+    """Refuse parameters that can't be combined with a Dedicated Host.
 
     EC2 user guide: "Capacity Reservations can't be used with Dedicated Hosts" ("Capacity Reservations",
     limitations); "You can't launch Dedicated Hosts in placement groups" ("Placement groups"). API
@@ -98,7 +98,7 @@ def instance_types() -> frozenset[str]:
 
 
 def check_type(response: Any) -> None:
-    """Refuse an instance type that there is not; hashicorp/packer issue 11585 shows EC2's words."""
+    """Refuse an unknown instance type; hashicorp/packer issue 11585 quotes EC2's message."""
     name = parameter(response, "InstanceType", "m1.small")
     if name not in instance_types():
         refuse("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
@@ -106,7 +106,7 @@ def check_type(response: Any) -> None:
 
 @PATCHES.around(InstanceResponse, "run_instances")
 def checked_launch(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 refuses contradicting parameters and unknown types; moto took any combination, and any type."""
+    """EC2 refuses contradicting parameters and unknown types; moto accepted both."""
     check_type(response)
     check_interface_parameters(response)
     check_placement(response)

@@ -1,4 +1,4 @@
-"""Routes: to interfaces, by way of an instance or not."""
+"""Routes to interfaces and instances."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from moto.ec2.models.route_tables import Route, RouteBackend
 from moto.ec2.utils import generate_route_id
 
+from testbed.moto_patches.interfaces import refuse_several
 from testbed.moto_patches.patching import Patches, refuse
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ PATCHES = Patches()
 
 
 def canonical(cidr: str | None, kind: type[Any], name: str) -> str | None:
-    """Write a destination as EC2 keeps it, without host bits; refuse what is none."""
+    """Write a destination as EC2 keeps it, without host bits; refuse a text that is no CIDR block."""
     if cidr is None:
         return None
     if "/" in cidr:
@@ -31,7 +32,7 @@ def canonical(cidr: str | None, kind: type[Any], name: str) -> str | None:
 
 
 def canonical_pair(ipv4: str | None, ipv6: str | None) -> tuple[str | None, str | None]:
-    """Do so for both kinds of destination, of which a route has one."""
+    """Write the destination of a route, which has one of the two kinds."""
     return (
         canonical(ipv4, ipaddress.IPv4Network, "destinationCidrBlock"),
         canonical(ipv6, ipaddress.IPv6Network, "destinationIpv6CidrBlock"),
@@ -39,20 +40,16 @@ def canonical_pair(ipv4: str | None, ipv6: str | None) -> tuple[str | None, str 
 
 
 def only_interface(backend: Any, instance_id: str) -> str:
-    """Find the interface of an instance that has one."""
+    """Find the only interface of an instance."""
     interfaces = list(backend.get_instance(instance_id).nics.values())
     if len(interfaces) != 1:
-        refuse(
-            "InvalidInstanceID",
-            f"There are multiple interfaces attached to instance '{instance_id}'. "
-            "Please specify an interface ID for the operation instead.",
-        )
+        refuse_several(instance_id)
     eni_id: str = interfaces[0].id
     return eni_id
 
 
 def settle_target(backend: Any, table_id: str, target: dict[str, Any]) -> None:
-    """Put an instance's interface in its place, and refuse an interface of another network."""
+    """Replace a target instance by its interface, and refuse an interface of another network."""
     if target.get("instance_id"):
         target["interface_id"] = only_interface(backend, target.pop("instance_id"))
     if target.get("interface_id"):
@@ -76,9 +73,9 @@ def created_route(
 ) -> Any:
     """EC2 refuses a second route for a destination, which it compares in canonical form.
 
-    moto replaced the first one where the target was an interface. EC2 creates a route to
-    an instance one to its interface, and refuses an instance with several; moto noted
-    the instance. moto took any text as a destination.
+    moto replaced the first route if the target was an interface. For a target instance EC2
+    creates a route to its interface, and refuses an instance with several; moto kept the
+    instance as the target. moto accepted any text as a destination.
     """
     ipv4, ipv6 = canonical_pair(destination_cidr_block, destination_ipv6_cidr_block)
     settle_target(backend, route_table_id, keywords)
@@ -100,8 +97,8 @@ def replaced_route(
 ) -> Any:
     """The same for ReplaceRoute.
 
-    It answers InvalidParameterValue where there is no route for the destination: by
-    EC2's reference that were InvalidRoute.NotFound, but moto's answer is EC2's own.
+    Without a route for the destination the answer is InvalidParameterValue. EC2's reference
+    says InvalidRoute.NotFound, but EC2 answers as moto does.
     """
     ipv4, ipv6 = canonical_pair(destination_cidr_block, destination_ipv6_cidr_block)
     settle_target(backend, route_table_id, keywords)
@@ -117,14 +114,14 @@ def deleted_route(
     destination_ipv6_cidr_block: str | None = None,
     *positional: Any,
 ) -> Any:
-    """The same for DeleteRoute, as far as its destination goes."""
+    """The same for the destination of DeleteRoute."""
     ipv4, ipv6 = canonical_pair(destination_cidr_block, destination_ipv6_cidr_block)
     return original(backend, route_table_id, ipv4, ipv6, *positional)
 
 
 @PATCHES.around(Route, "state")
 def route_state(original: Callable[..., Any], route: Any) -> Any:
-    """EC2 calls a route a black hole once its interface is detached or deleted; moto never."""
+    """EC2 calls a route a black hole once its interface is detached or deleted; moto never did."""
     interface = route.interface
     if interface is None or interface.attachment_id:
         return original(route)
@@ -133,7 +130,7 @@ def route_state(original: Callable[..., Any], route: Any) -> Any:
 
 @PATCHES.around(Route, "instance_id")
 def instance_behind(original: Callable[..., Any], route: Any) -> Any:
-    """EC2 shows the instance behind a route's interface; moto one named in the call only."""
+    """EC2 shows the instance of a route's interface; moto showed an instance only if the call named it."""
     interface = route.interface
     if interface is None:
         return original(route)

@@ -1,4 +1,4 @@
-"""Snapshots: their states, their size, and what uses them."""
+"""Snapshots: their states, their size, and the images that use them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from moto.ec2.models.elastic_block_store import EBSBackend, Snapshot
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
 from testbed.moto_patches import states
-from testbed.moto_patches.identifiers import check_value_ids
 from testbed.moto_patches.patching import Patches, refuse, show
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ PATCHES = Patches()
 
 
 def begin_snapshot(snapshot: Any, default: str) -> None:
-    """Let a snapshot go through the states that a test wants, or one."""
+    """Let a snapshot go through the states that a test asks for, by default a single one."""
 
     def enter(state: str, reason: str) -> None:
         snapshot.status = state
@@ -28,7 +27,7 @@ def begin_snapshot(snapshot: Any, default: str) -> None:
 
 
 def check_completed(backend: Any, snapshot_id: str) -> None:
-    """Refuse a snapshot from which nothing can be created yet, or ever."""
+    """Refuse a snapshot that is not completed, as a source of volumes and images."""
     snapshot = backend.snapshots.get(snapshot_id)
     if snapshot is not None and snapshot.status != "completed":
         refuse("IncorrectState", f"Snapshot is in invalid state - {snapshot.status}")
@@ -36,7 +35,7 @@ def check_completed(backend: Any, snapshot_id: str) -> None:
 
 @PATCHES.around(EBSBackend, "create_snapshot")
 def kept_snapshot(original: Callable[..., Any], backend: Any, volume_id: str, *rest: Any, **more: Any) -> Any:
-    """EC2 encrypts a snapshot with its volume's key, and keeps the size that the volume had.
+    """EC2 encrypts a snapshot with its volume's key, and shows the size that the volume had then.
 
     moto forgot the key, and showed the size that the volume has now.
     """
@@ -47,17 +46,9 @@ def kept_snapshot(original: Callable[..., Any], backend: Any, volume_id: str, *r
     return snapshot
 
 
-@PATCHES.around(EBSBackend, "copy_snapshot")
-def kept_copy(original: Callable[..., Any], backend: Any, *arguments: Any, **keywords: Any) -> Any:
-    """The same for the size of a copy."""
-    copy = original(backend, *arguments, **keywords)
-    copy.testbed_size = copy.volume.size
-    return copy
-
-
 @PATCHES.around(ElasticBlockStore, "create_snapshot")
 def pending_snapshot(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 answers that a snapshot is pending; moto that it is completed."""
+    """EC2 answers that a new snapshot is pending; moto answered that it is completed."""
     result = original(response)
     show(response, {"CreateSnapshot.Snapshot.State": "pending"})
     return result
@@ -65,34 +56,19 @@ def pending_snapshot(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(Snapshot, "volume_size")
 def own_size(original: Callable[..., Any], snapshot: Any) -> Any:
-    """The size of a snapshot stays; see `kept_snapshot`."""
+    """A snapshot's size does not change with its volume's; see `kept_snapshot`."""
     return getattr(snapshot, "testbed_size", None) or original(snapshot)
 
 
 @PATCHES.around(Snapshot, "progress")
 def own_progress(original: Callable[..., Any], snapshot: Any) -> Any:
-    """EC2 shows how far a snapshot is; moto had every one completed."""
+    """EC2 shows a snapshot's progress; moto always showed 100%."""
     return original(snapshot) if snapshot.status == "completed" else "0%"
-
-
-@PATCHES.around(EBSBackend, "describe_snapshots")
-def described_snapshots(
-    original: Callable[..., Any],
-    backend: Any,
-    snapshot_ids: list[str] | None = None,
-    filters: Any = None,
-) -> Any:
-    """EC2 tells a malformed snapshot id from an unknown one, and names it; moto did neither."""
-    check_value_ids("snap", "snapshotId", snapshot_ids or [])
-    for snapshot_id in snapshot_ids or []:
-        if snapshot_id not in backend.snapshots:
-            refuse("InvalidSnapshot.NotFound", f"The snapshot '{snapshot_id}' does not exist.")
-    return original(backend, snapshot_ids, filters)
 
 
 @PATCHES.around(ElasticBlockStore, "describe_snapshots")
 def snapshot_states(original: Callable[..., Any], response: Any) -> Any:
-    """A snapshot goes through its states in EC2; in moto it had but one."""
+    """In EC2 a snapshot goes through several states; in moto it had a single one."""
     result = original(response)
     states.look(response, "SnapshotIds", result.result["Snapshots"])
     return result
@@ -111,7 +87,7 @@ def volume_of_completed_snapshot(
 
 @PATCHES.around(EBSBackend, "delete_snapshot")
 def unused_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
-    """EC2 keeps a snapshot that a registered image uses; moto only that of its own images."""
+    """EC2 refuses to delete any snapshot that an image uses; moto refused only those that it had created."""
     image_id = next(users(backend, snapshot_id), None)
     if image_id:
         refuse(
@@ -122,7 +98,7 @@ def unused_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str
 
 
 def users(backend: Any, snapshot_id: str) -> Any:
-    """Walk through the images that use a snapshot."""
+    """Yield the ids of the images that use a snapshot."""
     for image in backend.amis.values():
         if snapshot_id in snapshots_of(image):
             yield image.id

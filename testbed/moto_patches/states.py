@@ -1,10 +1,10 @@
-"""States: what AWS does by and by, moto at once; a test may say how it goes.
+"""States: AWS needs time for many changes, and moto none; a test may choose the states in between.
 
-A rule's `states` are those that something goes through: each call that asks for it, by its
-id or a filter, sees the next one, and all from then on see the last. Calls that list
-everything see the present one. A state may have its reason, after a colon: `failed: no
-such key`. For DeregisterImage they are what it returns of its snapshots, one after the
-other: all but `success` stay.
+A rule's `states` are the states of a resource, in order. Each call that asks for the resource by
+its id or by a filter sees the next state; the last one stays. Calls that list everything see the
+present state and do not advance it. A state may have a reason after a colon: `failed: no such
+key`. For DeregisterImage the `states` are the return codes of the image's snapshots: a snapshot
+with another code than `success` stays.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _asked_for: list[str] = []
-"""For the resource that the current call creates; moto answers one call at a time."""
+"""The states of the resource that the current call creates; moto answers one call at a time."""
 
 
 class Course:
-    """The states of one thing, in turn."""
+    """The states of one resource, in order."""
 
     def __init__(self, states: list[str], enter: Callable[[str, str], None]) -> None:
         """Enter the first state.
 
         Args:
             states: At least one.
-            enter: Gives the thing a state, and its reason.
+            enter: Gives the resource a state, and its reason.
         """
         self._to_come = list(states)
         self._enter = enter
@@ -37,7 +37,7 @@ class Course:
         self._next()
 
     def look(self) -> None:
-        """Let the thing be seen: the first look sees the first state."""
+        """Advance to the next state, except at the first look, which sees the first state."""
         if self._is_seen and self._to_come:
             self._next()
         self._is_seen = True
@@ -49,7 +49,7 @@ class Course:
 
 @contextmanager
 def in_states(states: list[str]) -> Iterator[None]:
-    """Have resources that are created meanwhile go through these states, if there are any."""
+    """Let resources that are created in this block go through these states, if any are given."""
     _asked_for[:] = states
     try:
         yield
@@ -58,7 +58,7 @@ def in_states(states: list[str]) -> Iterator[None]:
 
 
 def outcome(default: str) -> str:
-    """Say what becomes of the next of several things that the present call is about."""
+    """Return the result for the next one of several resources of the present call."""
     return _asked_for.pop(0) if _asked_for else default
 
 
@@ -67,14 +67,14 @@ def begin(thing: Any, default: str, enter: Callable[[str, str], None]) -> None:
 
     Args:
         thing: One of moto's objects.
-        default: Its only state when no test says otherwise.
+        default: Its only state unless a test says otherwise.
         enter: Gives it a state, and its reason.
     """
     thing.testbed_course = Course(_asked_for or [default], enter)
 
 
 def look(response: Any, identifiers: str, things: Iterable[Any]) -> None:
-    """Let a call that asks for certain things see how far they are."""
+    """Advance the states of the resources that a call asks for by id or by filter."""
     if parameter(response, identifiers, []) or parameter(response, "Filters", []):
         for thing in things:
             course = getattr(thing, "testbed_course", None)

@@ -1,4 +1,4 @@
-"""Tags: what EC2 refuses."""
+"""Tags that EC2 refuses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def checked_tags(
     resource_ids: list[str],
     tags: dict[str, str | None],
 ) -> Any:
-    """EC2 refuses keys that are too long or AWS's own, and long values; moto took all."""
+    """EC2 refuses long keys, keys that are reserved for AWS, and long values; moto accepted all."""
     for key, value in tags.items():
         if key.startswith("aws:"):
             refuse(

@@ -1,4 +1,4 @@
-"""TerminateInstances: what ends with an instance, and what does not."""
+"""TerminateInstances: the interfaces and addresses of an instance that ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATCHES = Patches()
 
 
 def release(instance: Any, interface: Any) -> None:
-    """Detach an interface from an ending instance, and delete it if it ends with it."""
+    """Detach an interface from an instance that ends, and delete it if it has DeleteOnTermination."""
     interface.stop()
     instance.detach_eni(interface)
     if interface.delete_on_termination:
@@ -26,12 +26,12 @@ def release(instance: Any, interface: Any) -> None:
 
 @PATCHES.around(Instance, "terminate")
 def released_interfaces(original: Callable[..., Any], instance: Any) -> Any:
-    """EC2 deletes interfaces with DeleteOnTermination and makes the others available.
+    """EC2 deletes interfaces with DeleteOnTermination; the others become available.
 
-    Their elastic and private addresses are free with them. moto left an interface
-    that was created before attached to the terminated instance, elastic addresses
-    associated, and broke (InvalidNetworkInterfaceID.NotFound) when an instance was
-    terminated a second time, which EC2 answers with success.
+    The addresses of deleted interfaces become free. In moto an interface that was created
+    before the launch stayed attached to the terminated instance, and elastic addresses stayed
+    associated. EC2 answers success when an instance is terminated a second time; moto failed
+    (InvalidNetworkInterfaceID.NotFound).
     """
     if instance.state == "terminated":
         return InstanceState("terminated", 48)
@@ -39,14 +39,14 @@ def released_interfaces(original: Callable[..., Any], instance: Any) -> Any:
         release(instance, interface)
     for address in instance.ec2_backend.addresses:
         if address.instance is instance:
-            # It stays with an interface that was created before.
+            # The address stays with an interface that was created before the launch.
             address.instance = None
     instance._subnet_id = None  # noqa: SLF001 - EC2 shows no subnet any more
     return original(instance)
 
 
 def without_interface(original: Callable[..., Any], instance: Any) -> Any:
-    """A terminated instance has no addresses in EC2; moto broke without an interface."""
+    """A terminated instance has no addresses in EC2; moto failed without an interface."""
     return original(instance) if instance.nics else None
 
 
@@ -56,16 +56,16 @@ for _name in ("private_ip", "private_ip_address", "public_ip", "public_ip_addres
 
 @PATCHES.around(Instance, "private_dns_name")
 def private_name(original: Callable[..., Any], instance: Any) -> Any:
-    """The same for the name, which EC2 shows as an empty one."""
+    """The same for the private DNS name, which EC2 shows empty."""
     return original(instance) if instance.nics else ""
 
 
 OWN_CODES = ("Client.InstanceInitiatedShutdown", "Client.UserInitiatedShutdown", "Server.")
-"""Reasons that EC2 also gives as the code."""
+"""Reasons that are also the code."""
 
 
 def state_reason(message: str) -> StateReason:
-    """Write a reason as EC2 does: the message begins with it, the code may be another one.
+    """Write a reason as EC2 does: the message begins with it, but the code may differ.
 
     The user guide's example of a launch that failed has the code Server.InternalError and the message
     "Client.VolumeLimitExceeded: Volume limit exceeded" ("Instance terminates immediately"); a KMS key
@@ -81,7 +81,7 @@ def state_reason(message: str) -> StateReason:
 
 
 def end_instances(instance_ids: list[str], reason: str) -> None:
-    """End instances as EC2 does by itself, for a reason like `Server.InternalError: …`."""
+    """End instances as EC2 does on its own, for a reason such as `Server.InternalError: …`."""
     backends = [backend for regions in ec2_backends.values() for backend in regions.values()]
     for backend in backends:
         for instance_id in instance_ids:

@@ -1,9 +1,9 @@
-"""Eventual consistency: AWS may not know a new resource yet, as its parts learn of it one after the other.
+"""Eventual consistency: some parts of AWS do not know a new resource at first.
 
-What a rule calls `unseen` is hidden from moto while it answers a call that looks for it: one that
-names its id, whatever it does with it, or one that describes its kind by filters. So moto answers
-that there is no such thing, with the code of its kind, and lists leave it out. Calls that list
-everything see it.
+A resource that a rule makes `unseen` is hidden from moto while it answers a call that looks for the
+resource: any call that names its id, and calls that describe its kind by filters. moto then answers
+that the resource does not exist, with the error code of its kind, and leaves it out of lists. Calls
+that list everything see it.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ DESCRIBED = {
     "DescribeVolumes": "vol",
     "DescribeVolumesModifications": "vol",
 }
-"""What the calls that take filters look for, by the beginning of its ids."""
+"""The calls that take filters, with the prefix of the ids that they look for."""
 
 
 class Unseen:
     """Hidden resources, and how many lookups fail until each is visible."""
 
     def __init__(self) -> None:
-        """Begin with everything seen."""
+        """Begin with nothing hidden."""
         self._looks: dict[str, int] = {}
 
     @contextmanager
     def during(self, call: Call, looks: int) -> Iterator[None]:
-        """Hide what a call looks for while moto answers it.
+        """Hide the resources that a call looks for while moto answers it.
 
         Args:
             call: The call.
@@ -54,11 +54,11 @@ class Unseen:
             self._looks.update(dict.fromkeys(existing() - before, looks))
 
     def forget(self) -> None:
-        """Let everything be seen."""
+        """Hide nothing any more."""
         self._looks = {}
 
     def _looked_for(self, call: Call) -> list[str]:
-        """List the resources of which this lookup fails."""
+        """List the resources for which this lookup fails."""
         if call.service in REST:  # the EBS direct APIs know their snapshots at once
             return []
         looks, named = self._looks, set(call.parameters.values())
@@ -72,14 +72,14 @@ class Unseen:
 
 
 def existing() -> set[str]:
-    """Collect the ids of all that can be hidden."""
+    """Collect the ids of all resources that can be hidden."""
     ids = {instance.id for backend in _backends() for instance in backend.all_instances()}
     return ids.union(*(collection for backend in _backends() for collection in _collections(backend)))
 
 
 @contextmanager
 def hidden(identifiers: Iterable[str]) -> Iterator[None]:
-    """Take things out of moto's collections for a while."""
+    """Take resources out of moto's collections for a while."""
     with ExitStack() as stack:
         for identifier in identifiers:
             for backend in _backends():

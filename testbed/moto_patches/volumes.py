@@ -1,4 +1,4 @@
-"""Volumes: their snapshot, zone and figures."""
+"""New volumes: their snapshot, zone, key and figures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GP2_IOPS_PER_GIB = 3
 
 
 UNKNOWN_KEY = "00000000-0000-4000-8000-000000000000"
-"""The id of the one KMS key that is not there."""
+"""The id of a KMS key that does not exist; all other keys do."""
 MOST_IOPS = {"gp3": 80_000, "io1": 64_000, "io2": 256_000}
 MOST_IOPS_PER_GIB = {"gp3": 500, "io1": 50, "io2": 1000}
 
@@ -52,7 +52,7 @@ def check_iops(volume_type: str, size: int, iops: int | None) -> None:
 
 
 def settle_performance(volume: Any) -> None:
-    """Give a volume the figures that its type has when a request names none."""
+    """Give a volume the default figures of its type where the request named none."""
     if volume.volume_type == "gp3":
         volume.iops = volume.iops or GP3_IOPS
         volume.throughput = volume.throughput or GP3_THROUGHPUT
@@ -69,7 +69,7 @@ def settle_performance(volume: Any) -> None:
 def whole_volume(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 shows the type's own iops and throughput, and the snapshot's key.
 
-    moto knew the iops of gp3 only, and an encrypted volume without its key.
+    moto set the iops of gp3 only, and did not take over the snapshot's key.
     """
     volume = original(backend, *positional, **keywords)
     settle_performance(volume)
@@ -86,7 +86,7 @@ def volumes_of_an_unknown_key(
     volume_ids: list[str] | None = None,
     filters: Any = None,
 ) -> Any:
-    """EBS drops a volume whose key there is not, once it has answered; moto takes any key.
+    """EBS answers success for a KMS key that does not exist, and then drops the volume; moto kept it.
 
     "Amazon EBS authenticates the KMS key asynchronously. Therefore, if you specify an ID, alias, or ARN that
     is not valid, the action can appear to complete, but eventually fails" (EC2 API reference, CreateVolume).
@@ -99,7 +99,7 @@ def volumes_of_an_unknown_key(
 
 @PATCHES.around(ElasticBlockStore, "create_volume")
 def known_zone_and_figures(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 refuses an unknown zone, and too many iops; moto created any volume, even in no zone."""
+    """EC2 refuses an unknown zone and too many iops; moto accepted both."""
     zone = parameter(response, "AvailabilityZone")
     if response.ec2_backend.get_zone_by_name(zone) is None:
         refuse("InvalidZone.NotFound", f"The zone '{zone}' does not exist.")

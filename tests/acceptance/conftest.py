@@ -29,7 +29,7 @@ NETWORK = {
     "describe_security_groups": "SecurityGroups",
     "describe_addresses": "Addresses",
 }
-"""What the programs create beside what a CPI does."""
+"""Kinds of resources that the programs create and a CPI does not."""
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Run:
 
     @property
     def run_id(self) -> str:
-        """The run's id, which its things are tagged with."""
+        """The run's id, with which its resources are tagged."""
         run_id: str = self.document["run"]
         return run_id
 
 
 @pytest.fixture
 def environment(tmp_path: Path, loaded: Warm) -> dict[str, str]:
-    """Return an environment with keys that open nothing, in which the programs fork the executable."""
+    """Return an environment with invalid keys, in which the programs fork the executable."""
     scrubbed = scrubbed_environment(str(tmp_path))
     return {**scrubbed, **KEYS, "AWS_REGION": "us-east-1", FORK_FROM: loaded.path}
 
@@ -87,7 +87,7 @@ def start(
 
 @pytest.fixture
 def run(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., Run]:
-    """Return a function that runs a program to its end; no secret is in what it says."""
+    """Return a function that runs a program to its end, and checks that its output has no secret."""
 
     def finish(program: str, *arguments: str) -> Run:
         with start(program, *arguments) as process:
@@ -100,7 +100,7 @@ def run(start: Callable[..., subprocess.Popen[str]]) -> Callable[..., Run]:
 
 @pytest.fixture
 def network(world: World) -> Callable[[], dict[str, set[str]]]:
-    """Return a function that lists all networks, and what belongs to them."""
+    """Return a function that lists all networks and their parts."""
 
     def look() -> dict[str, set[str]]:
         answers = {items: getattr(world.ec2, operation)()[items] for operation, items in NETWORK.items()}
@@ -114,7 +114,7 @@ def network(world: World) -> Callable[[], dict[str, set[str]]]:
 
 @pytest.fixture
 def nothing_left(world: World, network: Callable[[], dict[str, set[str]]]) -> Callable[[], None]:
-    """Return a function that checks that there is what there was before, and nothing else."""
+    """Return a function that checks that exactly the earlier resources exist."""
     before = network()
 
     def check() -> None:

@@ -1,4 +1,4 @@
-"""The table of what is assumed about AWS."""
+"""The table of the assumptions about AWS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ASSUMPTIONS = assumptions.read()
 
 @pytest.mark.parametrize("assumption", ASSUMPTIONS.values(), ids=ASSUMPTIONS)
 def test_row(assumption: assumptions.Assumption) -> None:
-    """A assumption names modules that are there, a source, how sure it is, and why it is not tried."""
+    """An assumption names existing modules, a source, its certainty, and the reason if it is not tried."""
     modules = re.findall(r"`([^`]+)`", assumption.used_in)
     assert modules
     assert [name for name in modules if not (SOURCE / name).is_file()] == []
@@ -27,12 +27,12 @@ def test_row(assumption: assumptions.Assumption) -> None:
 
 
 def test_trials() -> None:
-    """Each assumption that is said to be tried has its trial, and no trial is of anything else."""
+    """Every assumption that is marked as tried has a trial, and every trial has such an assumption."""
     assert trials().keys() == {name for name, assumption in ASSUMPTIONS.items() if assumption.is_tried}
 
 
 def test_codes_of_the_field() -> None:
-    """The codes that are known by reports alone are in the table of errors."""
+    """The error codes that are known only from reports are in the table of errors."""
     codes = set(re.findall(r"\b(?:[A-Z][a-z]+){2,}\w*(?:\.\w+)?", ASSUMPTIONS["codes-of-the-field"].text))
     assert "InsufficientCidrBlocks" in codes
     assert codes <= ROWS.keys()
@@ -40,7 +40,7 @@ def test_codes_of_the_field() -> None:
 
 @pytest.mark.parametrize("row", ["| token | b | c | d | guess | yes |", "| `x` | b | guess | yes |"])
 def test_row_that_cannot_be_read(tmp_path: Path, row: str) -> None:
-    """A row that lacks something is refused with its text."""
+    """An incomplete row is refused, and the error quotes it."""
     path = tmp_path / "table.md"
     path.write_text(f"| id | assumption | used in | source | sure | tried |\n| --- | --- |\n{row}\n")
     with pytest.raises(ValueError, match="no row of an assumption") as caught:

@@ -1,4 +1,4 @@
-"""What is assumed about AWS is tried in an account, and nothing is left there."""
+"""The check of the assumptions about AWS in an account."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRAMS = ("aws_check", "lifecycle")
 
 
 def test_all_assumptions(run: Callable[..., Run], nothing_left: Callable[[], None]) -> None:
-    """Each assumption that can be tried is, the test bed agrees with all, and nothing is left."""
+    """The check tries every assumption that it can, the test bed agrees with all, and nothing is left."""
     result = run("aws_check")
     found = {each["assumption"]: (each["verdict"], each["seen"]) for each in result.document["assumptions"]}
     assert {name: seen for name, (verdict, seen) in found.items() if verdict != "agrees"} == {}
@@ -33,7 +33,7 @@ def test_all_assumptions(run: Callable[..., Run], nothing_left: Callable[[], Non
 
 
 def test_simulated(environment: dict[str, str]) -> None:
-    """Without an account the program brings the simulated AWS along, as `make` shows it."""
+    """With --simulated the program starts the simulated AWS and needs no account."""
     command = [sys.executable, "-m", "acceptance.aws_check", "--simulated", "--only", "unknown-ids"]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -46,7 +46,7 @@ def test_simulated(environment: dict[str, str]) -> None:
 def test_assumption_that_differs(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
-    """Where AWS does something else than is assumed, the report says what, and the status is 1."""
+    """If AWS behaves differently, the report says how, and the status is 1."""
     other = {"code": "SomethingElse", "message": "no", "status": 400}
     fake_aws.rule(action="DetachVolume", nth=1, error=other)
     result = run("aws_check", "--only", "volume-not-attached", "image-name")
@@ -60,7 +60,7 @@ def test_assumption_that_differs(
 def test_assumption_that_cannot_be_tried(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
-    """What is not allowed is no verdict on the assumption; the others are tried all the same."""
+    """A call without permission gives no verdict on its assumption; the others are still tried."""
     fake_aws.rule(action="AllocateAddress", error=DENIED)
     result = run("aws_check", "--only", "elastic-ip-moves", "malformed-ids")
     assert result.status == 1
@@ -74,7 +74,7 @@ def test_assumption_that_cannot_be_tried(
 def test_endpoint_that_refuses_everything(
     run: Callable[..., Run], fake_aws: FakeAws, program: str, nothing_left: Callable[[], None]
 ) -> None:
-    """Where AWS refuses everything the report says so, and that nothing was created."""
+    """If AWS refuses everything, the report says so, and that nothing was created."""
     fake_aws.rule(action="*", error=DENIED)
     result = run(program)
     fake_aws.clear_rules()
@@ -95,7 +95,7 @@ def test_network_that_is_refused(
     action: str,
     nothing_left: Callable[[], None],
 ) -> None:
-    """Where the network can't be created, what there is of it is deleted."""
+    """If the network can't be created, its existing parts are deleted."""
     fake_aws.rule(action=action, error=DENIED)
     result = run(program)
     assert result.status == 2
@@ -110,7 +110,7 @@ def test_network_that_is_refused(
 def test_removal_that_is_refused(
     run: Callable[..., Run], fake_aws: FakeAws, program: str, nothing_left: Callable[[], None]
 ) -> None:
-    """What can't be deleted is named, with the reason; `--remove` deletes it later, and nothing else."""
+    """The report names resources that can't be deleted, and why; `--remove` deletes them and nothing else."""
     fake_aws.rule(action="CreateSubnet", error=DENIED)
     fake_aws.rule(action="DeleteVpc", error=DENIED)
     result = run(program)
@@ -131,7 +131,7 @@ def test_removal_that_is_refused(
 def test_removal_of_what_is_no_run(
     run: Callable[..., Run], fake_aws: FakeAws, program: str, given: str
 ) -> None:
-    """Only a run's id is taken by `--remove`: no pattern, and no director's."""
+    """`--remove` accepts only the id of a run: neither a pattern nor a director's id."""
     before = fake_aws.actions()
     result = run(program, f"--remove={given}")
     assert result.status == 2
@@ -140,7 +140,7 @@ def test_removal_of_what_is_no_run(
 
 
 def test_look_that_is_refused(run: Callable[..., Run], fake_aws: FakeAws) -> None:
-    """What can't be looked for may be left: the report says so."""
+    """The report names resources that may be left because they can't be listed."""
     fake_aws.rule(action="DescribeSnapshots", error=DENIED)
     result = run("aws_check", "--only", "unknown-ids")
     assert result.status == 1
@@ -156,7 +156,7 @@ def test_interrupted(
     number: signal.Signals,
     nothing_left: Callable[[], None],
 ) -> None:
-    """A signal ends the run, and what was created is deleted first."""
+    """On a signal the program deletes what it has created, and ends."""
     fake_aws.rule(action="RunInstances", nth=1, hold=True)
     with start(program) as process:
         assert fake_aws.wait_until_held() == ["RunInstances"]
@@ -172,7 +172,7 @@ def test_interrupted(
 def test_nothing_to_work_with(
     environment: dict[str, str], missing: str, command: Callable[..., list[str]]
 ) -> None:
-    """Without keys or a region the program says what to give it, and calls nobody."""
+    """Without keys or a region the program says what is missing, and makes no calls."""
     del environment[missing]
     if missing == "AWS_ACCESS_KEY_ID":
         del environment["AWS_SECRET_ACCESS_KEY"]

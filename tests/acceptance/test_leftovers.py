@@ -1,4 +1,4 @@
-"""What a run has created is found and deleted."""
+"""The deletion of all resources of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_shown_late(fake_aws: FakeAws, world: World) -> None:
-    """What EC2 does not show at first is deleted, too."""
+    """A resource that EC2 does not show at first is deleted too."""
     account = replace(simulated(fake_aws, world.image_id), settles=0.1)
     tags = [{"ResourceType": "volume", "Tags": [{"Key": "run", "Value": "one"}]}]
     world.ec2.create_volume(AvailabilityZone=world.zone, Size=1, TagSpecifications=tags)

@@ -1,4 +1,4 @@
-"""The verbs that a Director calls, in an account."""
+"""The lifecycle program in an account."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ VERBS = {
 
 
 def test_lifecycle(run: Callable[..., Run], nothing_left: Callable[[], None], world: World) -> None:
-    """Every verb that changes something is called, EC2 is as the answers say, and nothing is left.
+    """Every verb that changes something is called, EC2 agrees with the answers, and nothing is left.
 
-    The AMI that is given stays, untagged.
+    The given AMI stays, without tags.
     """
     result = run("lifecycle")
     assert (result.status, result.document["left"]) == (0, {})
@@ -38,7 +38,7 @@ def test_lifecycle(run: Callable[..., Run], nothing_left: Callable[[], None], wo
 def test_verb_that_fails(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
-    """The first verb that fails ends the run, with its error; all that there is by then is deleted."""
+    """The first verb that fails ends the run with its error; all resources are deleted."""
     fake_aws.rule(action="ModifyVolume", error=DENIED)
     result = run("lifecycle")
     assert result.status == 1
@@ -69,7 +69,7 @@ def test_answer_that_is_not_true(
     rule: dict[str, object],
     said: str,
 ) -> None:
-    """Where EC2 is not as an answer says, the report says what differs."""
+    """If EC2 disagrees with an answer, the report says how."""
     fake_aws.rule(**rule)
     result = run("lifecycle")
     assert result.status == 1

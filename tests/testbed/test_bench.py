@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
 
 def started(cpu: float, *, calls: int = 1) -> Starts:
-    """Return what some starts took."""
+    """Return the cost of some starts."""
     each = Spread(cpu, cpu - 1, cpu + 1)
     return Starts(cpu=each, wall=each, memory=Spread(40, 39, 41), modules=300, calls=calls, stderr=150)
 
 
 @pytest.fixture
 def report() -> Report:
-    """Return a report in which nothing takes more than it may, but only just."""
+    """Return a report in which every figure just meets its limit."""
     bare = {ISOLATED: started(8), BARE: started(12)}
     return Report(
         machine="2 processors",
@@ -61,7 +61,7 @@ def report() -> Report:
 
 
 def with_has_vm(report: Report, ours: Starts) -> Report:
-    """Return the report with another figure of the release's has_vm."""
+    """Return the report with another figure for has_vm of the release."""
     return replace(report, rows={**report.rows, "has_vm": {**report.rows["has_vm"], RELEASE: ours}})
 
 
@@ -70,12 +70,12 @@ def with_has_vm(report: Report, ours: Starts) -> Report:
     [([7.0], (7, 7, 7)), ([5, 1, 4, 2, 3], (3, 2, 4)), ([2.0, 1.0], (1.5, 1.25, 1.75))],
 )
 def test_spread(values: list[float], expected: tuple[float, float, float]) -> None:
-    """A spread is the median and the quartiles, of a single value too."""
+    """A spread has the median and the quartiles, for a single value too."""
     assert spread(values) == expected
 
 
 def test_yardsticks(report: Report) -> None:
-    """Each form is held against the interpreter as it starts it, and against the plain script."""
+    """Each form is compared with an interpreter that is started the same way, and with the plain script."""
     info, has_vm = report.rows["info"], report.rows["has_vm"]
     assert [above_bare(info, name) for name in (PIP, RELEASE)] == [25, 25]
     assert [of_plain(has_vm, name) for name in (PIP, RELEASE)] == [0.7, 0.5]
@@ -83,7 +83,7 @@ def test_yardsticks(report: Report) -> None:
 
 
 def test_limits(report: Report) -> None:
-    """What takes as much as it may is well; what takes more is named, with its limit."""
+    """Figures at their limit pass; figures above it are listed with the limit."""
     assert beyond(report) == []
     info = {**report.rows["info"], RELEASE: started(34)}
     slow = with_has_vm(replace(report, rows={**report.rows, "info": info}), started(300))
@@ -113,7 +113,7 @@ def test_limits_of_waiting(report: Report, after: str, seconds: float, expected:
 def test_check(
     report: Report, monkeypatch: pytest.MonkeyPatch, cpu: float, options: list[str], status: int
 ) -> None:
-    """With `--check` alone, taking more than may be is a failure."""
+    """Only with `--check` an exceeded limit is a failure."""
     found = with_has_vm(report, started(cpu))
     monkeypatch.setattr(program, "measured", lambda *_: found)
     monkeypatch.setattr(program, "committed", lambda: None)
@@ -127,7 +127,7 @@ def test_report_is_kept_as_json(report: Report) -> None:
 
 
 def test_changes(report: Report) -> None:
-    """Ratios that have changed by more than noise are told, and counts that have changed at all."""
+    """Changed ratios are listed if they exceed the noise, and all changed counts."""
     assert changes(report, with_has_vm(report, started(202))) == []
     faster = with_has_vm(report, replace(started(100, calls=2), modules=299))
     assert changes(report, faster) == [
@@ -153,7 +153,7 @@ def test_changes_beyond_starts(report: Report) -> None:
 
 
 def test_tables(report: Report) -> None:
-    """The tables hold the ratios and what they are made of; the interpreter alone is shown once."""
+    """The tables contain the ratios and their parts; the bare interpreter is shown once."""
     written = [" ".join(line.split()) for line in tables.report_tables(report).splitlines()]
     assert "| has_vm | release | 192.0 ms | 0.50 |" in written
     assert (
@@ -165,7 +165,7 @@ def test_tables(report: Report) -> None:
 
 
 def test_page() -> None:
-    """Only what stands between the markers is written anew; a page without them is not touched."""
+    """Only the text between the markers is replaced; a page without markers is not changed."""
     page = f"before\n{tables.BEGIN}\nold\n{tables.END}\nafter\n"
     assert tables.replaced(page, "new\n") == f"before\n{tables.BEGIN}\n\nnew\n\n{tables.END}\nafter\n"
     with pytest.raises(ValueError, match="the page has no"):
@@ -173,21 +173,21 @@ def test_page() -> None:
 
 
 def test_page_holds_the_data() -> None:
-    """docs/performance.md has the tables of docs/performance.json."""
+    """docs/performance.md contains the tables of docs/performance.json."""
     kept = Report.parse(json.loads(program.DATA.read_text()))
     page = program.PAGE.read_text()
     assert tables.replaced(page, tables.report_tables(kept)) == page
 
 
 def test_flags() -> None:
-    """The release's form is started with the options that the job's template has."""
+    """The release's form is started with the options of the job's template."""
     assert forms.flags(forms.TEMPLATE.read_text())[:2] == ["-I", "-S"]
     with pytest.raises(ValueError, match="starts no interpreter"):
         forms.flags("exec ruby")
 
 
 def test_sources(tmp_path: Path) -> None:
-    """The release's installer gets wheels of what is installed here, with hashes that fit."""
+    """The release's installer gets wheels of the installed packages, with matching hashes."""
     folder = forms.laid_sources(tmp_path, ["six"])
     [(sha256, name)] = [line.split() for line in (folder / install.HASHES).read_text().splitlines()]
     assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == sha256
@@ -204,7 +204,7 @@ def test_forms_make_the_same_calls() -> None:
 
 
 def test_run(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """A run tells what each start took, on its own: a small process is not as large as what starts it."""
+    """A run reports the cost of each start by itself: a small process is smaller than its parent."""
     started_in_turn = [*forms.bare_forms(), forms.plain_form(), forms.pip_form()]
     row = Bench(fake_aws, tmp_path).row("create_vm", started_in_turn, 1)
     assert list(row) == [ISOLATED, BARE, PLAIN, PIP]
@@ -216,7 +216,7 @@ def test_run(fake_aws: FakeAws, tmp_path: Path) -> None:
 
 
 def test_failure(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """A call that fails is not measured, but told."""
+    """A failed call is reported, not measured."""
     fake_aws.rule(action="DescribeInstances", error={"code": "UnauthorizedOperation", "message": "no"})
     with pytest.raises(BenchError, match=r"has_vm failed.*UnauthorizedOperation"):
         Bench(fake_aws, tmp_path).start(forms.pip_form(), "has_vm", ["i-0123456789abcdef0"])

@@ -11,7 +11,7 @@ from testbed.protocols import OURS
 
 
 class Clock:
-    """Stands still until it is told to go on."""
+    """A clock that stands still until a test advances it."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -36,7 +36,7 @@ def buckets(clock: Clock) -> Buckets:
 
 
 def taken(buckets: Buckets, action: str, **parameters: str) -> int:
-    """Call until a call is throttled, and say how often it was not."""
+    """Call until a call is throttled; return how many were not."""
     count = 0
     while buckets.allow(action, {"Action": action, "Version": "2016-11-15", **parameters}):
         count += 1
@@ -56,7 +56,7 @@ def taken(buckets: Buckets, action: str, **parameters: str) -> int:
 def test_limits(
     buckets: Buckets, clock: Clock, action: str, parameters: dict[str, str], burst: int, rate: int
 ) -> None:
-    """A full bucket lets a burst through, then as many as come in with time, and never more than a burst."""
+    """A full bucket allows a burst, then one call per refilled token, and never more than a burst."""
     assert taken(buckets, action, **parameters) == burst
     assert taken(buckets, action, **parameters) == 0
     clock.now += 2
@@ -66,13 +66,13 @@ def test_limits(
 
 
 def test_each_action_by_itself(buckets: Buckets) -> None:
-    """What one action has used up is not missing to another."""
+    """Each action has its own bucket."""
     taken(buckets, "CreateVolume")
     assert taken(buckets, "DeleteVolume") == 50
 
 
 def test_speed(buckets: Buckets, clock: Clock) -> None:
-    """Buckets can refill faster, for a program whose time goes faster."""
+    """Buckets can refill faster, for a program with a faster clock."""
     buckets.fill(10)
     taken(buckets, "CreateTags")
     clock.now += 1
@@ -80,7 +80,7 @@ def test_speed(buckets: Buckets, clock: Clock) -> None:
 
 
 def test_none(clock: Clock) -> None:
-    """Nothing is throttled before the buckets are filled, or after they are done away with."""
+    """Nothing is throttled before the buckets are filled, or after they are removed."""
     buckets = Buckets(clock)
     assert all(buckets.allow("RunInstances", {}) for _ in range(20))
     buckets.fill(1)
@@ -91,7 +91,7 @@ def test_none(clock: Clock) -> None:
 
 
 def test_figures(buckets: Buckets, clock: Clock) -> None:
-    """It tells what was let through, what was not, and what is left by now."""
+    """The state of a bucket shows the allowed calls, the throttled ones and the tokens that are left."""
     taken(buckets, "StartInstances")
     clock.now += 0.75
     figures = {"tokens": 1.5, "allowed": 5, "throttled": 1, "burst": 5, "rate": 2}
@@ -99,7 +99,7 @@ def test_figures(buckets: Buckets, clock: Clock) -> None:
 
 
 def test_bucket_names() -> None:
-    """A call that asks for everything has a bucket of its own, where EC2 has it."""
+    """A call that asks for everything has a separate bucket where EC2 has one."""
     everything = {"Action": "DescribeInstances", "Version": "1"}
     assert bucket_name("DescribeInstances", everything) == "DescribeInstances (all)"
     assert bucket_name("DescribeInstances", {**everything, "MaxResults": "5"}) == "DescribeInstances"

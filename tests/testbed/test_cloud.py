@@ -12,7 +12,7 @@ from testbed.cloud import ROOT, FakeAws
 
 
 def test_world(world: Any, ec2: Any) -> None:
-    """A laid world has nothing in it that a CPI makes; its image can be deleted."""
+    """A new world contains no resources of a CPI; its image can be deleted."""
     assert world.state() == world.empty
     assert len(set(world.subnet_ids)) == 3
     ec2.deregister_image(ImageId=world.image_id)
@@ -20,7 +20,7 @@ def test_world(world: Any, ec2: Any) -> None:
 
 
 def test_state(world: Any, ec2: Any, run: Any) -> None:
-    """The state lists what was made since, and that alone."""
+    """The state lists only the resources that were created after the world."""
     instance = run()
     volume = ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
     snapshot = ec2.create_snapshot(VolumeId=volume)["SnapshotId"]
@@ -41,7 +41,7 @@ def test_reset(world: Any, fake_aws: FakeAws, ec2: Any) -> None:
 
 
 def test_machine_configuration_is_unused(fake_aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the machine's profile nor its keys nor a proxy reach a client."""
+    """A client uses neither the machine's profile nor its keys nor its proxy."""
     monkeypatch.setenv("AWS_PROFILE", "of-the-machine")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAMACHINE")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -51,7 +51,7 @@ def test_machine_configuration_is_unused(fake_aws: FakeAws, monkeypatch: pytest.
 
 @pytest.mark.parametrize("how", ["eof", "terminate"])
 def test_end(how: str, tmp_path: Path) -> None:
-    """The server says where it listens, and ends with its input or on SIGTERM."""
+    """The server prints its address, and ends on SIGTERM or when its input ends."""
     with subprocess.Popen(
         [sys.executable, "-m", "testbed.moto_server"],
         stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""Rules in which time counts."""
+"""Rules that depend on time."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ BUSY = {"code": "RequestLimitExceeded", "message": "Request limit exceeded.", "s
     ],
 )
 def test_seconds(monkeypatch: pytest.MonkeyPatch, rule: dict[str, Any], expected: list[bool]) -> None:
-    """A rule fires for a time, from the first call at which it does; here there is one each second."""
+    """A rule fires for some seconds after its first call; here there is one call each second."""
     ticks = iter(range(100, 200))
     monkeypatch.setattr(rules, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     parsed = Rule.parse({"action": "DescribeVpcs", **rule})
@@ -51,7 +51,7 @@ def test_seconds_of_the_server(fake_aws: FakeAws, ec2: Any) -> None:
 
 @pytest.mark.parametrize("answer", [{}, {"error": BUSY}], ids=["moto's", "a rule's"])
 def test_delay(fake_aws: FakeAws, ec2: Any, answer: dict[str, Any]) -> None:
-    """An answer is late, whoever gives it."""
+    """A rule can delay an answer of moto, and an error of a rule."""
     fake_aws.rule(action="DescribeVpcs", times=1, delay=0.2, **answer)
     begin = time.monotonic()
     try:
@@ -62,7 +62,7 @@ def test_delay(fake_aws: FakeAws, ec2: Any, answer: dict[str, Any]) -> None:
 
 
 def test_delay_after_the_effect(fake_aws: FakeAws, world: Any) -> None:
-    """A call has its effect before its late answer, which a release hastens; it does not count as held."""
+    """A call has its effect before its late answer, which does not count as held; a release sends it."""
     fake_aws.rule(action="CreateVolume", times=1, delay=50)
     made: list[Any] = []
     thread = threading.Thread(
@@ -74,7 +74,7 @@ def test_delay_after_the_effect(fake_aws: FakeAws, world: Any) -> None:
         assert made == []
     assert fake_aws.held_within(0) == []
     while thread.is_alive():
-        fake_aws.release()  # it may not wait yet: then the next one finds it
+        fake_aws.release()  # the call may not wait yet: then the next release finds it
         thread.join(timeout=0.05)
     assert [[volume["VolumeId"] for volume in made]] == [world.state()["volumes"]]
     assert time.monotonic() - begin < 30

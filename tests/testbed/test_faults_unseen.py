@@ -1,4 +1,4 @@
-"""What AWS has made and does not know yet."""
+"""Resources that AWS has created and does not show yet."""
 
 import json
 from collections.abc import Callable
@@ -11,19 +11,19 @@ from botocore.exceptions import ClientError, ConnectionClosedError
 from testbed.cloud import FakeAws
 
 Thing = tuple[str, Callable[[Any], str], str]
-"""The action that makes it, a function that does, and the error that says it is not there."""
+"""The action that creates it, a function that calls it, and the error for an unknown one."""
 Refused = Callable[..., AbstractContextManager[None]]
 MARK = {"Key": "mark", "Value": "x"}
 BY_MARK = [{"Name": "tag:mark", "Values": ["x"]}]
 
 
 def tagged(kind: str) -> list[dict[str, Any]]:
-    """Write the tags of something that is made."""
+    """Return the tag specification for a new resource."""
     return [{"ResourceType": kind, "Tags": [MARK]}]
 
 
 def make_volume(world: Any) -> str:
-    """Make a volume."""
+    """Create a volume."""
     answer = world.ec2.create_volume(
         AvailabilityZone=world.zone, Size=1, TagSpecifications=tagged("volume"), ClientToken="token"
     )
@@ -31,7 +31,7 @@ def make_volume(world: Any) -> str:
 
 
 def make_instance(world: Any) -> str:
-    """Make an instance."""
+    """Create an instance."""
     answer = world.ec2.run_instances(
         ImageId=world.image_id,
         SubnetId=world.subnet_id,
@@ -43,7 +43,7 @@ def make_instance(world: Any) -> str:
 
 
 def make_interface(world: Any) -> str:
-    """Make a network interface."""
+    """Create a network interface."""
     answer = world.ec2.create_network_interface(
         SubnetId=world.subnet_id, PrivateIpAddress="10.0.1.9", TagSpecifications=tagged("network-interface")
     )
@@ -51,14 +51,14 @@ def make_interface(world: Any) -> str:
 
 
 def make_snapshot(world: Any) -> str:
-    """Make a snapshot."""
+    """Create a snapshot."""
     volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
     answer = world.ec2.create_snapshot(VolumeId=volume_id, TagSpecifications=tagged("snapshot"))
     return str(answer["SnapshotId"])
 
 
 def make_image(world: Any) -> str:
-    """Make an image."""
+    """Create an image."""
     (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
     device = {"DeviceName": world.root_device, "Ebs": image["BlockDeviceMappings"][0]["Ebs"]}
     del device["Ebs"]["Encrypted"]
@@ -103,7 +103,7 @@ IMAGE = ("RegisterImage", make_image, "InvalidAMIID.NotFound")
     ],
 )
 def test_named(fake_aws: FakeAws, world: Any, thing: Thing, call: str, parameters: dict[str, Any]) -> None:
-    """A call that names it is answered that it is not there, as often as the rule says."""
+    """Calls that name a new resource fail with its "not found" error, as often as the rule says."""
     action, make, code = thing
     fake_aws.rule(action=action, unseen=2)
     named = json.loads(json.dumps(parameters).replace("ID", make(world)))
@@ -124,7 +124,7 @@ def test_named(fake_aws: FakeAws, world: Any, thing: Thing, call: str, parameter
     ],
 )
 def test_filtered(fake_aws: FakeAws, world: Any, thing: Thing, call: str, shown: str) -> None:
-    """Filters don't find it so soon; what lists everything shows it at any time."""
+    """Filters don't find a new resource at first; a call that lists everything shows it."""
     action, make, _ = thing
     fake_aws.rule(action=action, unseen=1)
     make(world)
@@ -135,7 +135,7 @@ def test_filtered(fake_aws: FakeAws, world: Any, thing: Thing, call: str, shown:
 
 
 def test_attachment(fake_aws: FakeAws, world: Any, refused: Refused) -> None:
-    """Attaching meets whichever of the two is not there yet."""
+    """AttachVolume fails with the error of the instance or the volume, whichever is unseen."""
     fake_aws.rule(action="CreateVolume", unseen=1)
     fake_aws.rule(action="RunInstances", unseen=2)
     volume_id, instance_id = make_volume(world), make_instance(world)
@@ -148,7 +148,7 @@ def test_attachment(fake_aws: FakeAws, world: Any, refused: Refused) -> None:
 
 
 def test_all_that_a_launch_makes(fake_aws: FakeAws, world: Any, refused: Refused) -> None:
-    """With an instance its volumes and interfaces are unseen."""
+    """The volumes and interfaces of an unseen instance are unseen too."""
     fake_aws.rule(action="RunInstances", unseen=1)
     make_instance(world)
     made = world.state()
@@ -163,7 +163,7 @@ def test_all_that_a_launch_makes(fake_aws: FakeAws, world: Any, refused: Refused
 
 
 def test_used_for_something(fake_aws: FakeAws, world: Any, refused: Refused) -> None:
-    """What is unseen can't be used either, and its address stays its own."""
+    """An unseen resource can't be used, and its address stays taken."""
     fake_aws.rule(action="CreateNetworkInterface", unseen=1)
     interface = {"NetworkInterfaceId": make_interface(world), "DeviceIndex": 0}
     launch = {"ImageId": world.image_id, "MinCount": 1, "MaxCount": 1}
@@ -176,7 +176,7 @@ def test_used_for_something(fake_aws: FakeAws, world: Any, refused: Refused) -> 
 
 
 def test_lost_answer(fake_aws: FakeAws, world: Any) -> None:
-    """What was made without an answer can be unseen as well; its client token is known."""
+    """A resource whose creation got no answer can be unseen too; its client token is known."""
     fake_aws.rule(action="CreateVolume", times=1, drop="after", unseen=1)
     with pytest.raises(ConnectionClosedError):
         make_volume(world)

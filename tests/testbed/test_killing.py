@@ -15,7 +15,7 @@ CREATE_DISK = ["DescribeAvailabilityZones", "CreateVolume", "DescribeVolumes"]
 
 @pytest.mark.parametrize(("when", "volumes"), [("before", 0), ("after", 1)])
 def test_killed(fake_aws: FakeAws, world: Any, cpi: Cpi, when: Any, volumes: int) -> None:
-    """A call before which the executable is killed has no effect; one after which it is has."""
+    """A call has no effect if the executable is killed before it, and has one if killed after it."""
     assert kill_at(fake_aws, lambda: cpi.start("create_disk", 1024, {}, None), 2, when=when) == "CreateVolume"
     assert fake_aws.actions() == CREATE_DISK[:2]
     assert len(world.state()["volumes"]) == volumes
@@ -23,7 +23,7 @@ def test_killed(fake_aws: FakeAws, world: Any, cpi: Cpi, when: Any, volumes: int
 
 
 def test_interrupted(fake_aws: FakeAws, world: Any, cpi: Cpi) -> None:
-    """A signal that the executable handles is followed by its answer; other rules stay."""
+    """After a signal that it handles the executable answers; other rules stay."""
     fake_aws.rule(action="DeleteVolume", times=1, error={"code": "Busy", "message": "x", "status": 503})
     answer = interrupt_at(
         fake_aws, lambda: cpi.start("create_disk", 1024, {}, None), when="after", action="CreateVolume"
@@ -34,13 +34,13 @@ def test_interrupted(fake_aws: FakeAws, world: Any, cpi: Cpi) -> None:
 
 
 def test_too_few_calls(fake_aws: FakeAws, cpi: Cpi) -> None:
-    """A call of the executable that ends before the moment comes is no kill."""
+    """It is an error if the executable ends before the moment of the kill."""
     with pytest.raises(AssertionError, match="ended before"):
         kill_at(fake_aws, lambda: cpi.start("ping"))
 
 
 def test_held_call(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
-    """A call that is held has no effect yet; released, it has, as its client is still there."""
+    """A held call has its effect only after the release, if its client is still connected."""
     fake_aws.rule(action="CreateVolume", hold_before=True)
     made: list[Any] = []
     thread = threading.Thread(

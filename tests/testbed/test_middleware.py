@@ -48,7 +48,7 @@ def test_error(fake_aws: FakeAws, service: str, action: str, call: str) -> None:
 
 
 def test_rest_calls(fake_aws: FakeAws, world: Any) -> None:
-    """A REST call has the name and the parameters that the SDK gives it; its binary body is none."""
+    """A REST call has the SDK's name and parameters; a binary body is not a parameter."""
     ebs = fake_aws.client("ebs")
     made = ebs.start_snapshot(VolumeSize=1, ClientToken="token", Encrypted=True, Timeout=60)
     with pytest.raises(ClientError):
@@ -142,7 +142,7 @@ def test_which_calls(fake_aws: FakeAws, ec2: Any, rule: dict[str, Any], expected
 
 
 def test_any_action(fake_aws: FakeAws, ec2: Any) -> None:
-    """A rule for any action counts all calls, of whatever service."""
+    """A rule for any action counts the calls of all services."""
     fake_aws.rule(action="*", nth=3, error={"code": "X", "message": "Y"})
     ec2.describe_vpcs()
     fake_aws.client("sts").get_caller_identity()
@@ -190,7 +190,7 @@ def test_hold(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
 
 
 def test_instance_that_ends(fake_aws: FakeAws, run: Any, world: Any) -> None:
-    """EC2 ends an instance after its launch, for a reason of its own; nothing is left of it."""
+    """A rule lets EC2 end an instance after its launch, with a reason; nothing is left of it."""
     reason = "Server.InternalError: Internal error on launch"
     fake_aws.rule(action="RunInstances", nth=1, ends=reason)
     ended = run(PrivateIpAddress="10.0.1.5")
@@ -208,7 +208,7 @@ def test_bad_rule(fake_aws: FakeAws, rule: dict[str, Any]) -> None:
 
 
 def test_unknown_action(fake_aws: FakeAws, ec2: Any) -> None:
-    """What moto does not know is answered as an error of the service."""
+    """A call that moto does not support gets an error of the service."""
     with pytest.raises(ClientError) as caught:
         ec2.describe_volume_status()
     assert "moto" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Private addresses are unique in a subnet, and free again in time."""
+"""Private addresses are unique in a subnet, and free again after their interface is deleted."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 
 def interface(ec2: Any, world: Any, address: str, **more: Any) -> str:
-    """Make an interface with an address."""
+    """Create an interface with an address."""
     answer = ec2.create_network_interface(SubnetId=world.subnet_id, PrivateIpAddress=address, **more)
     eni_id: str = answer["NetworkInterface"]["NetworkInterfaceId"]
     return eni_id
@@ -27,7 +27,7 @@ def test_free_after_deletion(ec2: Any, world: Any) -> None:
 
 
 def test_taken_by_an_instance(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A launch does not get an address that an instance holds, and leaves nothing."""
+    """A launch with an address that an instance holds is refused, and leaves nothing behind."""
     run(PrivateIpAddress="10.0.1.5")
     before = world.state()
     with refused("InvalidIPAddress.InUse", "10.0.1.5"):
@@ -61,7 +61,7 @@ def test_unusable(ec2: Any, world: Any, refused: Any, address: str, message: str
 
 
 def test_chosen_by_ec2(ec2: Any, world: Any, run: Any) -> None:
-    """Interfaces and instances that name no address get free ones."""
+    """Interfaces and instances whose requests name no address get free ones."""
     interface(ec2, world, "10.0.1.4")
     chosen = [
         ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["PrivateIpAddress"]
@@ -69,6 +69,17 @@ def test_chosen_by_ec2(ec2: Any, world: Any, run: Any) -> None:
     ]
     assert chosen == ["10.0.1.5", "10.0.1.6"]
     assert run()["PrivateIpAddress"] == "10.0.1.7"
+
+
+def test_full_subnet(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """A full subnet has one error code in CreateNetworkInterface and another one in RunInstances."""
+    made = ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=world.zone)
+    subnet_id = made["Subnet"]["SubnetId"]
+    ec2.create_network_interface(SubnetId=subnet_id, SecondaryPrivateIpAddressCount=10)
+    with refused("InvalidParameterValue", "There aren't sufficient free Ipv4 addresses or prefixes"):
+        ec2.create_network_interface(SubnetId=subnet_id)
+    with refused("InsufficientFreeAddressesInSubnet"):
+        run(SubnetId=subnet_id)
 
 
 def delegate(ec2: Any, eni_id: str, version: int, prefix: str) -> None:
@@ -109,7 +120,7 @@ def test_prefixes(ec2: Any, world: Any) -> None:
 def test_taken_prefix(
     ec2: Any, world: Any, run: Any, refused: Any, version: int, prefix: str, code: str
 ) -> None:
-    """A prefix that is delegated already, holds a taken address or is none is refused in every call."""
+    """Every call refuses a prefix that is delegated, contains a taken address, or can't be delegated."""
     first = interface(ec2, world, "10.0.1.5", Ipv6Addresses=[{"Ipv6Address": "2600:0:0:0:1::5"}])
     delegate(ec2, first, 4, "10.0.1.16/28")
     delegate(ec2, first, 6, "2600::/80")
@@ -129,7 +140,7 @@ def test_address_in_a_prefix(ec2: Any, world: Any, refused: Any) -> None:
 
 
 def test_taken_addresses_are_not_assigned(ec2: Any, world: Any, refused: Any) -> None:
-    """What one interface holds is not assigned to another; its own addresses are fine."""
+    """An address of one interface is not assigned to another; to the same one it can be assigned again."""
     first, second = interface(ec2, world, "10.0.1.5"), interface(ec2, world, "10.0.1.6")
     for _ in range(2):
         ec2.assign_ipv6_addresses(NetworkInterfaceId=first, Ipv6Addresses=["2600::5"])

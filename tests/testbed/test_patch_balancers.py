@@ -1,4 +1,4 @@
-"""Load balancers refuse what they don't know, and elastic addresses are found by filters."""
+"""Load balancers refuse unknown instances and names; elastic addresses are found by filters."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ UNKNOWN = "i-0123456789abcdef0"
 
 @pytest.fixture
 def traffic(fake_aws: FakeAws, world: Any) -> Traffic:
-    """Lay it."""
+    """Create the load balancers, the elastic address and the routes."""
     return Traffic.lay(fake_aws, world)
 
 
@@ -24,7 +24,7 @@ def vm(run: Any) -> str:
 
 
 def classic(traffic: Traffic, *vms: str, name: str = "") -> dict[str, Any]:
-    """Write parameters of a classic load balancer's calls."""
+    """Return the parameters for calls about a classic load balancer."""
     return {
         "LoadBalancerName": name or traffic.load_balancer,
         "Instances": [{"InstanceId": vm} for vm in vms],
@@ -32,7 +32,7 @@ def classic(traffic: Traffic, *vms: str, name: str = "") -> dict[str, Any]:
 
 
 def test_classic(traffic: Traffic, vm: str, run: Any, refused: Any) -> None:
-    """An instance is registered once, however often; the answers list what is registered."""
+    """Registering an instance again changes nothing; the answers list the registered instances."""
     other = run()["InstanceId"]
     for _ in range(2):
         answer = traffic.elb.register_instances_with_load_balancer(**classic(traffic, vm, other))
@@ -57,7 +57,7 @@ def test_classic_unknown(traffic: Traffic, vm: str, refused: Any, call: str) -> 
 
 
 def test_classic_described(traffic: Traffic, refused: Any) -> None:
-    """A description of several names the one that is unknown."""
+    """DescribeLoadBalancers with several names refuses an unknown one by its name."""
     with refused("LoadBalancerNotFound", "There is no ACTIVE Load Balancer named 'x'"):
         traffic.elb.describe_load_balancers(LoadBalancerNames=[traffic.load_balancer, "x"])
 
@@ -72,7 +72,7 @@ def health(traffic: Traffic, vm: str) -> dict[str, Any]:
 
 
 def test_targets(traffic: Traffic, vm: str) -> None:
-    """A target is registered and deregistered, the latter as often as one likes."""
+    """A target is registered and deregistered; it can be deregistered again."""
     group = {"TargetGroupArn": traffic.target_group_arn, "Targets": [{"Id": vm}]}
     assert health(traffic, vm)["Reason"] == "Target.NotRegistered"
     traffic.elbv2.register_targets(**group)
@@ -93,14 +93,14 @@ def test_targets(traffic: Traffic, vm: str) -> None:
     ],
 )
 def test_unknown_target(traffic: Traffic, refused: Any, target: str, code: str, message: str) -> None:
-    """What is no instance is not registered."""
+    """A target that is not an instance is refused."""
     with refused(code, message):
         traffic.elbv2.register_targets(TargetGroupArn=traffic.target_group_arn, Targets=[{"Id": target}])
     assert traffic.state() == traffic.empty
 
 
 def test_unknown_target_group(traffic: Traffic, vm: str, refused: Any) -> None:
-    """An unknown target group is refused, among known ones too."""
+    """An unknown target group is refused, alone and together with known ones."""
     with refused("TargetGroupNotFound"):
         traffic.elbv2.describe_target_groups(Names=[traffic.target_group, "x"])
     with refused("TargetGroupNotFound"):
@@ -111,7 +111,7 @@ def test_unknown_target_group(traffic: Traffic, vm: str, refused: Any) -> None:
     ("public_ip", "domain", "count"), [(None, "vpc", 1), ("192.0.2.1", "vpc", 0), (None, "standard", 0)]
 )
 def test_found_address(traffic: Traffic, ec2: Any, public_ip: str | None, domain: str, count: int) -> None:
-    """An elastic address is found by address and domain; an unassociated one shows no interface."""
+    """Filters find an elastic address by address and domain; an unassociated one shows no interface."""
     filters = {"public-ip": public_ip or traffic.public_ip, "domain": domain}
     answer = ec2.describe_addresses(Filters=[{"Name": n, "Values": [v]} for n, v in filters.items()])
     assert len(answer["Addresses"]) == count
@@ -119,7 +119,7 @@ def test_found_address(traffic: Traffic, ec2: Any, public_ip: str | None, domain
 
 
 def test_unknown_allocation(run: Any, ec2: Any, world: Any, refused: Any) -> None:
-    """An allocation that is unknown is named."""
+    """The error for an unknown allocation names its id."""
     nic = run()["NetworkInterfaces"][0]["NetworkInterfaceId"]
     with refused("InvalidAllocationID.NotFound", "The allocation ID 'eipalloc-1' does not exist"):
         ec2.associate_address(AllocationId="eipalloc-1", NetworkInterfaceId=nic)
@@ -127,7 +127,7 @@ def test_unknown_allocation(run: Any, ec2: Any, world: Any, refused: Any) -> Non
 
 
 def test_elastic_address_stays(traffic: Traffic, ec2: Any, run: Any, world: Any) -> None:
-    """An elastic address stays with an interface made ahead, though that was to be public by itself."""
+    """An elastic address stays with an interface that existed before the launch, even a public one."""
     nic = ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
     ec2.modify_network_interface_attribute(NetworkInterfaceId=nic, AssociatePublicIpAddress=True)
     vm = run(NetworkInterfaces=[{"DeviceIndex": 0, "NetworkInterfaceId": nic}])["InstanceId"]

@@ -1,4 +1,4 @@
-"""Volumes are attached once, and found out when unknown."""
+"""Volumes: attachments, refused requests, figures and tags."""
 
 from typing import Any
 
@@ -6,11 +6,12 @@ import pytest
 
 UNKNOWN_VOLUME = "vol-0123456789abcdef0"
 UNKNOWN_INSTANCE = "i-0123456789abcdef0"
+UNKNOWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
 def volume(ec2: Any, world: Any) -> str:
-    """Make a volume."""
+    """Create a volume."""
     answer = ec2.create_volume(AvailabilityZone=world.zone, Size=10, VolumeType="gp3")
     volume_id: str = answer["VolumeId"]
     return volume_id
@@ -53,6 +54,12 @@ def test_device_name_in_use(ec2: Any, world: Any, volume: str, vm: str, refused:
         attach(ec2, other, vm)
 
 
+def test_bad_device_name(ec2: Any, volume: str, vm: str, refused: Any) -> None:
+    """A device name that EC2 does not have is refused."""
+    with refused("InvalidParameterValue", "/dev/xvdea is not a valid EBS device name."):
+        attach(ec2, volume, vm, "/dev/xvdea")
+
+
 def test_terminated_instance(ec2: Any, volume: str, vm: str, refused: Any) -> None:
     """Nothing is attached to a terminated instance."""
     ec2.terminate_instances(InstanceIds=[vm])
@@ -80,7 +87,7 @@ def test_detach_from_another(ec2: Any, world: Any, volume: str, vm: str, run: An
 
 
 def test_unknown_volume(ec2: Any, vm: str, refused: Any) -> None:
-    """Every call calls an unknown volume unknown."""
+    """Every call refuses an unknown volume with InvalidVolume.NotFound."""
     for call in (ec2.delete_volume, ec2.detach_volume):
         with refused("InvalidVolume.NotFound", UNKNOWN_VOLUME):
             call(VolumeId=UNKNOWN_VOLUME)
@@ -91,7 +98,7 @@ def test_unknown_volume(ec2: Any, vm: str, refused: Any) -> None:
 
 
 def test_malformed_ids(ec2: Any, refused: Any) -> None:
-    """Malformed ids are told from unknown ones."""
+    """Malformed ids have other error codes than unknown ones."""
     message = "Value (vol-x) for parameter volumes is invalid. Expected: 'vol-...'."
     with refused("InvalidParameterValue", message):
         ec2.describe_volumes(VolumeIds=["vol-x"])
@@ -110,13 +117,51 @@ def test_malformed_ids(ec2: Any, refused: Any) -> None:
 
 
 def test_performance_of_types(ec2: Any, volume: str) -> None:
-    """A volume has its type's figures."""
+    """A volume has the default iops and throughput of its type."""
     found = ec2.describe_volumes(VolumeIds=[volume])["Volumes"][0]
     assert (found["Iops"], found["Throughput"]) == (3000, 125)
 
 
+@pytest.mark.parametrize(
+    ("figures", "code", "message"),
+    [
+        (
+            {"VolumeType": "gp3", "Size": 10, "Iops": 16_000},
+            "InvalidParameterValue",
+            "Iops to volume size ratio of 1600.000000 is too high; maximum is 500",
+        ),
+        (
+            {"VolumeType": "io1", "Size": 2000, "Iops": 64_001},
+            "InvalidParameterValue",
+            "Volume iops of 64001 is too high; maximum is 64000.",
+        ),
+        (
+            {"VolumeType": "io2", "Size": 1, "Iops": 1001},
+            "InvalidParameterCombination",
+            "1000:1 IOPS:GB ratio",
+        ),
+    ],
+    ids=["ratio", "most", "io2"],
+)
+def test_too_many_iops(
+    ec2: Any, world: Any, refused: Any, figures: dict[str, Any], code: str, message: str
+) -> None:
+    """A volume with more iops than its type or its size allows is refused."""
+    with refused(code, message):
+        ec2.create_volume(AvailabilityZone=world.zone, **figures)
+    assert world.state() == world.empty
+
+
+def test_unknown_key(ec2: Any, world: Any, refused: Any) -> None:
+    """CreateVolume succeeds with an unknown KMS key, and then the volume disappears."""
+    volume = ec2.create_volume(AvailabilityZone=world.zone, Size=1, Encrypted=True, KmsKeyId=UNKNOWN_KEY)
+    with refused("InvalidVolume.NotFound", volume["VolumeId"]):
+        ec2.describe_volumes(VolumeIds=[volume["VolumeId"]])
+    assert world.state() == world.empty
+
+
 def test_tags_at_creation(ec2: Any, world: Any) -> None:
-    """CreateVolume, CreateSnapshot and CreateNetworkInterface tag what they make."""
+    """CreateVolume and CreateNetworkInterface tag the resources that they create."""
     tags = [{"Key": "a", "Value": "b"}]
     made = ec2.create_volume(
         AvailabilityZone=world.zone,
@@ -133,6 +178,6 @@ def test_tags_at_creation(ec2: Any, world: Any) -> None:
 
 
 def test_unknown_zone(ec2: Any, refused: Any) -> None:
-    """No volume is made in an unknown zone."""
+    """CreateVolume refuses an unknown zone."""
     with refused("InvalidZone.NotFound"):
         ec2.create_volume(AvailabilityZone="us-east-1z", Size=1)

@@ -1,4 +1,4 @@
-"""DryRun checks a call of EC2's, and makes nothing."""
+"""With DryRun EC2 checks a call and does not execute it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TABLE = "rtb-00000000000000001"
     ],
 )
 def test_checked_only(world: World, fake_aws: FakeAws, operation: str, parameters: dict[str, Any]) -> None:
-    """A call that could be made is answered with 412, and is not made."""
+    """A correct call is answered with 412, and is not executed."""
     with pytest.raises(ClientError) as caught:
         getattr(world.ec2, operation)(**parameters, DryRun=True)
     assert caught.value.response["Error"]["Code"] == "DryRunOperation"
@@ -40,7 +40,7 @@ def test_checked_only(world: World, fake_aws: FakeAws, operation: str, parameter
 
 
 def test_existing_things_stay(world: World, run: Any, refused: Any) -> None:
-    """What is there is not changed either."""
+    """Existing resources are not changed."""
     instance = run()
     with refused("DryRunOperation"):
         world.ec2.terminate_instances(InstanceIds=[instance["InstanceId"]], DryRun=True)
@@ -62,13 +62,13 @@ def test_existing_things_stay(world: World, run: Any, refused: Any) -> None:
 def test_ids_are_looked_at_first(
     world: World, refused: Any, operation: str, parameters: dict[str, Any], code: str
 ) -> None:
-    """An id that is none is refused as such, dry run or not."""
+    """A malformed id is refused with its own error code, with DryRun too."""
     with refused(code):
         getattr(world.ec2, operation)(**parameters, DryRun=True)
 
 
 def test_parameters_are_counted_first(fake_aws: FakeAws, refused: Any) -> None:
-    """A call that lacks a parameter is refused as such; the SDK would not send it."""
+    """A call that lacks a parameter is refused with MissingParameter; the SDK would not send it."""
     ec2 = fake_aws.new_client("ec2")
     ec2.meta.events.register("before-call.ec2.RunInstances", leave_out)
     with refused("MissingParameter", "MaxCount"):
@@ -76,12 +76,12 @@ def test_parameters_are_counted_first(fake_aws: FakeAws, refused: Any) -> None:
 
 
 def leave_out(params: dict[str, Any], **_: Any) -> None:
-    """Take a parameter out of a call that is about to be sent."""
+    """Remove a parameter from a call before it is sent."""
     del params["body"]["MaxCount"]
 
 
 def test_other_calls_are_made(world: World) -> None:
-    """Without DryRun, or with a DryRun that is false, a call is made."""
+    """Without DryRun, or with DryRun=false, a call is executed."""
     where = {"AvailabilityZone": world.zone, "Size": 1}
     made = [world.ec2.create_volume(**where), world.ec2.create_volume(**where, DryRun=False)]
     assert world.state()["volumes"] == sorted(volume["VolumeId"] for volume in made)

@@ -1,4 +1,4 @@
-"""The EBS direct APIs write snapshots as EBS does."""
+"""The EBS direct APIs: snapshots that are written block by block."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def reason_of(caught: pytest.ExceptionInfo[ClientError]) -> tuple[str, str]:
 
 
 def test_written_and_read(ebs: Any, ec2: Any, world: Any, snapshot: str) -> None:
-    """What is written is read back; EC2 sees the snapshot pending, then completed, of no volume."""
+    """Written blocks are read back; EC2 shows the snapshot pending, then completed, without a volume."""
     assert found(ec2, snapshot)["State"] == "pending"
     blocks = {2047: filled(1), 0: filled(255)}
     for index, data in blocks.items():
@@ -102,7 +102,7 @@ def test_written_and_read(ebs: Any, ec2: Any, world: Any, snapshot: str) -> None
     ],
 )
 def test_started(ebs: Any, ec2: Any, given: dict[str, Any], encrypted: bool, key: str | None) -> None:  # noqa: FBT001
-    """A snapshot has its description and tags, and is encrypted if it is to be."""
+    """A snapshot has its description and tags, and is encrypted on request."""
     tags = [{"Key": "a", "Value": "b"}]
     answer = ebs.start_snapshot(VolumeSize=3, Description="d", Tags=tags, **given)
     assert (answer["Status"], answer["BlockSize"], answer["Tags"]) == ("pending", BLOCK, tags)
@@ -113,7 +113,7 @@ def test_started(ebs: Any, ec2: Any, given: dict[str, Any], encrypted: bool, key
 
 
 def test_same_token(ebs: Any, world: Any) -> None:
-    """A repeated token is answered with the first snapshot; with other parameters it is a conflict."""
+    """A repeated token returns the first snapshot; with other parameters it is a conflict."""
     first, again = (ebs.start_snapshot(VolumeSize=1, ClientToken="x")["SnapshotId"] for _ in range(2))
     assert again == first
     with pytest.raises(ClientError) as caught:
@@ -123,11 +123,28 @@ def test_same_token(ebs: Any, world: Any) -> None:
 
 
 def test_key_without_encryption(ebs: Any, world: Any) -> None:
-    """A key alone encrypts nothing."""
+    """A key without Encrypted is refused."""
     with pytest.raises(ClientError) as caught:
         ebs.start_snapshot(VolumeSize=1, KmsKeyArn=KEY)
     assert reason_of(caught) == ("ValidationException", "INVALID_PARAMETER_VALUE")
     assert world.state() == world.empty
+
+
+def test_key_that_is_no_arn(ebs: Any, world: Any) -> None:
+    """A key id that is not an ARN is refused."""
+    with pytest.raises(ClientError) as caught:
+        ebs.start_snapshot(VolumeSize=1, Encrypted=True, KmsKeyArn=KEY.rpartition("/")[2])
+    assert reason_of(caught) == ("ValidationException", "INVALID_CUSTOMER_KEY")
+    assert world.state() == world.empty
+
+
+def test_snapshot_of_a_volume(ebs: Any, ec2: Any, world: Any) -> None:
+    """A snapshot that EC2 created from a volume accepts no blocks."""
+    volume = ec2.create_volume(AvailabilityZone=world.zone, Size=1)
+    snapshot = ec2.create_snapshot(VolumeId=volume["VolumeId"])["SnapshotId"]
+    with pytest.raises(ClientError) as caught:
+        put(ebs, snapshot, 0, filled(1))
+    assert reason_of(caught) == ("ValidationException", "INVALID_SNAPSHOT_ID")
 
 
 @pytest.mark.parametrize(
@@ -138,13 +155,14 @@ def test_key_without_encryption(ebs: Any, world: Any) -> None:
         (2048, filled(1), {}, "INVALID_BLOCK"),
         (0, filled(1), {"Checksum": digest(b"x")}, "INVALID_PARAMETER_VALUE"),
         (0, filled(1), {"Checksum": "no Base64"}, "INVALID_PARAMETER_VALUE"),
+        (0, filled(1), {"ChecksumAlgorithm": "MD5"}, "INVALID_PARAMETER_VALUE"),
     ],
-    ids=["short", "length", "beyond", "checksum", "no-checksum"],
+    ids=["short", "length", "beyond", "checksum", "no-checksum", "algorithm"],
 )
 def test_block_that_is_none(
     ebs: Any, snapshot: str, index: int, data: bytes, more: dict[str, Any], reason: str
 ) -> None:
-    """Blocks are whole, within the volume, and what their checksum says."""
+    """A block that is incomplete, beyond the volume or different from its checksum is refused."""
     with pytest.raises(ClientError) as caught:
         put(ebs, snapshot, index, data, **more)
     assert reason_of(caught) == ("ValidationException", reason)
@@ -161,7 +179,7 @@ def test_block_that_is_none(
     ids=["count", "checksum", "method"],
 )
 def test_not_what_was_sent(ebs: Any, ec2: Any, snapshot: str, more: dict[str, Any]) -> None:
-    """A snapshot is completed only as what was sent."""
+    """A snapshot is completed only with the count and the checksum of the blocks that were written."""
     put(ebs, snapshot, 0, filled(1))
     with pytest.raises(ClientError) as caught:
         ebs.complete_snapshot(SnapshotId=snapshot, **{"ChangedBlocksCount": 1, **more})
@@ -170,7 +188,7 @@ def test_not_what_was_sent(ebs: Any, ec2: Any, snapshot: str, more: dict[str, An
 
 
 def test_completed(ebs: Any, snapshot: str) -> None:
-    """A completed snapshot takes no more blocks."""
+    """A completed snapshot accepts no more blocks."""
     ebs.complete_snapshot(SnapshotId=snapshot, ChangedBlocksCount=0)
     with pytest.raises(ClientError) as caught:
         put(ebs, snapshot, 0, filled(1))
@@ -178,7 +196,7 @@ def test_completed(ebs: Any, snapshot: str) -> None:
 
 
 def test_completion_that_fails(ebs: Any, ec2: Any, fake_aws: FakeAws, snapshot: str) -> None:
-    """A test may have a snapshot pending for a while after its completion, and fail."""
+    """A rule can keep a completed snapshot pending for a while, and let it fail."""
     fake_aws.rule(action="CompleteSnapshot", states=["pending", "error: no key"])
     ebs.complete_snapshot(SnapshotId=snapshot, ChangedBlocksCount=0)
     assert found(ec2, snapshot)["State"] == "pending"
@@ -187,7 +205,7 @@ def test_completion_that_fails(ebs: Any, ec2: Any, fake_aws: FakeAws, snapshot: 
 
 
 def test_deleted_while_pending(ebs: Any, ec2: Any, world: Any, snapshot: str) -> None:
-    """A pending snapshot can be deleted; then it takes no more blocks."""
+    """A pending snapshot can be deleted, and then accepts no more blocks."""
     ec2.delete_snapshot(SnapshotId=snapshot)
     assert world.state() == world.empty
     for gone in (snapshot, UNKNOWN):
@@ -197,7 +215,7 @@ def test_deleted_while_pending(ebs: Any, ec2: Any, world: Any, snapshot: str) ->
 
 
 def test_token_of_no_block(ebs: Any, snapshot: str) -> None:
-    """A block is read by the token that the list of blocks gives for it."""
+    """A block can be read only with its token from the list of blocks."""
     put(ebs, snapshot, 0, filled(1))
     with pytest.raises(ClientError) as caught:
         ebs.get_snapshot_block(SnapshotId=snapshot, BlockIndex=0, BlockToken="x")

@@ -1,4 +1,4 @@
-"""Images keep what they are made of."""
+"""Images: registration, copies, states and deregistration."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_registered(ec2: Any, world: Any, refused: Any) -> None:
 
 
 def test_copied(ec2: Any, world: Any) -> None:
-    """A copy has devices, encryption and tags of its own."""
+    """A copy has its own devices, encryption and tags."""
     tags = [{"Key": "a", "Value": "b"}]
     copy_id = ec2.copy_image(
         Name="copy",
@@ -62,7 +62,7 @@ def test_copied(ec2: Any, world: Any) -> None:
 
 
 def test_description_of_a_copied_snapshot(ec2: Any, world: Any) -> None:
-    """A copy's snapshot names the copy and both sources, and is found by that with a wildcard."""
+    """The description of a copy's snapshot names the copy and both sources; a wildcard filter finds it."""
     copy_id = ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1")["ImageId"]
     source, copied = (
         image(ec2, image_id)["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
@@ -78,7 +78,7 @@ def test_description_of_a_copied_snapshot(ec2: Any, world: Any) -> None:
 
 
 def test_copy_of_another_region(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
-    """An image is copied from another region; the copy says where it is from."""
+    """An image is copied from another region; the copy's description names the source."""
     far = fake_aws.client("ec2", "eu-west-1")
     source = far.register_image(Name="far", Description="d", RootDeviceName="/dev/xvda")["ImageId"]
     copy_id = ec2.copy_image(Name="copy", SourceImageId=source, SourceRegion="eu-west-1")["ImageId"]
@@ -87,7 +87,7 @@ def test_copy_of_another_region(fake_aws: FakeAws, ec2: Any, world: Any) -> None
 
 
 def test_copied_once(ec2: Any, world: Any) -> None:
-    """A repeated client token is answered with the first copy."""
+    """A repeated client token returns the first copy."""
     first, again = (
         ec2.copy_image(
             Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1", ClientToken="token"
@@ -98,14 +98,31 @@ def test_copied_once(ec2: Any, world: Any) -> None:
 
 
 def test_copy_of_a_deregistered_image(ec2: Any, world: Any, refused: Any) -> None:
-    """Nothing is copied of an image that was deregistered."""
+    """A deregistered image can't be copied."""
     ec2.deregister_image(ImageId=world.image_id)
     with refused("InvalidAMIID.Unavailable", world.image_id):
         ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1")
 
 
+def test_key_without_encryption(ec2: Any, world: Any, refused: Any) -> None:
+    """CopyImage refuses a key without Encrypted."""
+    with refused("InvalidParameterDependency", "KmsKeyId"):
+        ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1", KmsKeyId=KEY)
+    assert world.state() == world.empty
+
+
+def test_disabled(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """A disabled image is shown only with IncludeDisabled, and can't be launched."""
+    ec2.disable_image(ImageId=world.image_id)
+    assert ec2.describe_images(ImageIds=[world.image_id])["Images"] == []
+    (found,) = ec2.describe_images(ImageIds=[world.image_id], IncludeDisabled=True)["Images"]
+    assert found["State"] == "disabled"
+    with refused("InvalidAMIID.Unavailable", world.image_id):
+        run()
+
+
 def test_states_of_a_copy(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
-    """A copy is pending as long as a test says, shows no snapshot before, and may fail."""
+    """A rule chooses the states of a copy; a pending copy shows no snapshot, and a failed one the reason."""
     fake_aws.rule(action="CopyImage", times=1, states=["pending", "available", "failed: no such key"])
     copy_id = ec2.copy_image(Name="copy", SourceImageId=world.image_id, SourceRegion="us-east-1")["ImageId"]
     pending, available, failed = (image(ec2, copy_id) for _ in range(3))
@@ -117,7 +134,7 @@ def test_states_of_a_copy(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
 
 
 def register(ec2: Any, world: Any, **parameters: Any) -> str:
-    """Register an image of the laid image's snapshot."""
+    """Register an image with the snapshot of the world's image."""
     image_id: str = ec2.register_image(
         **{
             "Name": "other",
@@ -132,7 +149,7 @@ def register(ec2: Any, world: Any, **parameters: Any) -> str:
 
 
 def test_registered_parameters(ec2: Any, world: Any) -> None:
-    """An image shows what it was registered with, and is found by name, tag, state and no other."""
+    """An image shows its registered properties; filters for name, tag, kernel and state find it."""
     tags = [{"Key": "a", "Value": "b"}]
     image_id = register(
         ec2,
@@ -163,7 +180,7 @@ def test_registered_parameters(ec2: Any, world: Any) -> None:
 
 
 def test_encryption_is_the_snapshots(fake_aws: FakeAws, ec2: Any, world: Any, refused: Any) -> None:
-    """An image is encrypted as its snapshot is; RegisterImage takes no word about it."""
+    """An image is encrypted if its snapshot is; RegisterImage refuses the Encrypted flag."""
     ebs = fake_aws.client("ebs")
     snapshot = ebs.start_snapshot(VolumeSize=3, Encrypted=True, KmsKeyArn=KEY)["SnapshotId"]
     ebs.complete_snapshot(SnapshotId=snapshot, ChangedBlocksCount=0)
@@ -178,7 +195,7 @@ def test_encryption_is_the_snapshots(fake_aws: FakeAws, ec2: Any, world: Any, re
 
 @pytest.mark.parametrize(("is_shared", "code"), [(False, "success"), (True, "skipped")])
 def test_snapshots_go_along(ec2: Any, world: Any, refused: Any, *, is_shared: bool, code: str) -> None:
-    """DeregisterImage deletes an image's snapshots if asked to, but for those of other images."""
+    """On request DeregisterImage deletes an image's snapshots that no other image uses."""
     snapshot = root_snapshot(ec2, world.image_id)
     if is_shared:
         register(ec2, world)
@@ -192,7 +209,7 @@ def test_snapshots_go_along(ec2: Any, world: Any, refused: Any, *, is_shared: bo
 
 
 def test_snapshot_that_may_not_go(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
-    """A test may have a snapshot stay for another reason."""
+    """A rule can let DeregisterImage keep a snapshot for another reason."""
     snapshot = root_snapshot(ec2, world.image_id)
     fake_aws.rule(action="DeregisterImage", states=["missing-permissions"])
     answer = ec2.deregister_image(ImageId=world.image_id, DeleteAssociatedSnapshots=True)
@@ -202,14 +219,14 @@ def test_snapshot_that_may_not_go(fake_aws: FakeAws, ec2: Any, world: Any) -> No
 
 
 def test_snapshots_stay(ec2: Any, world: Any) -> None:
-    """DeregisterImage deletes no snapshot unless asked to."""
+    """Without the request DeregisterImage deletes no snapshot."""
     snapshot = root_snapshot(ec2, world.image_id)
     assert "DeleteSnapshotResults" not in ec2.deregister_image(ImageId=world.image_id)
     assert ec2.describe_snapshots(SnapshotIds=[snapshot])["Snapshots"]
 
 
 def test_kernels(ec2: Any, world: Any) -> None:
-    """Amazon's kernel images are there for those who look for them, and are nobody else's."""
+    """A search for kernel images finds Amazon's, which the account does not own."""
     filters = [
         {"Name": "image-type", "Values": ["kernel"]},
         {"Name": "architecture", "Values": ["x86_64"]},
@@ -226,7 +243,7 @@ def test_kernels(ec2: Any, world: Any) -> None:
 
 
 def test_unknown(ec2: Any, world: Any, refused: Any) -> None:
-    """A filter finds nothing; an id is refused, also among known ones."""
+    """For an unknown image a filter finds nothing; its id is refused, together with known ones too."""
     by_filter = ec2.describe_images(Filters=[{"Name": "image-id", "Values": [UNKNOWN]}])
     assert by_filter["Images"] == []
     with refused("InvalidAMIID.NotFound", UNKNOWN):

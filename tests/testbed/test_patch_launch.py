@@ -1,4 +1,4 @@
-"""RunInstances makes what it is told to, or nothing."""
+"""RunInstances creates everything as requested, or nothing."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def volumes_of(ec2: Any, instance: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_root_without_size(ec2: Any, run: Any) -> None:
-    """The root device has its snapshot's size, when the request names none."""
+    """Without a size in the request the root device has its snapshot's size."""
     root = {"DeviceName": "/dev/xvda", "Ebs": {"VolumeType": "gp3", "DeleteOnTermination": True}}
     volume = volumes_of(ec2, run(BlockDeviceMappings=[root]))["/dev/xvda"]
     assert (volume["Size"], volume["VolumeType"]) == (5, "gp3")
@@ -26,7 +26,7 @@ def test_root_without_size(ec2: Any, run: Any) -> None:
 
 
 def test_image_without_snapshot(ec2: Any, run: Any) -> None:
-    """A root device without any size is one of 8 GiB."""
+    """A root device without a size and a snapshot gets 8 GiB."""
     image = ec2.register_image(
         Name="bare", RootDeviceName="/dev/sda1", BlockDeviceMappings=[{"DeviceName": "/dev/sda1", "Ebs": {}}]
     )["ImageId"]
@@ -71,13 +71,13 @@ def test_volume_properties(ec2: Any, run: Any) -> None:
 
 
 def test_instance_store(ec2: Any, run: Any) -> None:
-    """A device with a virtual name is no volume, and no error."""
+    """A device with a virtual name is accepted, and creates no volume."""
     instance = run(BlockDeviceMappings=[{"DeviceName": "/dev/sdc", "VirtualName": "ephemeral1"}])
     assert list(volumes_of(ec2, instance)) == ["/dev/xvda"]
 
 
 def test_interface_made_by_launch(ec2: Any, world: Any, run: Any) -> None:
-    """An interface described in the launch is made just so."""
+    """An interface of the request is created exactly as described."""
     spec = {
         "DeviceIndex": 0,
         "SubnetId": world.subnet_ids[2],
@@ -102,15 +102,32 @@ def test_interface_made_by_launch(ec2: Any, world: Any, run: Any) -> None:
     assert found["NetworkInterfaces"][0]["TagSet"] == TAGS
 
 
+def test_addresses_of_an_interface_made_by_launch(world: Any, run: Any) -> None:
+    """A new interface has all IPv4 and IPv6 addresses of the request."""
+    spec = {
+        "DeviceIndex": 0,
+        "SubnetId": world.subnet_id,
+        "PrivateIpAddresses": [
+            {"PrivateIpAddress": "10.0.1.9", "Primary": True},
+            {"PrivateIpAddress": "10.0.1.10", "Primary": False},
+        ],
+        "Ipv6Addresses": [{"Ipv6Address": "2600::5"}],
+    }
+    (interface,) = run(NetworkInterfaces=[spec])["NetworkInterfaces"]
+    addresses = {each["PrivateIpAddress"]: each["Primary"] for each in interface["PrivateIpAddresses"]}
+    assert addresses == {"10.0.1.9": True, "10.0.1.10": False}
+    assert [each["Ipv6Address"] for each in interface["Ipv6Addresses"]] == ["2600::5"]
+
+
 def test_no_public_address(world: Any, run: Any, ec2: Any) -> None:
-    """An explicit false wins over a subnet that hands out public addresses."""
+    """AssociatePublicIpAddress=false overrides a subnet that gives out public addresses."""
     ec2.modify_subnet_attribute(SubnetId=world.subnet_id, MapPublicIpOnLaunch={"Value": True})
     spec = {"DeviceIndex": 0, "SubnetId": world.subnet_id, "AssociatePublicIpAddress": False}
     assert "PublicIpAddress" not in run(NetworkInterfaces=[spec])
 
 
 def premade(ec2: Any, subnet_id: str, group: str, **more: Any) -> dict[str, Any]:
-    """Make an interface ahead."""
+    """Create an interface before the launch."""
     interface: dict[str, Any] = ec2.create_network_interface(SubnetId=subnet_id, Groups=[group], **more)[
         "NetworkInterface"
     ]
@@ -118,7 +135,7 @@ def premade(ec2: Any, subnet_id: str, group: str, **more: Any) -> dict[str, Any]
 
 
 def test_interfaces_made_ahead(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """Interfaces made ahead are attached as they are, and are in use then."""
+    """Existing interfaces are attached unchanged, and are in use then."""
     first = premade(ec2, world.subnet_ids[2], world.groups["web"], PrivateIpAddress="10.0.3.7")
     second = premade(ec2, world.subnet_ids[2], world.groups["bosh"])
     specs = [
@@ -141,7 +158,7 @@ def test_interfaces_made_ahead(ec2: Any, world: Any, run: Any, refused: Any) -> 
 
 
 def test_failed_launch_frees_interfaces(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """An interface made ahead is available again after a launch that failed."""
+    """After a failed launch an existing interface is available again."""
     eni = premade(ec2, world.subnet_id, world.groups["bosh"])["NetworkInterfaceId"]
     with refused("InvalidBlockDeviceMapping"):
         run(
@@ -154,7 +171,7 @@ def test_failed_launch_frees_interfaces(ec2: Any, world: Any, run: Any, refused:
 
 
 def test_delete_on_termination_of_attachment(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """ModifyNetworkInterfaceAttribute changes an attachment."""
+    """ModifyNetworkInterfaceAttribute changes DeleteOnTermination of an attachment."""
     eni = premade(ec2, world.subnet_id, world.groups["bosh"])["NetworkInterfaceId"]
     instance = run(NetworkInterfaces=[{"DeviceIndex": 0, "NetworkInterfaceId": eni}])
     attachment = instance["NetworkInterfaces"][0]["Attachment"]["AttachmentId"]
@@ -195,7 +212,7 @@ def test_contradictions(world: Any, run: Any, refused: Any) -> None:
     ],
 )
 def test_contradictions_of_hosts(run: Any, refused: Any, parameters: dict[str, Any], what: str) -> None:
-    """What EC2 does not launch on a Dedicated Host is refused."""
+    """Options that EC2 does not support on a Dedicated Host are refused."""
     with refused("InvalidParameterCombination", what):
         run(**{"Placement": {"Tenancy": "host"}, **parameters})
 
@@ -211,14 +228,28 @@ def test_contradictions_of_hosts(run: Any, refused: Any, parameters: dict[str, A
     ],
 )
 def test_unknown_things(run: Any, world: Any, refused: Any, parameters: dict[str, Any], code: str) -> None:
-    """What is unknown or too large is refused, and nothing is left."""
+    """Unknown names and too much user data are refused, and nothing is left."""
     with refused(code):
         run(**parameters)
     assert world.state() == world.empty
 
 
+def test_deregistered_image(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """A deregistered image can't be launched."""
+    ec2.deregister_image(ImageId=world.image_id)
+    with refused("InvalidAMIID.NotFound", world.image_id):
+        run()
+
+
+def test_unknown_type(ec2: Any, world: Any, refused: Any) -> None:
+    """The error for an unknown instance type names it, and nothing is left of the launch."""
+    with refused("InvalidParameterValue", "Invalid value 'm5.tiny' for InstanceType."):
+        ec2.run_instances(ImageId=world.image_id, MinCount=1, MaxCount=1, InstanceType="m5.tiny")
+    assert world.state() == world.empty
+
+
 def test_known_things(run: Any, world: Any) -> None:
-    """Key, profile, placement and market of a launch are shown."""
+    """DescribeInstances shows key, profile, placement and market of a launch."""
     instance = run(
         KeyName=world.key_name,
         IamInstanceProfile={"Name": world.instance_profile},
@@ -233,7 +264,7 @@ def test_known_things(run: Any, world: Any) -> None:
 
 
 def test_client_token(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A repeated client token makes nothing new; with other parameters it is refused."""
+    """A repeated client token creates nothing new; with other parameters it is refused."""
     interface = {"SubnetId": world.subnet_id, "ClientToken": "t"}
     for _ in range(2):
         ec2.create_network_interface(**interface)
@@ -245,7 +276,7 @@ def test_client_token(ec2: Any, world: Any, run: Any, refused: Any) -> None:
 
 
 def test_wrapped_user_data(fake_aws: FakeAws, world: Any) -> None:
-    """Base64 with line breaks is user data too."""
+    """User data may be Base64 with line breaks."""
     ec2 = fake_aws.new_client("ec2")
     parameters = {"ImageId": world.image_id, "SubnetId": world.subnet_id, "MinCount": 1, "MaxCount": 1}
 

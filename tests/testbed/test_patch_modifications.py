@@ -1,4 +1,4 @@
-"""Volumes are modified as EBS does it."""
+"""ModifyVolume: figures, states and refusals."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def make(ec2: Any, world: Any, **parameters: Any) -> str:
-    """Make a volume of 10 GiB."""
+    """Create a volume of 10 GiB."""
     volume_id: str = ec2.create_volume(AvailabilityZone=world.zone, Size=10, **parameters)["VolumeId"]
     return volume_id
 
 
 @pytest.fixture
 def volume(ec2: Any, world: Any) -> str:
-    """Make a volume."""
+    """Create a volume."""
     return make(ec2, world, VolumeType="gp3")
 
 
@@ -37,7 +37,7 @@ def figures(ec2: Any, volume: str) -> tuple[Any, ...]:
 
 
 def test_last_modification(ec2: Any, volume: str, refused: Any) -> None:
-    """A modification shows both sides of every figure, the last one only; a volume never shrinks."""
+    """Only the last modification is shown, with old and new figures; a volume never shrinks."""
     with refused("InvalidVolumeModification.NotFound"):
         ec2.describe_volumes_modifications(VolumeIds=[volume])
     ec2.modify_volume(VolumeId=volume, Size=20)
@@ -71,7 +71,7 @@ def test_last_modification(ec2: Any, volume: str, refused: Any) -> None:
 def test_figures(
     ec2: Any, world: Any, before: dict[str, Any], changes: dict[str, Any], after: tuple[Any, ...]
 ) -> None:
-    """A type that stays keeps its figures, a new one has its own."""
+    """Without a new type the figures stay; a new type has its own."""
     volume = make(ec2, world, **before)
     ec2.modify_volume(VolumeId=volume, **changes)
     assert figures(ec2, volume) == after
@@ -90,14 +90,14 @@ def test_figures(
 def test_figures_of_another_type(
     ec2: Any, volume: str, refused: Any, changes: dict[str, Any], message: str
 ) -> None:
-    """Figures that the new type does not have are refused."""
+    """Figures that the new type does not support are refused."""
     with refused("InvalidParameterCombination", message):
         ec2.modify_volume(VolumeId=volume, **changes)
     assert figures(ec2, volume) == ("gp3", 10, 3000, 125)
 
 
 def test_states(fake_aws: FakeAws, ec2: Any, volume: str, refused: Any) -> None:
-    """A volume is modified, then optimized, when it is changed already, and only then modified again."""
+    """A volume has its new size in the state "optimizing", and can be modified again once completed."""
     fake_aws.rule(
         action="ModifyVolume", times=1, states=["modifying", "modifying", "optimizing", "completed"]
     )
@@ -127,7 +127,7 @@ def test_answer(ec2: Any, volume: str) -> None:
 
 
 def test_failure(fake_aws: FakeAws, ec2: Any, volume: str) -> None:
-    """A modification that fails says why, and leaves the volume as it was."""
+    """A failed modification gives the reason, and leaves the volume unchanged."""
     fake_aws.rule(action="ModifyVolume", times=1, states=["modifying", "failed: no such key"])
     ec2.modify_volume(VolumeId=volume, Size=20)
     states = [modification(ec2, volume) for _ in range(3)]

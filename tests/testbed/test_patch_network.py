@@ -6,14 +6,14 @@ import pytest
 
 
 def test_unknown_group(ec2: Any, world: Any, refused: Any) -> None:
-    """No interface is made in an unknown security group."""
+    """CreateNetworkInterface refuses an unknown security group."""
     with refused("InvalidGroup.NotFound"):
         ec2.create_network_interface(SubnetId=world.subnet_id, Groups=["sg-0123456789abcdef0"])
     assert world.state() == world.empty
 
 
 def test_source_dest_check(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """The check of an instance is its one interface's; with several it is refused."""
+    """An instance's source/destination check is that of its only interface; with several it is refused."""
     one = run()["InstanceId"]
     ec2.modify_instance_attribute(InstanceId=one, SourceDestCheck={"Value": False})
     assert world.instance(one)["NetworkInterfaces"][0]["SourceDestCheck"] is False
@@ -24,7 +24,7 @@ def test_source_dest_check(ec2: Any, world: Any, run: Any, refused: Any) -> None
 
 
 def test_source_dest_check_of_interfaces(ec2: Any, world: Any, run: Any) -> None:
-    """Each interface has a check of its own; the first one's is the instance's."""
+    """Each interface has its own source/destination check; the first one's is the instance's."""
     made = [ec2.create_network_interface(SubnetId=world.subnet_id) for _ in (0, 1)]
     nics = [answer["NetworkInterface"]["NetworkInterfaceId"] for answer in made]
     specs = [{"DeviceIndex": index, "NetworkInterfaceId": nic} for index, nic in enumerate(nics)]
@@ -51,7 +51,7 @@ def test_one_attribute_at_a_time(ec2: Any, world: Any, refused: Any) -> None:
 
 
 def test_public_addresses(ec2: Any, world: Any, run: Any) -> None:
-    """An interface made ahead that is told to be public is, as an instance's first, until its end."""
+    """Of two interfaces with AssociatePublicIpAddress only the first has one, until the instance ends."""
     made = [ec2.create_network_interface(SubnetId=world.subnet_id) for _ in (0, 1)]
     nics = [answer["NetworkInterface"]["NetworkInterfaceId"] for answer in made]
     for nic in nics:
@@ -68,7 +68,7 @@ def test_public_addresses(ec2: Any, world: Any, run: Any) -> None:
 
 
 def test_public_address_of_a_running_instance(ec2: Any, run: Any, world: Any) -> None:
-    """An attached first interface gets a public address at once, and loses it."""
+    """The first interface of a running instance gets a public address at once, and can lose it."""
     instance = run()
     nic, vm = instance["NetworkInterfaces"][0]["NetworkInterfaceId"], instance["InstanceId"]
     ec2.modify_network_interface_attribute(NetworkInterfaceId=nic, AssociatePublicIpAddress=True)
@@ -87,7 +87,7 @@ def test_public_address_of_a_running_instance(ec2: Any, run: Any, world: Any) ->
     ],
 )
 def test_tags_of_the_unknown(ec2: Any, refused: Any, resource: str, code: str) -> None:
-    """What does not exist is not tagged."""
+    """CreateTags refuses an unknown resource."""
     with refused(code):
         ec2.create_tags(Resources=[resource], Tags=[{"Key": "a", "Value": "b"}])
 

@@ -1,4 +1,4 @@
-"""What a launch was told is shown; client tokens make a repeated request harmless."""
+"""DescribeInstances shows the options of a launch; client tokens make a repeated request harmless."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
     ],
 )
 def test_options(run: Any, given: dict[str, Any], shown: dict[str, Any] | None) -> None:
-    """Options of a launch are shown as they were given."""
+    """The options of a launch are shown as requested."""
     instance = run(**given)
     expected = given if shown is None else shown
     assert {key: instance.get(key) for key in expected} == expected
@@ -55,14 +55,14 @@ def test_spot(run: Any) -> None:
     [({"CreditSpecification": {"CpuCredits": "standard"}}, "standard"), ({}, "unlimited")],
 )
 def test_credits(ec2: Any, run: Any, given: dict[str, Any], expected: str) -> None:
-    """Credits are those that were asked for, or the type's own."""
+    """An instance has the requested credits, or the default of its type."""
     instance_id = run(**given)["InstanceId"]
     answer = ec2.describe_instance_credit_specifications(InstanceIds=[instance_id])
     assert [entry["CpuCredits"] for entry in answer["InstanceCreditSpecifications"]] == [expected]
 
 
 def test_encrypted_root(ec2: Any, run: Any) -> None:
-    """A root volume is encrypted with the key that the launch names, though its image is not."""
+    """A root volume is encrypted with the key in the request, though its image is not encrypted."""
     root = {"DeviceName": "/dev/xvda", "Ebs": {"VolumeType": "gp3", "Encrypted": True, "KmsKeyId": KEY}}
     (mapping,) = run(BlockDeviceMappings=[root])["BlockDeviceMappings"]
     (volume,) = ec2.describe_volumes(VolumeIds=[mapping["Ebs"]["VolumeId"]])["Volumes"]
@@ -70,7 +70,7 @@ def test_encrypted_root(ec2: Any, run: Any) -> None:
 
 
 def test_reason(ec2: Any, run: Any, world: Any) -> None:
-    """An instance that its owner ended says so."""
+    """The state reason tells that the owner ended an instance."""
     instance = run()
     ec2.terminate_instances(InstanceIds=[instance["InstanceId"]])
     ended = world.instance(instance["InstanceId"])
@@ -98,7 +98,7 @@ def test_filters(ec2: Any, run: Any) -> None:
 
 
 def test_types(ec2: Any, refused: Any) -> None:
-    """Several instance types are described at once; one that is unknown is named."""
+    """Several instance types are described at once; the error names an unknown one."""
     answer = ec2.describe_instance_types(InstanceTypes=["m5.large", "i3.large"])
     assert {found["InstanceType"] for found in answer["InstanceTypes"]} == {"m5.large", "i3.large"}
     message = "The following supplied instance types do not exist: [x9.huge]"
@@ -107,7 +107,7 @@ def test_types(ec2: Any, refused: Any) -> None:
 
 
 def test_token_of_an_instance(ec2: Any, run: Any, refused: Any, world: Any) -> None:
-    """A repeated launch answers the instance as it is now; once that has terminated it is refused."""
+    """A repeated launch returns the instance as it is now, and is refused once that is terminated."""
     first = run(ClientToken="t")
     ec2.stop_instances(InstanceIds=[first["InstanceId"]])
     parameters = {"ImageId": world.image_id, "SubnetId": world.subnet_id, "InstanceType": "m5.large"}
@@ -123,7 +123,7 @@ def test_token_of_an_instance(ec2: Any, run: Any, refused: Any, world: Any) -> N
 
 
 def test_token_of_a_deleted_interface(ec2: Any, world: Any, refused: Any) -> None:
-    """A repeated creation answers the interface of the first time, though that was deleted."""
+    """A repeated request returns the first interface, even if that was deleted."""
     ids = []
     for _ in range(2):
         answer = ec2.create_network_interface(SubnetId=world.subnet_id, ClientToken="t")
@@ -136,7 +136,7 @@ def test_token_of_a_deleted_interface(ec2: Any, world: Any, refused: Any) -> Non
 
 
 def test_token_of_a_refused_call(run: Any, refused: Any) -> None:
-    """A refused call leaves its token unused, also for other parameters."""
+    """After a refused call its token can be used with other parameters."""
     with refused("InvalidKeyPair.NotFound"):
         run(ClientToken="t", KeyName="unknown")
     assert run(ClientToken="t")["ClientToken"] == "t"
@@ -144,7 +144,7 @@ def test_token_of_a_refused_call(run: Any, refused: Any) -> None:
 
 @pytest.mark.parametrize("token", ["t" * 65, "é"])
 def test_no_token(run: Any, refused: Any, token: str) -> None:
-    """A token is short, and ASCII."""
+    """A token that is too long or not ASCII is refused."""
     with refused("InvalidParameterValue", "clientToken"):
         run(ClientToken=token)
     assert run(ClientToken="t" * 64)["ClientToken"] == "t" * 64

@@ -1,4 +1,4 @@
-"""Routes to interfaces: created once, replaced if they are there, and black holes in the end."""
+"""Routes to interfaces: creation, replacement and black holes."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ def vm(run: Any) -> Any:
 
 
 def nic_of(instance: dict[str, Any]) -> str:
-    """Name an instance's first interface."""
+    """Return the id of an instance's first interface."""
     nic: str = instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
     return nic
 
 
 def routes(world: Any) -> list[dict[str, Any]]:
-    """List the routes that were made, by a filter."""
+    """List the created routes, by a filter."""
     filters = [{"Name": "route-table-id", "Values": [world.route_table_id]}]
     (table,) = world.ec2.describe_route_tables(Filters=filters)["RouteTables"]
     return [route for route in table["Routes"] if route["Origin"] == "CreateRoute"]
@@ -33,7 +33,7 @@ def routes(world: Any) -> list[dict[str, Any]]:
 def test_created_and_replaced(
     ec2: Any, world: Any, vm: Any, run: Any, refused: Any, key: str, cidr: str
 ) -> None:
-    """A route is created once, replaced, and deleted; it shows the interface and its instance."""
+    """A route is created only once, replaced and deleted; it shows the interface and its instance."""
     table = {"RouteTableId": world.route_table_id, key: cidr}
     with refused("InvalidParameterValue", f"There is no route defined for '{cidr}' in the route table."):
         ec2.replace_route(**table, NetworkInterfaceId=nic_of(vm))
@@ -53,7 +53,7 @@ def test_created_and_replaced(
 
 
 def test_by_instance(ec2: Any, world: Any, vm: Any, run: Any, refused: Any) -> None:
-    """A route to an instance is one to its interface; with several interfaces it is refused."""
+    """A route to an instance is a route to its interface; with several interfaces it is refused."""
     table = {"RouteTableId": world.route_table_id, "DestinationCidrBlock": "10.9.0.0/16"}
     specs = [{"DeviceIndex": index, "SubnetId": world.subnet_id} for index in (0, 1)]
     several = run(NetworkInterfaces=specs)["InstanceId"]
@@ -65,7 +65,7 @@ def test_by_instance(ec2: Any, world: Any, vm: Any, run: Any, refused: Any) -> N
 
 
 def test_black_hole(ec2: Any, world: Any) -> None:
-    """A route whose interface no instance has, or that is deleted, is a black hole."""
+    """A route is a black hole if its interface is unattached or deleted."""
     nic = ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
     table = {"RouteTableId": world.route_table_id, "DestinationCidrBlock": "10.9.0.0/16"}
     ec2.create_route(**table, NetworkInterfaceId=nic)
@@ -75,7 +75,7 @@ def test_black_hole(ec2: Any, world: Any) -> None:
 
 
 def test_canonical(ec2: Any, world: Any, vm: Any, refused: Any) -> None:
-    """A destination loses its host bits before it is compared."""
+    """The host bits of a destination are removed before it is compared."""
     table = {"RouteTableId": world.route_table_id, "NetworkInterfaceId": nic_of(vm)}
     ec2.create_route(**table, DestinationCidrBlock="10.9.1.2/16")
     assert [route["DestinationCidrBlock"] for route in routes(world)] == ["10.9.0.0/16"]
@@ -87,7 +87,7 @@ def test_canonical(ec2: Any, world: Any, vm: Any, refused: Any) -> None:
 
 @pytest.mark.parametrize("cidr", ["10.9.0.0", "nowhere/8", "2600::/64"])
 def test_no_destination(ec2: Any, world: Any, vm: Any, refused: Any, cidr: str) -> None:
-    """What is no block of IPv4 addresses is refused as one."""
+    """A destination that is not a block of IPv4 addresses is refused."""
     with refused("InvalidParameterValue", f"Value ({cidr}) for parameter destinationCidrBlock"):
         ec2.create_route(
             RouteTableId=world.route_table_id, DestinationCidrBlock=cidr, NetworkInterfaceId=nic_of(vm)
@@ -95,7 +95,7 @@ def test_no_destination(ec2: Any, world: Any, vm: Any, refused: Any, cidr: str) 
 
 
 def test_other_network(ec2: Any, vm: Any, refused: Any) -> None:
-    """An interface is no target for a route table of another network; nor is an unknown one."""
+    """A route to an unknown interface, or to one of another network, is refused."""
     other = ec2.create_vpc(CidrBlock="10.2.0.0/16")["Vpc"]["VpcId"]
     table_id = ec2.create_route_table(VpcId=other)["RouteTable"]["RouteTableId"]
     table = {"RouteTableId": table_id, "DestinationCidrBlock": "10.9.0.0/16"}

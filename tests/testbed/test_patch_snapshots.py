@@ -1,4 +1,4 @@
-"""Snapshots keep what they are made of, and are completed by and by."""
+"""Snapshots: size, key, states and refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TAGS = [{"Key": "a", "Value": "b"}]
 
 @pytest.fixture
 def volume(ec2: Any, world: Any) -> str:
-    """Make a volume."""
+    """Create a volume."""
     volume_id: str = ec2.create_volume(AvailabilityZone=world.zone, Size=3)["VolumeId"]
     return volume_id
 
@@ -27,7 +27,7 @@ def shown(ec2: Any, snapshot: str) -> dict[str, Any]:
 
 
 def test_made(ec2: Any, volume: str) -> None:
-    """A snapshot is pending at first, and keeps its description, its tags and its size."""
+    """A new snapshot is pending, and keeps its description, its tags and its size."""
     answer = ec2.create_snapshot(
         VolumeId=volume,
         Description="d",
@@ -40,7 +40,7 @@ def test_made(ec2: Any, volume: str) -> None:
 
 
 def test_found_by_tag(ec2: Any, volume: str) -> None:
-    """A snapshot is found by its tag, and by no other value of it."""
+    """A filter finds a snapshot by the value of its tag."""
     specification = [{"ResourceType": "snapshot", "Tags": TAGS}]
     snapshot = ec2.create_snapshot(VolumeId=volume, TagSpecifications=specification)["SnapshotId"]
     ec2.create_snapshot(VolumeId=volume)
@@ -52,7 +52,7 @@ def test_found_by_tag(ec2: Any, volume: str) -> None:
 
 
 def test_states(fake_aws: FakeAws, ec2: Any, world: Any, volume: str, refused: Any) -> None:
-    """A snapshot is pending as long as a test says; before nothing is made of it."""
+    """A rule can keep a snapshot pending; no volume or image can be created from it until it is completed."""
     fake_aws.rule(action="CreateSnapshot", times=1, states=["pending", "pending", "completed"])
     snapshot = ec2.create_snapshot(VolumeId=volume)["SnapshotId"]
     assert (shown(ec2, snapshot)["State"], shown(ec2, snapshot)["Progress"]) == ("pending", "0%")
@@ -69,7 +69,7 @@ def test_states(fake_aws: FakeAws, ec2: Any, world: Any, volume: str, refused: A
 
 
 def test_failure(fake_aws: FakeAws, ec2: Any, world: Any, volume: str) -> None:
-    """A snapshot that fails says why, and can be deleted."""
+    """A failed snapshot gives the reason, and can be deleted."""
     fake_aws.rule(action="CreateSnapshot", times=1, states=["pending", "error: no such key"])
     snapshot = ec2.create_snapshot(VolumeId=volume)["SnapshotId"]
     assert "StateMessage" not in shown(ec2, snapshot)
@@ -80,7 +80,7 @@ def test_failure(fake_aws: FakeAws, ec2: Any, world: Any, volume: str) -> None:
 
 
 def test_key(ec2: Any, world: Any) -> None:
-    """An encrypted volume's key is its snapshot's, and that of a volume made of it."""
+    """A snapshot has its volume's key, and so has a volume created from the snapshot."""
     volume = ec2.create_volume(AvailabilityZone=world.zone, Size=1, Encrypted=True, KmsKeyId=KEY)
     snapshot = ec2.create_snapshot(VolumeId=volume["VolumeId"])
     copy = ec2.create_volume(AvailabilityZone=world.zone, SnapshotId=snapshot["SnapshotId"])
@@ -88,7 +88,7 @@ def test_key(ec2: Any, world: Any) -> None:
 
 
 def test_in_use(ec2: Any, world: Any, refused: Any) -> None:
-    """A registered image's snapshot is not deleted before the image is."""
+    """A snapshot can't be deleted as long as a registered image uses it."""
     image = ec2.describe_images(ImageIds=[world.image_id])["Images"][0]
     snapshot = image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
     with refused("InvalidSnapshot.InUse", world.image_id):
@@ -100,7 +100,7 @@ def test_in_use(ec2: Any, world: Any, refused: Any) -> None:
 
 
 def test_unknown(ec2: Any, refused: Any) -> None:
-    """An unknown snapshot is named, and a malformed id told from it."""
+    """The error for an unknown snapshot names it; a malformed id has another error."""
     with refused("InvalidSnapshot.NotFound", "The snapshot 'snap-0123456789abcdef0' does not exist."):
         shown(ec2, "snap-0123456789abcdef0")
     with refused("InvalidParameterValue", "Expected: 'snap-...'."):

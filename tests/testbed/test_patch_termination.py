@@ -1,10 +1,10 @@
-"""What ends with an instance, and what does not."""
+"""The end of an instance: its volumes, interfaces and addresses."""
 
 from typing import Any
 
 
 def test_volumes(ec2: Any, world: Any, run: Any) -> None:
-    """A persistent disk becomes available; the launch's own volumes are deleted."""
+    """Volumes of the launch are deleted by default; the other volumes become available."""
     ephemeral = {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 1, "DeleteOnTermination": True}}
     kept = {"DeviceName": "/dev/sdc", "Ebs": {"VolumeSize": 1, "DeleteOnTermination": False}}
     instance = run(BlockDeviceMappings=[ephemeral, kept])
@@ -20,7 +20,7 @@ def test_volumes(ec2: Any, world: Any, run: Any) -> None:
 
 
 def test_interfaces(ec2: Any, world: Any, run: Any) -> None:
-    """An interface made ahead becomes available; the launch's own is deleted."""
+    """An existing interface becomes available; one that the launch created is deleted."""
     eni = ec2.create_network_interface(SubnetId=world.subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
     specs = [
         {"DeviceIndex": 0, "NetworkInterfaceId": eni},
@@ -50,7 +50,7 @@ def test_twice(ec2: Any, world: Any, run: Any) -> None:
 
 
 def test_elastic_address(ec2: Any, run: Any) -> None:
-    """An elastic address is free after the instance's end, and shows whom it served."""
+    """An elastic address shows its instance, and is free after the instance's end."""
     allocation = ec2.allocate_address(Domain="vpc")["AllocationId"]
     instance = run()
     eni = instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
@@ -64,7 +64,7 @@ def test_elastic_address(ec2: Any, run: Any) -> None:
 
 
 def test_moved_elastic_address(ec2: Any, run: Any, world: Any, refused: Any) -> None:
-    """An address is reassociated unless that is not allowed, and leaves its old interface."""
+    """An address is reassociated unless AllowReassociation is false, and leaves its old interface."""
     allocation = ec2.allocate_address(Domain="vpc")["AllocationId"]
     first, second = run(), run()
     enis = [i["NetworkInterfaces"][0]["NetworkInterfaceId"] for i in (first, second)]

@@ -1,4 +1,4 @@
-"""What the program calls of AWS is recorded, if it is to be."""
+"""The record of the program's calls to AWS."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def recorded(folder: Path) -> list[Any]:
-    """Read what the files in a folder hold."""
+    """Read the files in a folder."""
     return [json.loads(path.read_text()) for path in folder.iterdir()]
 
 
 def test_calls_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in leaves a file of the program's calls, also of those before a reset, and of no other's."""
+    """A stand-in writes a file with the program's calls, including those before a reset, and no others."""
     folder = tmp_path / "calls"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "calls")
@@ -37,7 +37,7 @@ def test_calls_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_several_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each record is a file of its own; one without calls leaves none."""
+    """Each record is a separate file; a record without calls writes none."""
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     for actions in (["B", "A", "A"], ["A"], []):
         calls = ProgramCalls()

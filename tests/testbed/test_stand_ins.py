@@ -47,14 +47,14 @@ def test_registry_document() -> None:
 
 
 def test_registry_password() -> None:
-    """Without the right password there is no answer."""
+    """A request with a wrong password is refused."""
     with Registry() as registry:
         refused = ask(registry, "GET", "/instances/i-1/settings", auth=(USER, "wrong"))
         assert refused.status_code == 401
 
 
 def test_registry_told_what_to_answer() -> None:
-    """The next answers can be laid out ahead."""
+    """A test can set the next answers."""
     with Registry() as registry:
         registry.answer(500)
         registry.answer(200, "no JSON")
@@ -64,7 +64,7 @@ def test_registry_told_what_to_answer() -> None:
 
 
 def test_metadata_needs_a_token() -> None:
-    """Nothing is answered without a token."""
+    """A request without a token is refused."""
     with Imds("i-00000000000000001") as server, requests.Session() as session:
         session.trust_env = False
         path = server.url + "/latest/meta-data/instance-id"
@@ -77,7 +77,7 @@ def test_metadata_needs_a_token() -> None:
 
 
 def test_metadata_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Botocore gets the role's credentials there."""
+    """Botocore gets the role's credentials from the metadata."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with Imds() as server:
         fetcher = InstanceMetadataFetcher(
@@ -90,13 +90,13 @@ def test_metadata_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def echo() -> Cpi:
-    """Run a program that answers what it was asked, in place of the executable."""
+    """Run a program that answers with its own request, in place of the executable."""
     document = config("http://127.0.0.1:1", region=executable.ABSENT, max_retries=3)
     return Cpi(document, env={"EXTRA": "1"}, command=[sys.executable, "-c", ECHO])
 
 
 def test_call(echo: Cpi, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call carries request, configuration, and nothing of the machine's environment."""
+    """The executable gets the request and the configuration, and nothing of the machine's environment."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAMACHINE")
     answer = echo.call("has_vm", "i-1", api_version=3, stemcell=2, context={"request_id": "cpi-1"})
     request, environment, document = answer.ok()
@@ -121,7 +121,7 @@ def test_started_call(echo: Cpi) -> None:
 
 
 def test_failed_call() -> None:
-    """An error fails a call that must succeed, and anything but JSON every call."""
+    """An error fails a call that must succeed; output that is not JSON fails every call."""
     script = 'import sys; sys.stdin.read(); print(\'{"result": null, "error": {"message": "bad"}}\')'
     with pytest.raises(AssertionError, match="bad"):
         Cpi({}, command=[sys.executable, "-c", script]).call("ping").ok()

@@ -1,4 +1,4 @@
-"""What exposes VMs is laid over the world, and its state says what is exposed."""
+"""Load balancers, an elastic address and routes, and the state that lists their use."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from testbed.traffic import Traffic
 
 @pytest.fixture
 def traffic(fake_aws: FakeAws, world: Any) -> Traffic:
-    """Lay it."""
+    """Create the load balancers, the elastic address and the routes."""
     return Traffic.lay(fake_aws, world)
 
 
 def test_laid(traffic: Traffic, fake_aws: FakeAws, world: Any) -> None:
-    """Nothing is exposed at first, and nothing that a CPI makes is there."""
+    """At first nothing is exposed, and the world contains no resources of a CPI."""
     assert fake_aws.calls() == []
     assert traffic.state() == traffic.empty
     assert world.state() == world.empty
 
 
 def test_state(traffic: Traffic, ec2: Any, run: Any) -> None:
-    """The state lists what is exposed, of each kind."""
+    """The state lists the exposed instances and interfaces of each kind."""
     instance = run()
     vm, nic = instance["InstanceId"], instance["NetworkInterfaces"][0]["NetworkInterfaceId"]
     ec2.associate_address(AllocationId=traffic.allocation_id, NetworkInterfaceId=nic)

@@ -1,4 +1,4 @@
-"""The executable that is forked is the one that is started."""
+"""A forked executable behaves like one that is started."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAITING = {"code": "InvalidInstanceID.NotFound", "message": "not yet"}
 
 @pytest.fixture
 def create_vm(cpi: Cpi, world: World) -> list[Any]:
-    """Return the method and arguments of an ordinary VM."""
+    """Return the method and arguments that create an ordinary VM."""
     del cpi
     network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
     properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
@@ -35,7 +35,7 @@ def create_vm(cpi: Cpi, world: World) -> list[Any]:
 def test_answers_alike(
     fake_aws: FakeAws, world: World, create_vm: list[Any], loaded: Warm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forked or started, it calls AWS alike, logs alike and answers alike."""
+    """Forked and started executables make the same calls to AWS, the same log and the same answer."""
 
     def seen() -> tuple[list[Any], str, list[str]]:
         fake_aws.forget_calls()
@@ -54,14 +54,14 @@ def test_answers_alike(
 
 @pytest.mark.usefixtures("warm")
 def test_is_killed(fake_aws: FakeAws, world: World, create_vm: list[Any], cpi: Cpi) -> None:
-    """A forked one can be killed at a call, which then has no effect."""
+    """A forked executable can be killed at a call, which then has no effect."""
     assert kill_at(fake_aws, lambda: cpi.start(*create_vm, stemcell=2), action="RunInstances")
     assert world.state() == world.empty
 
 
 @pytest.mark.usefixtures("warm")
 def test_takes_signals(fake_aws: FakeAws, create_vm: list[Any], cpi: Cpi) -> None:
-    """A forked one takes signals, and whether it has ended can be asked."""
+    """A forked executable accepts signals, and `poll` tells whether it has ended."""
     fake_aws.rule(action="RunInstances", hold_before=True)
     process = cpi.start(*create_vm, stemcell=2)
     fake_aws.wait_until_held()
@@ -76,7 +76,7 @@ def test_takes_signals(fake_aws: FakeAws, create_vm: list[Any], cpi: Cpi) -> Non
 
 @pytest.mark.usefixtures("warm")
 def test_is_ended_in_time(fake_aws: FakeAws, create_vm: list[Any], cpi: Cpi) -> None:
-    """A forked one that outlasts the time it is given is killed, and that is said."""
+    """A forked executable that exceeds its time is killed, and a TimeoutExpired is raised."""
     fake_aws.rule(action="RunInstances", hold_before=True)
     process = cpi.start(*create_vm, stemcell=2)
     fake_aws.wait_until_held()
@@ -87,7 +87,7 @@ def test_is_ended_in_time(fake_aws: FakeAws, create_vm: list[Any], cpi: Cpi) -> 
 
 @pytest.mark.usefixtures("warm")
 def test_several_at_once(fake_aws: FakeAws, cpi: Cpi) -> None:
-    """Of several forked ones each ends as it does, and in its own time."""
+    """Several forked executables end independently, each with its own status."""
     fake_aws.rule(action="DescribeInstances", hold_before=True)
     first, second = (cpi.start("has_vm", "i-0123456789abcdef0") for _ in range(2))
     second.kill()
@@ -99,7 +99,7 @@ def test_several_at_once(fake_aws: FakeAws, cpi: Cpi) -> None:
 
 
 def test_sees_only_its_environment(loaded: Warm) -> None:
-    """Of the environment it gets what it is given, and nothing else."""
+    """A forked executable gets exactly the environment that it is given."""
     keys: dict[str, Any] = dict.fromkeys(["access_key_id", "secret_access_key"], ABSENT)
     cpi = Cpi(config("http://127.0.0.1:1", credentials_source="env_or_profile", **keys))
     stdin = request("has_vm", ["i-1234567890abcdef0"], 2, 2, None)
@@ -114,7 +114,7 @@ def test_sees_only_its_environment(loaded: Warm) -> None:
 
 
 def test_waits_faster(fake_aws: FakeAws, create_vm: list[Any], cpi: Cpi, hasty: None) -> None:
-    """With the faster clock nearly a minute of waiting for EC2 is over within the time that a test has."""
+    """With the faster clock nearly a minute of waiting for EC2 takes a few seconds."""
     del hasty
     fake_aws.rule(action="DescribeInstances", nth=1, times=40, error=WAITING)
     answer = cpi.call(*create_vm, stemcell=2)
