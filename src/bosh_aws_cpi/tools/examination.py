@@ -19,7 +19,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
 from bosh_aws_cpi.aws.sdk.errors import code_of
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.call_statistics import CallStatistics
-from bosh_aws_cpi.config.cpi_config import AwsConfig
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, Probe, probes
 from bosh_aws_cpi.tools.unreachable import (

@@ -18,7 +18,7 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
-from bosh_aws_cpi.config.cpi_config import AwsConfig
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, KeyError)

@@ -60,7 +60,7 @@ def refusal(properties: dict[str, Any]) -> str:
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
 def test_read(key: values.Key[Any]) -> None:
     """The parser reads each key: it refuses one of another kind by its name, or returns what it says."""
-    unread = f"config/cpi_config.py does not read {key.path}"
+    unread = f"config/{"aws" if key.path.startswith("aws.") else "cpi"}_config.py does not read {key.path}"
     if key.kind in OF_A_KIND:
         without = parsed(configuration(key.path, None))
         assert parsed(configuration(key.path, OF_A_KIND[key.kind])) != without, unread

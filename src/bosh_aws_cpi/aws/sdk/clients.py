@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
     from mypy_boto3_sts import STSClient
 
-    from bosh_aws_cpi.config.cpi_config import AwsConfig
+    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 CONNECT_TIMEOUT = 10
 """Seconds; the SDK's default of 60 would make a wrong endpoint look like a hang."""

@@ -23,7 +23,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.config.cpi_config import AwsConfig
+    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""

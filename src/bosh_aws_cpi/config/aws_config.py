@@ -1,0 +1,140 @@
+"""The ``aws`` section of the configuration, with the request's context merged over it.
+
+Pure, as all of the package but `config.file` is.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from bosh_aws_cpi.config import keys
+from bosh_aws_cpi.config.keys import CredentialsSource, StemcellUpload
+from bosh_aws_cpi.config.values import string
+from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.errors import not_correct
+from bosh_aws_cpi.jsontext import Json
+
+_NOT_OF_STEMCELLS: Final = {"copy_from_region"}
+"""Keys of `aws.stemcell` that are not cloud properties."""
+_ENDPOINTS: Final = {
+    "ec2": keys.EC2_ENDPOINT,
+    "elb": keys.ELB_ENDPOINT,
+    "elbv2": keys.ELB_ENDPOINT,
+    "sts": keys.STS_ENDPOINT,
+    "ebs": keys.EBS_ENDPOINT,
+}
+"""The keys of the endpoints, by botocore's service name."""
+_EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
+
+
+class AwsConfig(NamedTuple):
+    """The ``aws`` section. Endpoints carry a scheme; None means the SDK's own resolution."""
+
+    max_retries: int
+    region: str
+    endpoints: Mapping[str, str]
+    """Endpoint URL by botocore's service name."""
+    dualstack: bool
+    credentials_source: CredentialsSource
+    access_key_id: str | None
+    secret_access_key: str | None
+    session_token: str | None
+    role_arn: str | None
+    default_key_name: str | None
+    default_iam_instance_profile: str | None
+    default_security_groups: Sequence[str]
+    encryption: Encryption
+    metadata_options: Json
+    stemcell: Json
+    fast_path_delete: bool
+    deregister_on_delete: bool
+    stemcell_upload: StemcellUpload
+    copies_stemcells_from_other_regions: bool
+    enable_describe_instance_types: bool
+
+    def __repr__(self) -> str:
+        """The region only, because other values are secret."""
+        return f"<AwsConfig of {self.region}>"
+
+
+def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
+    """Parse the section.
+
+    Args:
+        merged: The section, with the request's context merged over it.
+        environ: The environment of the process; it may name the region.
+
+    Raises:
+        InvalidCall: It does not validate; the message names the keys.
+    """
+    _check_required(merged, environ)
+    return AwsConfig(
+        credentials_source=_credentials_source(merged),
+        max_retries=keys.MAX_RETRIES.read(merged),
+        region=_region(merged, environ) or "",
+        endpoints=_endpoints(merged),
+        dualstack=keys.DUALSTACK.read(merged),
+        access_key_id=keys.ACCESS_KEY_ID.read(merged),
+        secret_access_key=keys.SECRET_ACCESS_KEY.read(merged),
+        session_token=keys.SESSION_TOKEN.read(merged),
+        role_arn=keys.ROLE_ARN.read(merged),
+        default_key_name=keys.DEFAULT_KEY_NAME.read(merged),
+        default_iam_instance_profile=keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
+        default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),
+        encryption=Encryption(keys.ENCRYPTED.read(merged), keys.KMS_KEY_ARN.read(merged)),
+        metadata_options=keys.METADATA_OPTIONS.read(merged),
+        stemcell=_of_stemcells(merged),
+        stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),
+        copies_stemcells_from_other_regions=keys.STEMCELL_COPY_FROM_REGION.read(keys.STEMCELL.read(merged)),
+        fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
+        deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
+        enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
+    )
+
+
+def _of_stemcells(merged: Json) -> Json:
+    """The keys of ``aws.stemcell`` that override every stemcell's properties, without `_NOT_OF_STEMCELLS`."""
+    section = keys.STEMCELL.read(merged)
+    return {key: value for key, value in section.items() if key not in _NOT_OF_STEMCELLS}
+
+
+def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
+    missing = []
+    if keys.MAX_RETRIES.given(merged) is None:
+        missing.append("aws:max_retries")
+    if not _region(merged, environ):
+        missing.append("aws:region, or aws:ec2_endpoint and aws:elb_endpoint")
+    if missing:
+        message = f"missing configuration parameters > {', '.join(missing)}"
+        raise not_correct(message)
+
+
+def _credentials_source(merged: Json) -> CredentialsSource:
+    given = keys.CREDENTIALS_SOURCE.given(merged)
+    own_keys = (keys.ACCESS_KEY_ID.read(merged), keys.SECRET_ACCESS_KEY.read(merged))
+    if isinstance(given, str) and given and given not in keys.CREDENTIALS_SOURCE.choices:
+        message = f"Unknown credentials_source {given}"
+        raise not_correct(message)
+    source = keys.CREDENTIALS_SOURCE.read(merged)
+    if source == "static" and not all(own_keys):
+        message = "Must use access_key_id and secret_access_key with static credentials_source"
+        raise not_correct(message)
+    if source == "env_or_profile" and any(own_keys):
+        message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
+        raise not_correct(message)
+    return source
+
+
+def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
+    """The region; if only the endpoints are set, it comes from AWS_REGION or EC2's host name."""
+    region = keys.REGION.read(merged)
+    ec2_endpoint = string(keys.EC2_ENDPOINT.given(merged), keys.EC2_ENDPOINT)
+    if region or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):
+        return region
+    host = re.match(_EC2_HOST, ec2_endpoint)
+    return environ.get("AWS_REGION") or (host.group(1) if host else None)
+
+
+def _endpoints(merged: Json) -> dict[str, str]:
+    given = {service: key.read(merged) for service, key in _ENDPOINTS.items()}
+    return {service: endpoint for service, endpoint in given.items() if endpoint}
