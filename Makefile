@@ -10,6 +10,9 @@ PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 # Those in Python; ruff does not find them by itself, as their names have no ending.
 SCRIPTS := scripts/docs scripts/iam_policy scripts/instance_types scripts/mutants
 
+# Compiled modules are kept, whatever the shell says: each of the workers would compile all tests.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor \
 	instance-types docs docs-check iam-policy iam-policy-check mutants clean venv

@@ -17,7 +17,7 @@ from acceptance import network
 from acceptance.account import Account, Unusable, real, simulated
 from acceptance.leftovers import delete_all
 from acceptance.patience import NotYet
-from testbed.cloud import FakeAws, lay
+from testbed.cloud import FakeAws
 from testbed.demo_text import BOLD, RED, paint
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _account(given: argparse.Namespace, stack: ExitStack) -> Account:
     if not given.simulated:
         return real(given.region, given.endpoint, given.image)
     fake_aws = stack.enter_context(FakeAws())
-    world = lay(fake_aws)
+    world = fake_aws.lay()
     return simulated(fake_aws, world.image_id)
 
 

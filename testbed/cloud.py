@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -54,6 +56,7 @@ class FakeAws:
         self.endpoint = ""
         self._home = ""
         self._clients: dict[tuple[str, str], Any] = {}
+        self._world: World | None = None
         self._process: subprocess.Popen[bytes] | None = None
         # Never through a proxy of the machine.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -125,10 +128,18 @@ class FakeAws:
 
     def reset(self) -> None:
         """Forget everything: what exists, the calls, the rules and the throttling."""
-        self.clear_rules()
-        self.throttle(0)
-        self._ask("POST", "/moto-api/reset")
-        self.forget_calls()
+        self._ask("DELETE", "/testbed/")
+
+    def lay(self) -> World:
+        """Lay a network, an image and the rest that a VM needs, in place of everything that exists.
+
+        They are created by calls once. From then on they come back as they were, with the same ids.
+        """
+        self._ask("PUT", "/testbed/resources")
+        if self._world is None:
+            self._world = World.lay(self.client("ec2"), self.client("iam"))
+            self._ask("POST", "/testbed/resources")
+        return replace(self._world, groups=dict(self._world.groups), laid=copy.deepcopy(self._world.laid))
 
     def calls(self) -> list[dict[str, Any]]:
         """List the calls so far: service, action, parameters and HTTP status."""
@@ -190,8 +201,3 @@ class FakeAws:
             with error:
                 message = f"{method} {path}: {error.code} {error.read().decode()}"
             raise RuntimeError(message) from None
-
-
-def lay(fake_aws: FakeAws) -> World:
-    """Lay a network, an image and the rest that a VM needs."""
-    return World.lay(fake_aws.client("ec2"), fake_aws.client("iam"))

@@ -1,4 +1,4 @@
-"""What tests tell the stand-in for AWS and ask it: the calls so far, rules, holds, throttling."""
+"""What tests tell the stand-in for AWS and ask it: calls so far, rules, holds, throttling, resources."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response
 
 from testbed.buckets import Buckets
 from testbed.hold import PATIENCE, Hold
+from testbed.resources import Resources
 from testbed.rules import Rule
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Control:
         Args:
             forget_unseen: Lets everything be seen that rules have hidden.
         """
+        self._resources = Resources()
         self.hold = Hold()
         self.buckets = Buckets()
         self._forget_unseen = forget_unseen
@@ -55,6 +57,9 @@ class Control:
     def answer(self, request: Request) -> Response:
         """Answer a test."""
         handlers: dict[tuple[str, str], Callable[[Request], Response]] = {
+            ("DELETE", ""): self._reset,
+            ("POST", "resources"): self._keep_resources,
+            ("PUT", "resources"): self._restore_resources,
             ("GET", "calls"): self._list_calls,
             ("DELETE", "calls"): self._forget_calls,
             ("POST", "rules"): self._add_rules,
@@ -66,6 +71,22 @@ class Control:
         }
         handler = handlers.get((request.method, request.path.removeprefix(PREFIX)))
         return handler(request) if handler else Response("unknown", 404)
+
+    def _reset(self, request: Request) -> Response:
+        self._clear_rules(request)
+        self.buckets.fill(0)
+        self._resources.forget()
+        return self._forget_calls(request)
+
+    def _keep_resources(self, request: Request) -> Response:
+        del request
+        self._resources.keep()
+        return _told([])
+
+    def _restore_resources(self, request: Request) -> Response:
+        del request
+        self._resources.restore()
+        return _told([])
 
     def _list_calls(self, request: Request) -> Response:
         del request

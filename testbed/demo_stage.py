@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from testbed.cloud import FakeAws, lay
+from testbed.cloud import FakeAws
 from testbed.registry import Registry
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def staged() -> Iterator[Stage]:
             fake_aws = stack.enter_context(FakeAws())
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        yield Stage(fake_aws, lay(fake_aws), stack.enter_context(Registry()))
+        yield Stage(fake_aws, fake_aws.lay(), stack.enter_context(Registry()))
 
 
 def main_status(main: Callable[[], int]) -> int:

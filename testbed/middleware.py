@@ -1,6 +1,6 @@
 """Stands between the clients and moto: records each call, and applies the rules of the tests.
 
-What is under `/testbed/` is answered by `testbed.control`; `/moto-api/` goes straight to moto.
+What is under `/testbed/` is answered by `testbed.control`.
 """
 
 from __future__ import annotations
@@ -62,8 +62,6 @@ class Middleware:
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
         request = Request(environ)
-        if request.path.startswith("/moto-api/"):
-            return self._moto(environ, start_response)
         answer = self._control.answer if request.path.startswith(PREFIX) else self._call
         return answer(request)(environ, start_response)
 

@@ -7,6 +7,7 @@ started it.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import signal
@@ -18,6 +19,8 @@ from typing import NoReturn
 # told before it is imported.
 os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
 
+from moto import backends
+from moto.core import responses, utils
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
     MotoRequestHandler,
@@ -42,6 +45,14 @@ def create(program_calls: ProgramCalls) -> BaseWSGIServer:
     return make_server(HOST, 0, application, threaded=True, request_handler=MotoRequestHandler)
 
 
+def remember() -> None:
+    """Let moto find out once what never changes: it lists its folders and a class's methods at every call."""
+    modules = frozenset(backends.list_of_moto_modules())
+    backends.list_of_moto_modules = lambda: modules
+    methods = functools.cache(utils.method_names_from_class)
+    responses.method_names_from_class = methods  # type: ignore[attr-defined]
+
+
 def end(*_: object) -> NoReturn:
     """End the process on a signal."""
     sys.exit(0)
@@ -60,6 +71,7 @@ def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     signal.signal(signal.SIGTERM, end)
     moto_patches.apply()
+    remember()
     program_calls = ProgramCalls()
     server = create(program_calls)
     threading.Thread(target=end_with_parent, args=(server,), daemon=True).start()

@@ -146,7 +146,7 @@ class Warm:
         """Start it, and wait until it has loaded everything."""
         self._home = tempfile.mkdtemp(prefix="warm-")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "testbed.warm_server", self._path, str(self._speed)],
+            [sys.executable, "-m", "testbed.warm_server", self.path, str(self._speed)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=scrubbed_environment(self._home),
@@ -168,25 +168,32 @@ class Warm:
         shutil.rmtree(self._home, ignore_errors=True)
 
     @property
-    def _path(self) -> str:
+    def path(self) -> str:
+        """Where processes are asked for."""
         return str(Path(self._home) / "socket")
 
     def start(self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Forked:
-        """Start the executable.
+        """Start the executable; see `fork`."""
+        return fork(self.path, arguments, environment, folder)
 
-        Args:
-            arguments: Its arguments.
-            environment: Its whole environment.
-            folder: Where it runs.
-        """
-        request = {"arguments": list(arguments), "environment": dict(environment), "folder": str(folder)}
-        pipes = [os.pipe() for _ in range(3)]
-        far = [pipes[0][0], pipes[1][1], pipes[2][1]]
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.connect(self._path)
-            socket.send_fds(connection, [json.dumps(request).encode()], far)
-        finally:
-            for descriptor in far:
-                os.close(descriptor)
-        return Forked(connection, [pipes[0][1], pipes[1][0], pipes[2][0]])
+
+def fork(path: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Forked:
+    """Start the executable.
+
+    Args:
+        path: A `Warm`'s.
+        arguments: The executable's arguments.
+        environment: Its whole environment.
+        folder: Where it runs.
+    """
+    request = {"arguments": list(arguments), "environment": dict(environment), "folder": str(folder)}
+    pipes = [os.pipe() for _ in range(3)]
+    far = [pipes[0][0], pipes[1][1], pipes[2][1]]
+    connection = socket.socket(socket.AF_UNIX)
+    try:
+        connection.connect(path)
+        socket.send_fds(connection, [json.dumps(request).encode()], far)
+    finally:
+        for descriptor in far:
+            os.close(descriptor)
+    return Forked(connection, [pipes[0][1], pipes[1][0], pipes[2][0]])

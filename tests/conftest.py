@@ -11,7 +11,7 @@ import pytest
 
 from bosh_aws_cpi.aws.sdk import data
 from testbed import executable
-from testbed.cloud import FakeAws, lay
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.warm import Warm
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["tests.faults.summary"]
 """Prints at the end of a run, wherever its tests are."""
-SLOWEST = {"test_demo.py", "test_console.py"}
+SLOWEST = {"test_aws_check.py", "test_console.py", "test_demo.py", "test_lifecycle.py", "test_program_calls.py"}
 SPEED = 10
 """How many times faster waiting goes where a test is about what comes after it."""
 START = executable.spawn
@@ -78,7 +78,7 @@ def fake_aws(server: FakeAws) -> FakeAws:
 @pytest.fixture
 def world(fake_aws: FakeAws) -> World:
     """Return a laid world, with no calls counted yet."""
-    laid = lay(fake_aws)
+    laid = fake_aws.lay()
     fake_aws.forget_calls()
     return laid
 

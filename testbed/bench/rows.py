@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from testbed.cloud import lay
-
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.world import World
@@ -62,7 +60,7 @@ ROWS: dict[str, Row] = {
 
 def _world(fake_aws: FakeAws) -> World:
     fake_aws.reset()
-    return lay(fake_aws)
+    return fake_aws.lay()
 
 
 def _vm(world: World) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from testbed.bench.figures import Upload, spread
 from testbed.bench.forms import pip_form, plain_form
-from testbed.cloud import lay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +52,7 @@ def _upload(bench: Bench, fake_aws: FakeAws, image: str, latency: float, runs: i
     for _ in range(runs):
         for form in both:
             fake_aws.reset()
-            lay(fake_aws)
+            fake_aws.lay()
             if latency:
                 fake_aws.rule(action="PutSnapshotBlock", delay=latency)
             start = bench.start(form, "create_stemcell", [image, PROPERTIES])

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.cloud import ROOT, FakeAws, scrubbed_environment
+from testbed.executable import FORK_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from testbed.warm import Warm
     from testbed.world import World
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAACCEPTANCE", "AWS_SECRET_ACCESS_KEY": "acceptance-secret-1f0c"}
@@ -46,9 +48,10 @@ class Run:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Return an environment with keys that open nothing."""
-    return {**scrubbed_environment(str(tmp_path)), **KEYS, "AWS_REGION": "us-east-1"}
+def environment(tmp_path: Path, loaded: Warm) -> dict[str, str]:
+    """Return an environment with keys that open nothing, in which the programs fork the executable."""
+    scrubbed = scrubbed_environment(str(tmp_path))
+    return {**scrubbed, **KEYS, "AWS_REGION": "us-east-1", FORK_FROM: loaded.path}
 
 
 @pytest.fixture

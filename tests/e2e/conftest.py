@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.bosh_cli import TOOLS, Bosh, Run
-from testbed.cloud import FakeAws, lay
 from testbed.environment import JOB, Environment, write_stemcell
 from testbed.hypervisor import Hypervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from testbed.cloud import FakeAws
     from testbed.world import World
 
 ROOT = Path(__file__).parent.parent.parent
@@ -104,7 +104,7 @@ def installation(
 ) -> Installation:
     """Make the first environment, in the shape of bosh-deployment's aws/cpi.yml, and delete it."""
     server.reset()
-    world = lay(server)
+    world = server.lay()
     place = folder / "first"
     place.mkdir()
     environment = Environment(bosh, place, release, server, world)

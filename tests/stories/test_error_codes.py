@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 REFUSED = [
     ("InvalidLaunchTargets", "Correct capacity_reservation"),
     ("InvalidCpuCredits.Malformed", "Correct credit_specification"),
-    ("ClientInvalidParameterValue", "Correct the value that AWS names, in the cloud config"),
+    ("ClientInvalidParameterValue", "Correct the named value in the cloud config"),
     ("VPCIdNotSpecified", "Give the network a subnet"),
     ("DefaultVpcDoesNotExist", "Give the network a subnet"),
     ("InvalidVpcID.Malformed", "This is not the id of a VPC"),
     ("InvalidIdentityToken", "check its identity provider in IAM"),
     ("IDPRejectedClaim", "it may have expired"),
-    ("ZonesMismatched", "The dedicated host is in another zone"),
+    ("ZonesMismatched", "Use the same zone for the dedicated host and the VM"),
     ("InvalidInstanceID", "The instance is still pending"),
     ("HostLimitExceeded", "quota"),
-    ("InvalidBrandNewID.NotFound", "Correct the value that AWS names, in the cloud config"),
+    ("InvalidBrandNewID.NotFound", "Correct the named value in the cloud config"),
 ]
 BUSY = [
     ("CreditSpecificationUpdateInProgress", "takes about five minutes"),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 ERRORS = (ROOT / "docs/errors.md").read_text()
 RETRIES = (ROOT / "docs/retries.md").read_text()
+TYPES = "type | type in the response | when"
+"""The header of the table of types."""
 SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
 POLICIES = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
 WINDOWS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
@@ -50,7 +52,7 @@ def test_types() -> None:
     }
     listed = {
         name: wire_type.strip("`")
-        for names, wire_type, _ in table(ERRORS, "type | answered as | when")
+        for names, wire_type, _ in table(ERRORS, TYPES)
         for name in re.findall(r"`(\w+)`", names)
     }
     assert set(listed) == set(kinds)
@@ -58,13 +60,11 @@ def test_types() -> None:
         assert re.fullmatch(re.escape(wire_type).replace("…", ".+"), kinds[name]), name
 
 
-def test_types_that_are_not_answered() -> None:
+def test_types_that_are_never_returned() -> None:
     """Those of them that the program never raises are marked so."""
-    marked = [row[0] for row in table(ERRORS, "type | answered as | when") if "never answered" in row[2]]
+    marked = [row[0] for row in table(ERRORS, TYPES) if "never returned" in row[2]]
     names = set(re.findall(r"`(\w+)`", marked[0]))
-    every = {
-        name for row in table(ERRORS, "type | answered as | when") for name in re.findall(r"`(\w+)`", row[0])
-    }
+    every = {name for row in table(ERRORS, TYPES) for name in re.findall(r"`(\w+)`", row[0])}
     raised = {
         name for name in every if re.search(rf"\b{name}\(|, {name}\)", SOURCE.replace(f"class {name}(", ""))
     }
@@ -82,7 +82,7 @@ def test_sights() -> None:
     assert {name for name, policy in POLICIES.items() if "within another wait" in policy.awaited} == WINDOWS
     assert "NEW_SEEN" in WINDOWS
     text = " ".join(RETRIES.split())
-    (sentence,) = re.findall(r'"not found" counts as "not yet" for as long as (.+?) say\.', text)
+    (sentence,) = re.findall(r'"not found" counts as "not yet" for a limited time: (.+?)\.', text)
     assert set(re.findall(r"`(\w+)`", sentence)) == WINDOWS
 
 
@@ -94,7 +94,7 @@ def test_policies_are_used() -> None:
 
 METHOD_ROWS = list(table(RETRIES, "method | waits | seconds"))
 STEP_ROWS = list(table(RETRIES, "step of create_vm | waits | seconds"))
-REMOVAL_ROWS = list(table(RETRIES, "what is removed after a failure | by | waits | seconds"))
+REMOVAL_ROWS = list(table(RETRIES, "resource deleted after a failure | by | waits | seconds"))
 
 
 def waits(cell: str) -> Iterator[tuple[int, str]]:
@@ -120,7 +120,7 @@ def named(cell: str) -> str:
 def test_methods() -> None:
     """Every method that is there has its rows, or is said to wait for nothing."""
     with_rows = {named(row[0]) for row in METHOD_ROWS}
-    (sentence,) = re.findall(r"^((?:`\w+`[,\s]+)+and `\w+`)\nwait for nothing", RETRIES, re.MULTILINE)
+    (sentence,) = re.findall(r"^((?:`\w+`[,\s]+)+and `\w+`)\ndon't wait\.", RETRIES, re.MULTILINE)
     without = set(re.findall(r"`(\w+)`", sentence))
     assert not with_rows & without
     assert with_rows | without == {name for name, row in METHODS.items() if row.target}

@@ -31,7 +31,7 @@ _OF_VMS: Final = "VMs that specify none"
 REGION = Key(
     "aws.region",
     string,
-    "The region of all calls. Not required with `ec2_endpoint` and `elb_endpoint`: then it comes from "
+    "AWS region. If it is missing and both `ec2_endpoint` and `elb_endpoint` are set, it comes from "
     "AWS_REGION in the environment, or from the host name of `ec2_endpoint`.",
     is_required=True,
     is_required_by_job=True,
@@ -40,7 +40,7 @@ REGION = Key(
 DEFAULT_SECURITY_GROUPS = Key(
     "aws.default_security_groups",
     strings,
-    "Names or ids of security groups for VMs without any in the cloud config.",
+    "Names or ids of security groups for VMs that have none in the cloud config.",
     is_required_by_job=True,
     example=["bosh"],
 )
@@ -53,8 +53,8 @@ DEFAULT_IAM_INSTANCE_PROFILE = Key(
 CREDENTIALS_SOURCE: Key[CredentialsSource] = Key(
     "aws.credentials_source",
     one_of,
-    "`static`: the keys below; `env_or_profile`, without those keys: the environment, web identity, or the "
-    "profile of the container or instance that the CPI runs on.",
+    "`static` uses the keys below. `env_or_profile` uses the environment, web identity, or the profile of "
+    "the container or instance that the CPI runs on; the keys below must not be set.",
     default="static",
     choices=("static", "env_or_profile"),
     job_default="static",
@@ -62,108 +62,109 @@ CREDENTIALS_SOURCE: Key[CredentialsSource] = Key(
 ACCESS_KEY_ID = Key(
     "aws.access_key_id",
     string,
-    "Access key; required for `static`; an empty one counts as none.",
+    "Access key, required for `static`. An empty string counts as missing.",
     is_secret=True,
 )
 SECRET_ACCESS_KEY = Key(
     "aws.secret_access_key",
     string,
-    "Secret key; required for `static`; an empty one counts as none.",
+    "Secret key, required for `static`. An empty string counts as missing.",
     is_secret=True,
 )
 SESSION_TOKEN = Key(
-    "aws.session_token", string, "Session token for `static`, with temporary keys.", is_secret=True
+    "aws.session_token", string, "Session token for `static` with temporary keys.", is_secret=True
 )
-ROLE_ARN = Key("aws.role_arn", string, "Role to assume through STS with the credentials of either source.")
+ROLE_ARN = Key("aws.role_arn", string, "Role to assume through STS, with the credentials of either source.")
 EC2_ENDPOINT = Key(
     "aws.ec2_endpoint",
     https_url,
-    "EC2's endpoint as host, host:port or URL (https without a scheme); otherwise the region's own.",
+    "EC2 endpoint as host, host:port or URL (default scheme https). Default: the region's endpoint.",
     example="ec2.us-east-1.amazonaws.com",
 )
 ELB_ENDPOINT = Key(
     "aws.elb_endpoint",
     https_url,
-    "The same for load balancers, classic ones and target groups.",
+    "The same for Elastic Load Balancing (classic load balancers and target groups).",
     example="elasticloadbalancing.us-east-1.amazonaws.com",
 )
 EBS_ENDPOINT = Key("aws.ebs_endpoint", https_url, "The same for the EBS direct APIs.", is_new=True)
-STS_ENDPOINT = Key(
-    "aws.sts_endpoint", https_url, "The same for STS, which issues the role's keys.", is_new=True
-)
+STS_ENDPOINT = Key("aws.sts_endpoint", https_url, "The same for STS.", is_new=True)
 DUALSTACK = Key(
     "aws.dualstack",
     flag,
-    "Use the dual-stack endpoints, which also answer over IPv6; no effect on an endpoint that is set.",
+    "Use the dual-stack (IPv4 and IPv6) endpoints; no effect on an endpoint that is set explicitly.",
     default=False,
     job_default=False,
 )
 MAX_RETRIES = Key(
     "aws.max_retries",
     whole_number,
-    "How often a call to AWS is retried after a fault of AWS or of the connection; throttled calls are "
-    "retried for five minutes in addition. 0 turns both off, except in waits and deletions.",
+    "Maximum number of retries of an AWS call after an AWS fault or a connection failure. Separately, the "
+    "CPI retries throttled calls for five minutes. 0 turns both off, except in waits and deletions.",
     is_required=True,
     job_default=8,
 )
 ENCRYPTED = Key(
     "aws.encrypted",
     flag,
-    "Encrypt ephemeral and persistent disks and copies of stemcells; a resource's own property wins, even if "
-    "it is false or null.",
+    "Encrypt ephemeral and persistent disks and copies of stemcells. A resource's own property takes "
+    "precedence, even if it is false or null.",
     default=False,
     job_default=False,
 )
 KMS_KEY_ARN = Key(
     "aws.kms_key_arn",
     string,
-    "KMS key for encryption, in place of the account's default key for EBS; a resource's own property wins.",
+    "KMS key for encryption. Default: the account's default key for EBS. A resource's own property takes "
+    "precedence.",
     example="arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000",
 )
 METADATA_OPTIONS = Key(
     "aws.metadata_options",
     json_object,
-    "EC2's instance metadata options for every VM, in snake case; a VM's own options win, key by key.",
+    "EC2 instance metadata options for every VM, in snake case. A VM's own options take precedence, key "
+    "by key.",
     example={"http_endpoint": "enabled", "http_tokens": "required"},
 )
 ENABLE_DESCRIBE_INSTANCE_TYPES = Key(
     "aws.enable_describe_instance_types",
     flag,
-    "Ask EC2 for the facts of instance types (ec2:DescribeInstanceTypes); `false` uses a built-in table, "
-    "which lacks the types that are newer than this release.",
+    "Get instance type data from EC2 (ec2:DescribeInstanceTypes). `false` uses a built-in table, which lacks "
+    "instance types that are newer than this release.",
     default=True,
     job_default=True,
 )
 FAST_PATH_DELETE = Key(
     "aws.fast_path_delete",
     flag,
-    "delete_vm and delete_disk tag the resource `Name` = `to be deleted` and return before it is gone.",
+    "delete_vm and delete_disk set the tag `Name` to `to be deleted` and return without waiting until the "
+    "resource is gone.",
     default=False,
     is_new=True,
 )
 STEMCELL = Key(
     "aws.stemcell",
     json_object,
-    "Merged over the cloud properties of every stemcell, `copy_from_region` excepted.",
+    "Overrides the cloud properties of every stemcell, except for `copy_from_region`.",
     job=(),
 )
 STEMCELL_KERNEL_ID = Key(
     "aws.stemcell.kernel_id",
     anything,
-    "Kernel image (aki-...) of stemcells, in place of the stemcell's own.",
+    "Kernel image (aki-...) for stemcells, in place of the stemcell's own.",
 )
 STEMCELL_COPY_FROM_REGION = Key(
     "aws.stemcell.copy_from_region",
     flag,
-    "Copy a light stemcell that has no AMI for the region from another region of the same partition.",
+    "If a light stemcell has no AMI for the region, copy one from another region of the same partition.",
     default=False,
     is_new=True,
 )
 STEMCELL_UPLOAD: Key[StemcellUpload] = Key(
     "aws.stemcell_upload",
     one_of,
-    "How heavy stemcells are uploaded: `ebs_direct`, or `volume`, through a volume attached to the CPI's own "
-    "VM, which is also the fallback on EC2 where the EBS direct APIs are not permitted.",
+    "How to upload heavy stemcells: `ebs_direct`, or `volume`, through a volume attached to the CPI's own "
+    "VM. The CPI also uses `volume` if it runs on EC2 and may not use the EBS direct APIs.",
     default="ebs_direct",
     choices=("ebs_direct", "volume"),
     is_new=True,
@@ -171,15 +172,15 @@ STEMCELL_UPLOAD: Key[StemcellUpload] = Key(
 DEREGISTER_ON_DELETE = Key(
     "aws.deregister_on_delete",
     flag,
-    "delete_vm first takes the VM out of its target groups and classic load balancers and waits up to 330 "
-    "seconds for connections to drain; not with `fast_path_delete`.",
+    "delete_vm first deregisters the VM from its target groups and classic load balancers, and waits up to "
+    "330 seconds for connections to drain. With `fast_path_delete` it does not wait.",
     default=False,
     is_new=True,
 )
 AGENT = Key(
     "agent",
     json_object,
-    "Part of every VM's agent settings as it is: mbus, ntp, blobstore and others.",
+    "Copied unchanged into every VM's agent settings: mbus, ntp, blobstore and others.",
     job=(),
 )
 AGENT_MBUS = Key(
@@ -193,7 +194,7 @@ AGENT_NTP = Key("agent.ntp", anything, "The VMs' time servers.", job=("ntp",))
 REGISTRY_ENDPOINT = Key(
     "registry.endpoint",
     http_url,
-    "The registry as host, host:port or URL (http without a scheme), for stemcells of api_version 1.",
+    "Registry as host, host:port or URL (default scheme http), for stemcells of api_version 1.",
     job=("registry.username", "registry.password", "registry.host", "registry.port"),
     is_secret=True,
 )
@@ -211,7 +212,7 @@ DEBUG_API_VERSION = Key(
 DEBUG_LOG_LEVEL = Key(
     "debug.cpi.log_level",
     one_of,
-    "`debug`, `info`, `warn` or `error`; `debug` logs every call to AWS, without secrets.",
+    "`debug`, `info`, `warn` or `error`; `debug` logs every AWS call, without secrets.",
     default="info",
     choices=tuple(LEVELS),
     is_new=True,

@@ -16,7 +16,7 @@ class DiskProperties(Encryptable):
     throughput: Count | None = None
     """MiB/s, for `gp3`. Default: EBS's."""
     tags: Any = None
-    """A hash, from the disk's creation on."""
+    """Hash. The CPI sets these tags when it creates the disk."""
 
     @classmethod
     def parse(cls, values: Json) -> Self:

@@ -15,7 +15,7 @@ class NetworkCloudProperties(Properties):
     """A network's ``cloud_properties``."""
 
     subnet: str | None = None
-    """The subnet's id; not for vip networks. Required."""
+    """Id of the subnet; not needed for vip networks. Required."""
     security_groups: tuple[str, ...] = ()
     """Names or ids: see [below](#security-groups)."""
 
@@ -26,22 +26,22 @@ class Network(Properties):
     type: str = "manual"
     """`manual`, `dynamic`, or `vip` for an elastic IP."""
     ip: str | None = None
-    """IP address. For a vip network: the elastic IP, which must be allocated already; it is moved from
-    the interface that has it, if any."""
+    """IP address. For a vip network: an allocated elastic IP. If another interface has it, the CPI moves
+    it."""
     prefix: Text | None = None
-    """With `ip`, a range of addresses that is delegated to the interface: `28` for IPv4, `80` for IPv6. `32`
-    and `128` are a single address."""
+    """Delegates the range `ip`/`prefix` to the interface: `28` for IPv4, `80` for IPv6. `32` and `128` mean a
+    single address."""
     nic_group: Text | None = None
-    """Manual networks with one value share one interface. On a vip network: the group, or the dynamic
-    network, whose interface gets the elastic IP; else the first. Default: the network's name."""
+    """Manual networks with the same value share an interface. On a vip network: the group or dynamic network
+    whose interface gets the elastic IP; by default, the first interface. Default: the network's name."""
     dns: list[str] | None = None
-    """For the agent."""
+    """Passed to the agent."""
     netmask: str | None = None
-    """For the agent."""
+    """Passed to the agent."""
     gateway: str | None = None
-    """For the agent."""
+    """Passed to the agent."""
     default: tuple[str, ...] = ()
-    """For the agent."""
+    """Passed to the agent."""
     cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
     """See [below](#a-networks-cloud_properties)."""
 

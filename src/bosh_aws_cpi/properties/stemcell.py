@@ -12,16 +12,16 @@ class StemcellProperties(Encryptable):
     """create_stemcell's ``cloud_properties``, with ``aws.stemcell`` merged over them."""
 
     ami: dict[str, str] = Field(default_factory=dict)
-    """AMI by region, of a light stemcell; one of them must be in the configured region, unless
-    `aws.stemcell.copy_from_region` is set."""
+    """AMIs of a light stemcell, by region. Unless `aws.stemcell.copy_from_region` is set, one must be in the
+    configured region."""
     encrypted: Truth = False
-    """Light: the AMI is copied within the region, and the copy is encrypted: see
-    [below](#copies-of-light-stemcells). Heavy: its snapshot is encrypted. Default: `aws.encrypted`."""
+    """Light stemcell: use an encrypted copy of the AMI, see [below](#copies-of-light-stemcells). Heavy
+    stemcell: encrypt its snapshot. Default: `aws.encrypted`."""
     kms_key_arn: str | None = None
-    """KMS key; without any, the account's default key for EBS. Default: `aws.kms_key_arn`."""
+    """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
     tags: Any = None
-    """A hash, for the AMI and snapshot of a heavy stemcell, unless the Director gives tags with the call. No
-    effect on a light one."""
+    """Hash. Tags for the AMI and snapshot of a heavy stemcell, unless the Director passes tags in the call.
+    No effect on a light stemcell."""
     name: Text | None = None
     """Part of the description and of the tag `Name` of a heavy stemcell's AMI."""
     version: Text | None = None
@@ -35,19 +35,19 @@ class StemcellProperties(Encryptable):
     kernel_id: Any = None
     root_device_name: Any = None
     auto_disk_config: Any = None
-    """For other clouds; no effect."""
+    """No effect; for other clouds."""
     container_format: Any = None
-    """For other clouds; no effect."""
+    """No effect; for other clouds."""
     disk_format: Any = None
-    """For other clouds; no effect."""
+    """No effect; for other clouds."""
     hypervisor: Any = None
-    """For other clouds; no effect."""
+    """No effect; for other clouds."""
     infrastructure: Any = None
-    """For other clouds; no effect."""
+    """No effect; for other clouds."""
     os_distro: Any = None
-    """For other clouds; no effect."""
+    """No effect; for other clouds."""
     os_type: Any = None
-    """For other clouds; no effect."""
+    """No effect; for other clouds."""
 
     @staticmethod
     def parse(values: Json) -> "StemcellProperties":
@@ -67,17 +67,17 @@ class HeavyStemcellProperties(StemcellProperties):
     """create_stemcell's ``cloud_properties`` for a stemcell that brings its image along."""
 
     architecture: str = "x86_64"
-    """Architecture; this and the following properties apply to heavy stemcells only."""
+    """Architecture. This and the following properties apply only to heavy stemcells."""
     boot_mode: Literal["legacy-bios", "uefi", "uefi-preferred"] | None = None
     """`legacy-bios`, `uefi` or `uefi-preferred`. Default: `legacy-bios`, or `uefi` for `arm64`."""
     disk: Mib = 2048
-    """MiB of the disk that the image is for; it must not be smaller than the image."""
+    """Size of the root disk in MiB, at least the size of the image."""
     kernel_id: str | None = None
     """Kernel image of a paravirtual stemcell. Default: Amazon's newest."""
     root_device_name: str | None = None
     """Root device of a paravirtual stemcell."""
     virtualization_type: Literal["hvm", "paravirtual"] = "hvm"
-    """`hvm`, or `paravirtual` for the old kind."""
+    """`hvm` or `paravirtual` (obsolete)."""
 
     @property
     def boots_by(self) -> str:

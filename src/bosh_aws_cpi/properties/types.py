@@ -91,7 +91,7 @@ class Encryptable(Properties):
     encrypted: Truth = False
     """Encrypt it. Default: `aws.encrypted`."""
     kms_key_arn: str | None = None
-    """KMS key; without any, the account's default key for EBS. Default: `aws.kms_key_arn`."""
+    """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
 
     def encryption(self, default: Encryption) -> Encryption:
         """What the properties say, else the defaults; a property that is there counts, also when false."""

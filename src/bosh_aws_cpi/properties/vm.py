@@ -29,16 +29,16 @@ class MetadataOptions(Properties):
     """EC2's instance metadata options, in snake case."""
 
     http_endpoint: str | None = None
-    """`enabled` or `disabled`. Disabled, the agent can't read its settings. Default: EC2's."""
+    """`enabled` or `disabled`. If disabled, the agent can't read its settings. Default: EC2's."""
     http_protocol_ipv6: str | None = None
-    """`enabled` or `disabled`; `http_protocol_ipv_6`, as the Ruby release spells it, is taken too. Default:
-    EC2's."""
+    """`enabled` or `disabled`; the Ruby release's spelling `http_protocol_ipv_6` works too.
+    Default: EC2's."""
     http_put_response_hop_limit: Count | None = None
-    """How many network hops the token may travel. Default: EC2's."""
+    """Maximum number of network hops for the response with the token. Default: EC2's."""
     http_tokens: str | None = None
-    """`required`: IMDSv2 alone. `optional`: IMDSv1 too. Default: EC2's."""
+    """`required`: IMDSv2 only. `optional`: also IMDSv1. Default: EC2's."""
     instance_metadata_tags: str | None = None
-    """`enabled`: the VM can read its tags there. Default: EC2's."""
+    """`enabled`: the VM can read its tags from instance metadata. Default: EC2's."""
 
     @classmethod
     def parse(cls, defaults: Json, own: Json) -> Json:
@@ -61,22 +61,24 @@ class CpuOptions(Properties):
     """``cpu_options``: EC2's CPU options, in snake case."""
 
     core_count: Count | None = None
-    """Fewer cores, for licences that count them. It must suit the fallbacks too. Default: the type's."""
+    """Number of cores, for example to save licences per core. The fallback types must support it too.
+    Default: the type's."""
     threads_per_core: Count | None = None
-    """`1` turns hyper-threading off. EC2 wants both or neither. Default: the type's."""
+    """`1` turns hyper-threading off. Set `core_count` and `threads_per_core` together. Default: the
+    type's."""
     amd_sev_snp: str | None = None
-    """`enabled` encrypts memory, on AMD types that can. Default: EC2's."""
+    """`enabled` encrypts memory, on AMD types that support it. Default: EC2's."""
     nested_virtualization: str | None = None
-    """`enabled` lets the VM run virtual machines of its own, on Intel types that can (C8i, M8i, R8i and
-    others). Default: EC2's."""
+    """`enabled` lets the VM run virtual machines, on Intel types that support it (C8i, M8i, R8i and others).
+    Default: EC2's."""
 
 
 class CreditSpecification(Properties):
     """``credit_specification``: how a burstable type pays for its CPU; the bare word will do."""
 
     cpu_credits: str | None = None
-    """`standard` or `unlimited`, for burstable types; left out with a warning for others.
-    `credit_specification: unlimited` says the same. Default: EC2's."""
+    """`standard` or `unlimited`, for burstable types; ignored with a warning for others. Short form:
+    `credit_specification: unlimited`. Default: EC2's."""
 
     @model_validator(mode="before")
     @classmethod
@@ -88,30 +90,30 @@ class CapacityReservation(Properties):
     """``capacity_reservation``: one reservation, a group of them, or which to prefer."""
 
     id: Text | None = None
-    """A reservation, `cr-…`."""
+    """Id of a reservation, `cr-…`."""
     resource_group_arn: str | None = None
-    """A resource group of reservations."""
+    """ARN of a resource group of reservations."""
     preference: str | None = None
-    """`open`: use any matching reservation (EC2's default); `none`: use none; `capacity-reservations-only`:
-    do not launch without one."""
+    """`open`: use any matching reservation (EC2's default). `none`: use no reservation.
+    `capacity-reservations-only`: launch only in a reservation."""
 
 
 class DedicatedHost(Properties):
     """``dedicated_host``: the host, or the group of hosts, that the VM runs on."""
 
     id: Text | None = None
-    """A host, `h-…`."""
+    """Id of a host, `h-…`."""
     resource_group_arn: str | None = None
-    """A host resource group."""
+    """ARN of a host resource group."""
 
 
 class AdvertisedRoute(Properties):
     """One of ``advertised_routes``: a destination that is routed to the VM."""
 
     table_id: str
-    """A route table of the VM's VPC."""
+    """Id of a route table in the VM's VPC."""
     destination: Cidr
-    """A range of IPv4 or IPv6 addresses in CIDR notation, such as `10.9.0.0/16`."""
+    """IPv4 or IPv6 range in CIDR notation, such as `10.9.0.0/16`."""
 
 
 class VmProperties(Properties):
@@ -120,9 +122,10 @@ class VmProperties(Properties):
     instance_type: str | None = None
     """EC2 instance type. Required."""
     instance_type_fallbacks: tuple[str, ...] = ()
-    """* Types to try in this order when EC2 has no room for the first: see [below](#when-ec2-has-no-room)."""
+    """* Types to try, in this order, if EC2 lacks capacity for the first: see
+    [below](#when-ec2-has-no-room)."""
     availability_zone: str | None = None
-    """Zone of the VM; the subnets and disks must be in it. Required."""
+    """Zone of the VM. Its subnets and disks must be in the same zone. Required."""
     security_groups: tuple[str, ...] = ()
     """Names or ids: see [below](#security-groups). Default: those of the networks."""
     key_name: str | None = None
@@ -130,33 +133,34 @@ class VmProperties(Properties):
     iam_instance_profile: str | None = None
     """Instance profile, by name. Default: `aws.default_iam_instance_profile`."""
     spot_bid_price: Price | None = None
-    """Highest price of a spot VM, in dollars per hour. With it, the VM is a one-time spot instance."""
+    """Launches the VM as a one-time spot instance, at this maximum price in dollars per hour."""
     spot_ondemand_fallback: Truth = False
-    """Launch the VM on demand when all spot launches fail."""
+    """If all spot launches fail, launch the VM on demand."""
     elbs: tuple[str, ...] = ()
-    """Names of classic load balancers that the VM is registered with. With `aws.deregister_on_delete` it is
-    taken out before it is deleted."""
+    """Names of classic load balancers to register the VM with. With `aws.deregister_on_delete`, delete_vm
+    deregisters it first."""
     lb_target_groups: tuple[str, ...] = ()
-    """The same for target groups, which must take instances and be in the VM's VPC. With
-    `aws.deregister_on_delete` their connections are drained, unless `aws.fast_path_delete` is set."""
+    """The same for target groups, which must have target type `instance` and be in the VM's VPC. With
+    `aws.deregister_on_delete`, delete_vm also waits until connections have drained, unless
+    `aws.fast_path_delete` is set."""
     placement_group: str | None = None
     """Placement group, by name."""
     tenancy: str | None = None
-    """`dedicated`: hardware of your own; any other value has no effect. Default: shared."""
+    """`dedicated`: single-tenant hardware. Any other value has no effect. Default: shared."""
     dedicated_host: DedicatedHost | None = None
-    """* The host that the VM runs on: see [below](#dedicated_host)."""
+    """* Dedicated Host that the VM runs on: see [below](#dedicated_host)."""
     capacity_reservation: CapacityReservation | None = None
-    """* The reservation that the VM uses: see [below](#capacity_reservation)."""
+    """* Capacity reservation that the VM uses: see [below](#capacity_reservation)."""
     auto_assign_public_ip: Truth = False
-    """Give the first interface a public address; otherwise it has none, even if the subnet assigns them."""
+    """Give the first interface a public address. If false, it has none, even if the subnet assigns them."""
     advertised_routes: tuple[AdvertisedRoute, ...] = ()
-    """Destinations that are routed to the VM: see [below](#advertised_routes)."""
+    """Routes to the VM: see [below](#advertised_routes)."""
     source_dest_check: Truth = True
-    """`false` lets a NAT or router VM forward packets that are not its own."""
+    """`false` lets a NAT or router VM forward traffic for other addresses."""
     raw_instance_storage: Truth = False
-    """Give the agent every disk of the instance store unformatted: see [below](#instance-storage)."""
+    """Give the agent all instance store disks unformatted: see [below](#instance-storage)."""
     ebs_optimized: Truth | None = None
-    """* For old types that are EBS-optimised on request only; current types always are. Default: EC2's."""
+    """* For old types that are EBS-optimised only on request; current types always are. Default: EC2's."""
     cpu_options: CpuOptions | None = None
     """* Cores and threads: see [below](#cpu_options)."""
     credit_specification: CreditSpecification | None = None
@@ -164,7 +168,7 @@ class VmProperties(Properties):
     metadata_options: Json = Field(default_factory=dict)
     """Instance metadata: see [below](#metadata_options). Default: `aws.metadata_options`."""
     tags: Any = None
-    """A hash: see [Tags](#tags)."""
+    """Hash: see [Tags](#tags)."""
     ephemeral_disk: EphemeralDisk = EphemeralDisk()
     """See [below](#ephemeral_disk)."""
     root_disk: RootDisk = RootDisk()

@@ -11,13 +11,13 @@ class RootDisk(Encryptable):
     type: str = "gp3"
     """EBS volume type."""
     iops: Count | None = None
-    """For `gp3`, `io1` and `io2`; left out with a warning for others. Default: EBS's."""
+    """For `gp3`, `io1` and `io2`; ignored with a warning for others. Default: EBS's."""
     throughput: Count | None = None
-    """MiB/s, for `gp3`; left out with a warning for others. Default: EBS's."""
+    """MiB/s, for `gp3`; ignored with a warning for others. Default: EBS's."""
     encrypted: Truth = False
-    """* Encrypt the disk at launch, even if the AMI is not encrypted. `aws.encrypted` has no effect on it:
-    that setting makes an encrypted copy of the stemcell. `false` does not
-    undo the encryption of an AMI."""
+    """* Encrypt the disk at launch, even if the AMI is not encrypted. If the AMI is encrypted, so is the
+    disk, even with `false`. `aws.encrypted` has no effect here: with it, the CPI uses an encrypted copy of
+    the stemcell."""
     kms_key_arn: str | None = None
     """* KMS key; without one, the account's default key for EBS. `aws.kms_key_arn` has no effect on it."""
 
@@ -26,8 +26,8 @@ class EphemeralDisk(Encryptable):
     """``ephemeral_disk``: the volume that lives as long as the VM."""
 
     size: Mib | None = None
-    """MiB. Instance types whose default in the Ruby release was the size of the first disk of their instance
-    store (`i3.large`: 475 GiB) keep it, unless `raw_instance_storage` is set. Default: 10 GiB."""
+    """MiB. For some types with an instance store, the default is the size of its first disk, as in the Ruby
+    release (`i3.large`: 475 GiB), unless `raw_instance_storage` is set. Default: 10 GiB."""
     type: str = "gp3"
     """EBS volume type."""
     iops: Count | None = None
@@ -35,8 +35,9 @@ class EphemeralDisk(Encryptable):
     throughput: Count | None = None
     """MiB/s, for `gp3`. Default: EBS's."""
     use_root_disk: Truth = False
-    """Put the agent's data on the root disk: no ephemeral volume, and no raw instance storage either."""
+    """Put the agent's data on the root disk. The VM then has no ephemeral volume and no raw instance
+    storage."""
     use_instance_storage: Truth = False
-    """The first disk of the instance store in place of a volume; not together with `size`, `type`, `iops` or
-    encryption. Only for types whose instance store is not NVMe (C1, C3, D2, H1, I2, M1, M2, M3, R3, X1, X1e):
-    see [below](#instance-storage)."""
+    """Use the first instance store disk in place of a volume. Not together with `size`, `type`, `iops` or
+    encryption, and only for types whose instance store is not NVMe (C1, C3, D2, H1, I2, M1, M2, M3, R3, X1,
+    X1e): see [below](#instance-storage)."""

@@ -19,7 +19,7 @@ class Kind(Enum):
     VM_GONE = "the instance does not exist"
     DISK_GONE = "the volume does not exist"
     MISSING = "another resource that the call names does not exist"
-    DENIED = "the account, or its policy, does not allow it"
+    DENIED = "the account or its policy does not allow the call"
     QUOTA = "a limit of the account is reached"
     INVALID = "AWS can't do what the call asks for"
     STATE = "the resource is in the wrong state"
@@ -40,13 +40,13 @@ _THROTTLED: Final = "deploy fewer VMs at once, or ask AWS for a higher request r
 _ALLOW: Final = (
     "allow {action} in the policy of the CPI's user or role; cpi preflight lists other missing permissions"
 )
-_KEYS: Final = "check the access keys, and the clock of the machine that the CPI runs on"
-_QUOTA: Final = "delete unused resources, or have the quota raised"
-_MANIFEST: Final = "correct the value that AWS names, in the cloud config or the manifest"
-_NIC: Final = "the interface is gone: repeat the deployment"
+_KEYS: Final = "check the access keys, and the clock of the machine that runs the CPI"
+_QUOTA: Final = "delete unused resources, or ask AWS to raise the quota"
+_MANIFEST: Final = "correct the named value in the cloud config or the manifest"
+_NIC: Final = "the interface is gone: retry the deployment"
 _ROUTE: Final = "correct advertised_routes: the route's target is gone"
-_REPORT: Final = "this is a fault of the CPI: please report it"
-_SPOT_ROLE: Final = "allow iam:CreateServiceLinkedRole for spot, or create the role once"
+_REPORT: Final = "this is a bug in the CPI: please report it"
+_SPOT_ROLE: Final = "allow iam:CreateServiceLinkedRole for spot, or create the service-linked role by hand"
 _STATE: Final = "wait until the resource has changed its state, then retry"
 
 ROWS: Final[dict[str, Row]] = {
@@ -81,9 +81,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidAddressID.NotFound": Row(Kind.MISSING, "the elastic IP was released: allocate it again"),
     "InvalidRouteTableID.NotFound": Row(Kind.MISSING, "correct table_id in advertised_routes"),
     "InvalidRouteTableId.Malformed": Row(Kind.MISSING, "correct table_id in advertised_routes"),
-    "InvalidRoute.NotFound": Row(
-        Kind.MISSING, "the route was deleted in the meantime: repeat the deployment"
-    ),
+    "InvalidRoute.NotFound": Row(Kind.MISSING, "the route was deleted in the meantime: retry the deployment"),
     "InvalidGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
     "InvalidNatGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
     "InvalidPlacementGroup.Unknown": Row(Kind.MISSING, "correct placement_group"),
@@ -99,14 +97,14 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidVpcID.NotFound": Row(Kind.MISSING, "the VPC is gone: correct the subnets"),
     "InvalidVpcID.Malformed": Row(Kind.MISSING, "this is not the id of a VPC: correct the subnets"),
     "InvalidID": Row(Kind.MISSING, "this is not the id of a resource that can have tags"),
-    "InvalidAttachment.NotFound": Row(Kind.MISSING, "it is not attached any more"),
-    "InvalidAttachmentID.NotFound": Row(Kind.MISSING, "it is not attached any more"),
+    "InvalidAttachment.NotFound": Row(Kind.MISSING, "the resource is not attached any more"),
+    "InvalidAttachmentID.NotFound": Row(Kind.MISSING, "the resource is not attached any more"),
     "InvalidVolumeModification.NotFound": Row(Kind.MISSING, "the volume was never changed"),
     "LoadBalancerNotFound": Row(Kind.MISSING, "correct elbs"),
     "TargetGroupNotFound": Row(Kind.MISSING, "correct lb_target_groups"),
     "InvalidInstance": Row(Kind.MISSING, "the load balancer does not know the instance"),
-    "InvalidTarget": Row(Kind.STATE, "the target group does not take the instance: is it in the same VPC?"),
-    "ResourceNotFoundException": Row(Kind.MISSING, "the snapshot is gone: repeat the upload"),
+    "InvalidTarget": Row(Kind.STATE, "the target group does not accept the instance: is it in the same VPC?"),
+    "ResourceNotFoundException": Row(Kind.MISSING, "the snapshot is gone: upload the stemcell again"),
     # No capacity: another type, zone or time may work
     "InsufficientInstanceCapacity": Row(Kind.BUSY, _ROOM),
     "InsufficientHostCapacity": Row(Kind.BUSY, _ROOM),
@@ -129,7 +127,7 @@ ROWS: Final[dict[str, Row]] = {
     "InsufficientCidrBlocks": Row(
         Kind.BUSY, "the subnet has no free block for a prefix: use a larger subnet, or reserve a range in it"
     ),
-    "InsufficientVolumeCapacity": Row(Kind.BUSY, "another zone or another type of volume may have room"),
+    "InsufficientVolumeCapacity": Row(Kind.BUSY, "use another zone or another volume type"),
     "InsufficientAddressCapacity": Row(Kind.BUSY, _LATER),
     # Throttled
     "RequestLimitExceeded": Row(Kind.BUSY, _THROTTLED),
@@ -137,13 +135,15 @@ ROWS: Final[dict[str, Row]] = {
     "ThrottlingException": Row(Kind.BUSY, _THROTTLED),
     "RequestThrottledException": Row(Kind.BUSY, _THROTTLED),
     "PriorRequestNotComplete": Row(Kind.BUSY, _THROTTLED),
-    "ConcurrentSnapshotLimitExceeded": Row(Kind.BUSY, "wait until pending snapshots are completed"),
-    "PendingSnapshotLimitExceeded": Row(Kind.BUSY, "wait until pending snapshots are completed"),
+    "ConcurrentSnapshotLimitExceeded": Row(
+        Kind.BUSY, "wait until pending snapshots are completed, then retry"
+    ),
+    "PendingSnapshotLimitExceeded": Row(Kind.BUSY, "wait until pending snapshots are completed, then retry"),
     "SnapshotCreationPerVolumeRateExceeded": Row(
-        Kind.BUSY, "wait 15 seconds between two snapshots of a volume"
+        Kind.BUSY, "wait 15 seconds between two snapshots of the same volume"
     ),
     "VolumeModificationRateExceeded": Row(
-        Kind.BUSY, "EBS limits how often a volume can be changed: retry some hours later"
+        Kind.BUSY, "EBS limits how often you can change a volume: retry some hours later"
     ),
     "ConcurrentLimitExceededException": Row(Kind.BUSY, _THROTTLED),
     "BandwidthLimitExceeded": Row(
@@ -170,7 +170,7 @@ ROWS: Final[dict[str, Row]] = {
     "AccessDenied": Row(Kind.DENIED, _ALLOW),
     "AccessDeniedException": Row(Kind.DENIED, _ALLOW),
     "AuthFailure": Row(
-        Kind.DENIED, "check keys and clock; an AMI or elastic IP may also be another account's"
+        Kind.DENIED, "check keys and clock; or an AMI or elastic IP belongs to another account"
     ),
     "InvalidClientTokenId": Row(Kind.DENIED, _KEYS),
     "UnrecognizedClientException": Row(Kind.DENIED, _KEYS),
@@ -179,23 +179,25 @@ ROWS: Final[dict[str, Row]] = {
     "MissingAuthenticationToken": Row(Kind.DENIED, _KEYS),
     "InvalidSignatureException": Row(Kind.DENIED, _KEYS),
     "InvalidSecurity.RequestHasExpired": Row(
-        Kind.DENIED, "set the clock of the machine that the CPI runs on, or renew the keys"
+        Kind.DENIED, "set the clock of the machine that runs the CPI, or renew the keys"
     ),
-    "RequestExpired": Row(
-        Kind.DENIED, "set the clock of the machine that the CPI runs on, or renew the keys"
-    ),
+    "RequestExpired": Row(Kind.DENIED, "set the clock of the machine that runs the CPI, or renew the keys"),
     "ExpiredToken": Row(Kind.DENIED, "renew the session token"),
     "ExpiredTokenException": Row(Kind.DENIED, "renew the session token"),
-    "OptInRequired": Row(Kind.DENIED, "the account has to subscribe to the AMI, or to enable the region"),
-    "RegionDisabledException": Row(Kind.DENIED, "have the account enable STS in the region"),
-    "AccountDisabled": Row(Kind.DENIED, "ask AWS Support what the account lacks"),
-    "PendingVerification": Row(Kind.DENIED, "AWS is verifying the account, which usually takes minutes"),
+    "OptInRequired": Row(Kind.DENIED, "subscribe the account to the AMI, or enable the region"),
+    "RegionDisabledException": Row(Kind.DENIED, "enable STS for the region in the account"),
+    "AccountDisabled": Row(Kind.DENIED, "AWS has disabled the account: ask AWS Support"),
+    "PendingVerification": Row(
+        Kind.DENIED, "wait until AWS has verified the account, which usually takes minutes"
+    ),
     "Blocked": Row(Kind.DENIED, "AWS has blocked the account: ask AWS Support"),
     "InvalidKMSKey.InvalidState": Row(Kind.DENIED, "enable the KMS key"),
-    "CustomerKeyHasBeenRevoked": Row(Kind.DENIED, "allow the use of the KMS key"),
+    "CustomerKeyHasBeenRevoked": Row(Kind.DENIED, "restore access to the KMS key"),
     "AuthFailure.ServiceLinkedRoleCreationNotPermitted": Row(Kind.DENIED, _SPOT_ROLE),
-    "OperationNotPermitted": Row(Kind.DENIED, "the resource is protected, for example against termination"),
-    "TagPolicyViolation": Row(Kind.DENIED, "correct tags: the organization's tag policy requires others"),
+    "OperationNotPermitted": Row(
+        Kind.DENIED, "remove the resource's protection, for example against termination"
+    ),
+    "TagPolicyViolation": Row(Kind.DENIED, "correct tags: they violate the organization's tag policy"),
     "MalformedPolicyDocument": Row(Kind.DENIED, "correct the role's policy"),
     "PackedPolicyTooLarge": Row(Kind.DENIED, "shorten the role's session policy"),
     "InvalidIdentityToken": Row(
@@ -221,36 +223,40 @@ ROWS: Final[dict[str, Row]] = {
     "TooManyRegistrationsForTargetId": Row(Kind.QUOTA, _QUOTA),
     "TooManyTargets": Row(Kind.QUOTA, _QUOTA),
     "SecurityGroupsPerInstanceLimitExceeded": Row(
-        Kind.QUOTA, "give the VM fewer security groups, or have the quota raised"
+        Kind.QUOTA, "give the VM fewer security groups, or ask AWS to raise the quota"
     ),
     "SecurityGroupsPerInterfaceLimitExceeded": Row(
-        Kind.QUOTA, "give the VM fewer security groups, or have the quota raised"
+        Kind.QUOTA, "give the VM fewer security groups, or ask AWS to raise the quota"
     ),
     "SecurityGroupLimitExceeded": Row(
-        Kind.QUOTA, "give the VM fewer security groups, or have the quota raised"
+        Kind.QUOTA, "give the VM fewer security groups, or ask AWS to raise the quota"
     ),
     "ResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),
     "RequestResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),
-    "AttachmentLimitExceeded": Row(Kind.QUOTA, "the instance type takes no more of them: use a larger one"),
+    "AttachmentLimitExceeded": Row(
+        Kind.QUOTA, "the instance type allows no more attachments: use a larger type"
+    ),
     "PrivateIpAddressLimitExceeded": Row(
-        Kind.QUOTA, "an interface of that instance type takes no more addresses: use a larger type"
+        Kind.QUOTA, "an interface of that instance type can have no more addresses: use a larger type"
     ),
     "InvalidInterface.IpAddressLimitExceeded": Row(
-        Kind.QUOTA, "an interface of that instance type takes no more addresses: use a larger type"
+        Kind.QUOTA, "an interface of that instance type can have no more addresses: use a larger type"
     ),
-    "TagLimitExceeded": Row(Kind.QUOTA, "EC2 takes 50 tags: remove some from tags or env.bosh.tags"),
+    "TagLimitExceeded": Row(Kind.QUOTA, "EC2 allows 50 tags: remove some from tags or env.bosh.tags"),
     # AWS can't do what the call asks for
     "InvalidParameterValue": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameterCombination": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameter": Row(Kind.INVALID, _MANIFEST),
     "MissingParameter": Row(Kind.INVALID, _MANIFEST),
-    "UnknownParameter": Row(Kind.INVALID, "this region's AWS does not know a property: remove it"),
+    "UnknownParameter": Row(Kind.INVALID, "AWS does not support a property in this region: remove it"),
     "ValidationError": Row(Kind.INVALID, _MANIFEST),
     "ValidationException": Row(Kind.INVALID, _MANIFEST),
     "InvalidRequest": Row(Kind.INVALID, _MANIFEST),
     "InvalidBlockDeviceMapping": Row(Kind.INVALID, "correct root_disk or ephemeral_disk"),
     "InvalidInstanceType": Row(Kind.INVALID, "correct instance_type"),
-    "Unsupported": Row(Kind.INVALID, "the zone, or the instance type, does not support this: use another"),
+    "Unsupported": Row(
+        Kind.INVALID, "use another zone or instance type: this one does not support the request"
+    ),
     "UnsupportedOperation": Row(Kind.INVALID, _MANIFEST),
     "UnsupportedException": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameterDependency": Row(Kind.INVALID, _MANIFEST),
@@ -265,40 +271,48 @@ ROWS: Final[dict[str, Row]] = {
     "VPCIdNotSpecified": Row(Kind.INVALID, "give the network a subnet"),
     "DefaultVpcDoesNotExist": Row(Kind.INVALID, "give the network a subnet"),
     "MissingInput": Row(Kind.INVALID, "give the network a subnet"),
-    "UnsupportedHostConfiguration": Row(Kind.INVALID, "the dedicated host does not take that type"),
-    "UnsupportedInstanceTypeOnHost": Row(Kind.INVALID, "the dedicated host does not take that type"),
-    "InvalidHostConfiguration": Row(Kind.INVALID, "the dedicated host does not take that type"),
-    "EncryptedVolumesNotSupported": Row(Kind.INVALID, "use a type that takes encrypted volumes"),
-    "UnsupportedInstanceAttribute": Row(Kind.INVALID, "that attribute of an instance can't be changed"),
+    "UnsupportedHostConfiguration": Row(
+        Kind.INVALID, "the dedicated host does not support that type: use another"
+    ),
+    "UnsupportedInstanceTypeOnHost": Row(
+        Kind.INVALID, "the dedicated host does not support that type: use another"
+    ),
+    "InvalidHostConfiguration": Row(
+        Kind.INVALID, "the dedicated host does not support that type: use another"
+    ),
+    "EncryptedVolumesNotSupported": Row(Kind.INVALID, "use a type that supports encrypted volumes"),
+    "UnsupportedInstanceAttribute": Row(Kind.INVALID, "this attribute of an instance can't be changed"),
     "InstanceCreditSpecification.NotSupported": Row(
         Kind.INVALID, "remove credit_specification, or use a burstable type"
     ),
     "InvalidCpuCredits": Row(Kind.INVALID, "correct credit_specification"),
     "InvalidCpuCredits.Malformed": Row(Kind.INVALID, "correct credit_specification"),
-    "VolumeTypeNotAvailableInZone": Row(Kind.INVALID, "use another type of disk in that zone"),
+    "VolumeTypeNotAvailableInZone": Row(Kind.INVALID, "use another disk type in that zone"),
     "UnknownVolumeType": Row(Kind.INVALID, "correct the disk's type"),
     "VolumeIOPSLimit": Row(Kind.INVALID, "correct iops"),
-    "BootForVolumeTypeUnsupported": Row(Kind.INVALID, "correct root_disk.type: the VM can't boot from it"),
+    "BootForVolumeTypeUnsupported": Row(
+        Kind.INVALID, "correct root_disk.type: a VM can't boot from this type"
+    ),
     "UnsupportedTenancy": Row(Kind.INVALID, "correct tenancy"),
     "InvalidTenancy": Row(Kind.INVALID, "correct tenancy"),
     "InvalidAvailabilityZone": Row(Kind.INVALID, "correct availability_zone"),
     "InvalidZone.NotFound": Row(Kind.INVALID, "correct availability_zone"),
     "InvalidRegion": Row(Kind.INVALID, "correct aws.region"),
-    "ZonesMismatched": Row(Kind.INVALID, "the dedicated host is in another zone than the VM"),
-    "InvalidVolumeID.ZoneMismatch": Row(Kind.INVALID, "VM and disk must be in one zone"),
-    "InvalidVolume.ZoneMismatch": Row(Kind.INVALID, "VM and disk must be in one zone"),
+    "ZonesMismatched": Row(Kind.INVALID, "use the same zone for the dedicated host and the VM"),
+    "InvalidVolumeID.ZoneMismatch": Row(Kind.INVALID, "use the same zone for the VM and the disk"),
+    "InvalidVolume.ZoneMismatch": Row(Kind.INVALID, "use the same zone for the VM and the disk"),
     "InvalidPermission.Malformed": Row(Kind.INVALID, _MANIFEST),
     "InvalidUserData.Malformed": Row(Kind.INVALID, _REPORT),
     "InvalidIamInstanceProfileArn.Malformed": Row(Kind.INVALID, "correct iam_instance_profile"),
     "InvalidTagKey.Malformed": Row(Kind.INVALID, "correct tags"),
     "InvalidIPAddress.InUse": Row(Kind.STATE, "use another address, or delete the resource that holds it"),
-    "InvalidAMIName.Duplicate": Row(Kind.STATE, "an AMI of that name exists already: retry"),
+    "InvalidAMIName.Duplicate": Row(Kind.STATE, "an AMI with that name already exists: retry"),
     "InvalidAMIName.Malformed": Row(Kind.INVALID, _REPORT),
     "InvalidAMIAttributeItemValue": Row(Kind.INVALID, _MANIFEST),
     "InvalidManifest": Row(Kind.INVALID, "the stemcell's image is damaged"),
     "InvalidRoute.Malformed": Row(Kind.INVALID, "correct advertised_routes"),
     "SnapshotCopyUnsupported.InterRegion": Row(Kind.INVALID, "use a light stemcell of this region"),
-    "IdempotentParameterMismatch": Row(Kind.INVALID, "repeat the deployment: two calls differ"),
+    "IdempotentParameterMismatch": Row(Kind.INVALID, "retry the deployment: two calls differ"),
     "InvalidAction": Row(
         Kind.INVALID, "correct aws.ec2_endpoint or aws.elb_endpoint: it belongs to another service"
     ),
@@ -312,7 +326,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidHostState": Row(Kind.STATE, _STATE),
     "InvalidCapacityReservationState.PendingActivation": Row(Kind.STATE, _STATE),
     "InvalidRoute.InvalidState": Row(Kind.INVALID, "correct advertised_routes"),
-    "Gateway.NotAttached": Row(Kind.STATE, "attach the gateway that the route leads to"),
+    "Gateway.NotAttached": Row(Kind.STATE, "attach the gateway that the route points to"),
     "InvalidInstanceAttributeValue": Row(Kind.INVALID, _MANIFEST),
     "InvalidVolumeID.Duplicate": Row(Kind.STATE, "retry"),
     "InvalidInstanceID": Row(
@@ -321,13 +335,15 @@ ROWS: Final[dict[str, Row]] = {
     "NonEBSInstance": Row(Kind.STATE, "an instance without an EBS root disk can't be stopped or started"),
     "VolumeInUse": Row(Kind.STATE, "detach the volume where it is attached"),
     "InvalidSnapshot.InUse": Row(Kind.STATE, "an AMI uses the snapshot: delete the stemcell first"),
-    "InvalidNetworkInterface.InUse": Row(Kind.STATE, "an instance uses the interface: delete that first"),
-    "DependencyViolation": Row(Kind.STATE, "something depends on it: delete that first"),
-    "RouteAlreadyExists": Row(Kind.STATE, "repeat the deployment"),
+    "InvalidNetworkInterface.InUse": Row(
+        Kind.STATE, "an instance uses the interface: delete the instance first"
+    ),
+    "DependencyViolation": Row(Kind.STATE, "delete the resources that depend on this one first"),
+    "RouteAlreadyExists": Row(Kind.STATE, "retry the deployment"),
     "Resource.AlreadyAssociated": Row(Kind.STATE, "the elastic IP is in use: disassociate it"),
     "Resource.AlreadyAssigned": Row(Kind.STATE, "use another address, or delete the resource that holds it"),
-    "IdempotentInstanceTerminated": Row(Kind.STATE, "repeat the deployment"),
-    "ConflictException": Row(Kind.STATE, "repeat the upload"),
+    "IdempotentInstanceTerminated": Row(Kind.STATE, "retry the deployment"),
+    "ConflictException": Row(Kind.STATE, "upload the stemcell again"),
 }
 
 FAMILIES: Final = (
@@ -339,7 +355,7 @@ FAMILIES: Final = (
     (re.compile(r"[\w.]+LimitExceeded(Exception)?"), Row(Kind.QUOTA, _QUOTA)),
     (re.compile(r"[\w.]+NotFound"), Row(Kind.MISSING, _MANIFEST)),
     (re.compile(r"\w+\.Malformed"), Row(Kind.INVALID, _MANIFEST)),
-    (re.compile(r"[\w.]*InUse"), Row(Kind.STATE, "another resource uses it: detach it first")),
+    (re.compile(r"[\w.]*InUse"), Row(Kind.STATE, "another resource uses this one: detach it first")),
 )
 """For codes without a row; the first match counts. Codes that a family would misjudge have a row."""
 
