@@ -53,7 +53,7 @@ def test_stale_tables(copy: Path) -> None:
     assert status == 1
     assert sorted(said.splitlines()) == sorted(f"{page} is stale: run `make docs`" for page in STALE)
     assert run(copy) == (0, "")
-    assert {page: (copy / page).read_text() for page in STALE} == before
+    assert [page for page in STALE if (copy / page).read_text() != before[page]] == []
 
 
 def test_missing_mark(copy: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,12 +12,14 @@ from bosh_aws_cpi.config import cpi_config, keys, values
 from bosh_aws_cpi.config.keys import KEYS
 from bosh_aws_cpi.errors import InvalidCall
 from bosh_aws_cpi.redact import Redactor
+from testbed.cloud import ROOT
 
 LEAST: dict[str, Any] = {
     "aws": {"max_retries": 8, "region": "r", "access_key_id": "AKIA1", "secret_access_key": "secret"},
     "registry": {"endpoint": "http://h"},
 }
 SECRET = "hunter2-hunter2"
+TEMPLATE = (ROOT / "jobs/aws_cpi/templates/cpi.json.erb").read_text()
 OF_A_KIND: dict[Any, Any] = {values.anything: "something", values.flag: True}
 """For the kinds that take any value: one that changes what the parser returns."""
 
@@ -60,7 +63,8 @@ def refusal(properties: dict[str, Any]) -> str:
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
 def test_read(key: values.Key[Any]) -> None:
     """The parser reads each key: it refuses one of another kind by its name, or returns what it says."""
-    unread = f"config/{"aws" if key.path.startswith("aws.") else "cpi"}_config.py does not read {key.path}"
+    section = "aws" if key.path.startswith("aws.") else "cpi"
+    unread = f"config/{section}_config.py does not read {key.path}"
     if key.kind in OF_A_KIND:
         without = parsed(configuration(key.path, None))
         assert parsed(configuration(key.path, OF_A_KIND[key.kind])) != without, unread
@@ -85,6 +89,14 @@ def test_default(key: values.Key[Any]) -> None:
     """An absent key counts as its default."""
     if key.default is not None:
         assert parsed(absent(key.path)) == parsed(configuration(key.path, key.default))
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key.job is None], ids=lambda key: key.path)
+def test_template(key: values.Key[Any]) -> None:
+    """The job's template names each key of its own; the release tests render it."""
+    name = key.path.rpartition(".")[2]
+    is_found = re.search(rf"\b{name}\b", TEMPLATE) is not None
+    assert is_found, f"jobs/aws_cpi/templates/cpi.json.erb does not render {key.path}"
 
 
 def test_drained_targets() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ import botocore.session
 import pytest
 from botocore.retries.standard import ThrottledRetryableChecker
 
-from bosh_aws_cpi.aws.sdk import error_codes
+from bosh_aws_cpi.aws.sdk import error_codes, error_table
 from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, row_of
 from tests.unit.called_operations import calls, operation_names
 
@@ -54,8 +55,22 @@ KINDS = {
 def test_operational_sets(name: str) -> None:
     """What the program acts upon by itself is told as just that, when it is told."""
     codes, kind = KINDS[name]
+    assert sorted(codes - ROWS.keys()) == [], f"codes of {name} that aws/sdk/error_table.py has no row for"
     found = {code: ROWS[code].kind for code in codes}
     assert found == {code: OTHERWISE.get(code, kind) for code in codes}
+
+
+ROOMLESS = error_codes.NO_CAPACITY | error_codes.AT_FAULT
+OTHER_ROOM = {"InsufficientVolumeCapacity", "InsufficientAddressCapacity"}
+"""Codes about something else than the room for an instance."""
+
+
+def test_codes_without_capacity() -> None:
+    """The program acts upon each code of the group "No capacity" that RunInstances answers."""
+    group = inspect.getsource(error_table).partition("# No capacity")[2].partition("    # ")[0]
+    codes = set(re.findall(r'^    "(\S+)": Row', group, re.MULTILINE))
+    assert len(codes) > 10
+    assert sorted(codes - ROOMLESS - OTHER_ROOM) == [], "in no set of aws/sdk/error_codes.py"
 
 
 OF_OTHERS = {

@@ -1,0 +1,54 @@
+"""The use of the cloud properties."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from bosh_aws_cpi.properties import disk, network, stemcell, vm, vm_disks
+from bosh_aws_cpi.properties.types import Properties
+from testbed.cloud import ROOT
+
+MODELS = {
+    kind
+    for module in (disk, network, stemcell, vm, vm_disks)
+    for _, kind in inspect.getmembers(module, inspect.isclass)
+    if issubclass(kind, Properties) and kind.__module__ == module.__name__
+}
+SENT_WHOLE = {"CpuOptions", "MetadataOptions"}
+"""Hashes that go to EC2 as they are."""
+ACCEPTED = {
+    "Network": {"gateway", "netmask"},
+    "StemcellProperties": {
+        *("auto_disk_config", "container_format", "disk_format", "hypervisor", "infrastructure"),
+        *("os_distro", "os_type"),
+    },
+}
+"""What the Director and stemcells give, and only the agent or another CPI uses."""
+NAMES = sorted(
+    {
+        (kind.__name__, name)
+        for kind in MODELS
+        for name in set(kind.__annotations__) - ACCEPTED.get(kind.__name__, set())
+    }
+)
+SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
+STORIES = "\n".join(
+    path.read_text() for folder in ("contract", "stories") for path in (ROOT / "tests" / folder).glob("*.py")
+)
+
+
+@pytest.mark.parametrize(("model", "name"), [pair for pair in NAMES if pair[0] not in SENT_WHOLE])
+def test_property_is_used(model: str, name: str) -> None:
+    """Some code reads each property."""
+    is_found = re.search(rf"\.{name}\b|\"{name}\"", SOURCE) is not None
+    assert is_found, f"no code uses {name} of {model}"
+
+
+@pytest.mark.parametrize(("model", "name"), NAMES)
+def test_property_has_a_story(model: str, name: str) -> None:
+    """Each property is in a story."""
+    is_found = re.search(rf"\b{name}\b", STORIES) is not None
+    assert is_found, f"no story uses {name} of {model}"
