@@ -14,24 +14,9 @@ if TYPE_CHECKING:
 HOST, RESERVATION = "h-0123456789abcdef0", "cr-0123456789abcdef0"
 HOSTS = "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"
 CONSTANT = {
-    *(
-        "Action",
-        "BlockDeviceMapping",
-        "ClientToken",
-        "IamInstanceProfile",
-        "ImageId",
-        "InstanceType",
-        "KeyName",
-    ),
-    *(
-        "MaxCount",
-        "MetadataOptions",
-        "MinCount",
-        "NetworkInterface",
-        "TagSpecification",
-        "UserData",
-        "Version",
-    ),
+    *("Action", "BlockDeviceMapping", "ClientToken", "IamInstanceProfile", "ImageId", "InstanceType"),
+    *("KeyName", "MaxCount", "MetadataOptions", "MinCount", "NetworkInterface", "TagSpecification"),
+    *("UserData", "Version"),
 }
 """The parameters of every launch."""
 RESERVED = "CapacityReservationSpecification.CapacityReservation"
