@@ -137,8 +137,9 @@ class FakeAws:
         """
         self._ask("PUT", "/testbed/resources")
         if self._world is None:
-            self._world = World.lay(self.client("ec2"), self.client("iam"))
+            world = World.lay(self.client("ec2"), self.client("iam"))
             self._ask("POST", "/testbed/resources")
+            self._world = world
         return replace(self._world, groups=dict(self._world.groups), laid=copy.deepcopy(self._world.laid))
 
     def calls(self) -> list[dict[str, Any]]:

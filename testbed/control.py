@@ -28,15 +28,18 @@ class Control:
     Attributes:
         hold: Where held calls wait.
         buckets: The account's.
+        resources: What there is in moto.
     """
 
-    def __init__(self, forget_unseen: Callable[[], None]) -> None:
+    def __init__(self, forget_unseen: Callable[[], None], moto_lock: threading.Lock) -> None:
         """Start with no calls and no rules.
 
         Args:
             forget_unseen: Lets everything be seen that rules have hidden.
+            moto_lock: Held while moto answers a call.
         """
-        self._resources = Resources()
+        self.resources = Resources()
+        self._moto_lock = moto_lock
         self.hold = Hold()
         self.buckets = Buckets()
         self._forget_unseen = forget_unseen
@@ -75,17 +78,20 @@ class Control:
     def _reset(self, request: Request) -> Response:
         self._clear_rules(request)
         self.buckets.fill(0)
-        self._resources.forget()
+        with self._moto_lock:
+            self.resources.forget()
         return self._forget_calls(request)
 
     def _keep_resources(self, request: Request) -> Response:
         del request
-        self._resources.keep()
+        with self._moto_lock:
+            self.resources.keep()
         return _told([])
 
     def _restore_resources(self, request: Request) -> Response:
         del request
-        self._resources.restore()
+        with self._moto_lock:
+            self.resources.restore()
         return _told([])
 
     def _list_calls(self, request: Request) -> Response:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from testbed.protocols import Call
     from testbed.rules import Rule
 
+GENERATION = "testbed.generation"
+"""Of the resources, when a call came."""
+
 
 class Middleware:
     """A WSGI application around moto's."""
@@ -57,7 +60,7 @@ class Middleware:
         self._unseen = unseen
         self._program_calls = program_calls
         self._moto_lock = threading.Lock()
-        self._control = Control(unseen.forget)
+        self._control = Control(unseen.forget, self._moto_lock)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
@@ -66,6 +69,7 @@ class Middleware:
         return answer(request)(environ, start_response)
 
     def _call(self, request: Request) -> Response:
+        request.environ[GENERATION] = self._control.resources.generation
         call = protocols.read(request, request.get_data())
         record: dict[str, Any] = {
             "service": call.service,
@@ -128,6 +132,8 @@ class Middleware:
         looks = max((rule.unseen for rule in rules), default=0)
         try:
             with self._moto_lock, self._in_states(states), self._unseen.during(call, looks):
+                if environ[GENERATION] != self._control.resources.generation:
+                    return Response("this call is an earlier test's", 500)
                 return Response.from_app(self._moto, environ, buffered=True)
         except Exception as problem:  # noqa: BLE001 - any defect of moto's ends up here
             traceback.print_exc(file=sys.stderr)

@@ -17,15 +17,20 @@ class Resources:
 
     A network that a thousand tests begin with is laid by calls once, kept, and brought back for each of
     them: a copy takes three milliseconds, the calls two hundred.
+
+    Attributes:
+        generation: Increases whenever everything is deleted. A call that came before is of another test.
     """
 
     def __init__(self) -> None:
         """Begin with nothing kept."""
+        self.generation = 0
         self._kept: Backends = {}
 
     def forget(self) -> None:
         """Delete everything."""
         with backend_lock:
+            self.generation += 1
             for service in self._services():
                 service.clear()
             self._services().clear()

@@ -22,7 +22,7 @@ OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
 WHICH_KEY = (
     f"Volume '{{}}' can't change its KMS key in place, and '{KEY}' is not the id or ARN of its current key"
 )
-OLD = "Volume '{}' can't be changed in place: EBS can't modify type standard"
+OLD = "Volume '{}' can't be changed in place: EBS can't change volumes of type standard"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_prefixes(
         ({"ip": "2001:db8::", "prefix": "64"}, WRONG.format("2001:db8::/64", 128)),
         (
             {"ip": "10.0.1.17", "prefix": "28"},
-            "networks.odd: ip and prefix form no valid range: 10.0.1.17/28 has host bits set",
+            "networks.odd: ip and prefix are not a valid range: 10.0.1.17/28 has host bits set",
         ),
         ({"ip": "10.0.1.16", "prefix": "28"}, NO_ADDRESS.format("odd")),
         ({"ip": "10.0.1.10"}, OVERLAP.format("'one' and 'odd'", "10.0.1.10", "10.0.1.10")),

@@ -142,7 +142,7 @@ def test_elastic_ip_of_another_vm(
         ({"public": "PUBLIC", "other": "203.0.113.5"}, "More than one vip network for 'other'"),
         ({"public": None}, "No IP provided for vip network 'public'"),
         ({"public": "203.0.113.5"}, "Elastic IP with VPC scope not found with address '203.0.113.5'"),
-        ({"public": "anywhere"}, "networks.public.ip is no IP address: 'anywhere'"),
+        ({"public": "anywhere"}, "networks.public.ip is not an IP address: 'anywhere'"),
     ],
     ids=["two", "no-ip", "unknown", "none"],
 )

@@ -149,7 +149,9 @@ def test_unknown_type(
     answer = create_vm(known)
     assert answer.ok()
     assert devices()["/dev/sdb"]["VolumeSize"] == "10"
-    assert warnings(answer) == ["EC2 does not know instance type 't9.odd': assuming it has no NVMe"]
+    assert warnings(answer) == [
+        "EC2 does not know instance type 't9.odd': assuming that it has no NVMe instance storage"
+    ]
     assert fake_aws.actions().count(ASKING) == 3
 
 

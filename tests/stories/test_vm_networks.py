@@ -148,7 +148,7 @@ def test_networks_that_share_an_interface(
         ({"a": ("10.0.1.10", 0, "g"), "b": ("2001:db8::1", 1, "g")}, SUBNETS_DIFFER),
         ({"a": ("10.0.1.10", None, None)}, SUBNETS_DIFFER),
         ({"a": ("", 0, None)}, NO_ADDRESS),
-        ({"a": ("no address", 0, None)}, "networks.a.ip is no IP address: 'no address'"),
+        ({"a": ("no address", 0, None)}, "networks.a.ip is not an IP address: 'no address'"),
         (
             {"a": ("10.0.1.10", 0, None), "b": ("10.0.3.10", 2, None)},
             ZONES_DIFFER,

@@ -41,7 +41,7 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
         ),
         (
             {"tags": {"owner": "me", "AWS:name": "x", "aws:cost": "y"}},
-            "Tags that begin with 'aws:' are reserved for AWS, remove: AWS:name, aws:cost",
+            "Tags that begin with 'aws:' are reserved for AWS. Remove these: AWS:name, aws:cost",
         ),
         (
             {"tags": {f"tag-{number}": "" for number in range(49)}},
@@ -53,13 +53,13 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
         ),
         (
             {"spot_bid_price": 0.05, "dedicated_host": HOST},
-            "spot_bid_price and dedicated_host exclude each other: a Dedicated Host runs no spot VM",
+            "spot_bid_price and dedicated_host exclude each other: a spot VM can't run on a Dedicated Host",
         ),
         (
             {"capacity_reservation": RESERVATION, "dedicated_host": HOST},
             (
                 "capacity_reservation and dedicated_host exclude each other: "
-                "a Dedicated Host takes no Capacity Reservation"
+                "a VM on a Dedicated Host can't use a Capacity Reservation"
             ),
         ),
         (

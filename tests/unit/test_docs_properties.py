@@ -7,8 +7,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 import yaml
 
+from bosh_aws_cpi import errors
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG
 from bosh_aws_cpi.properties import disk, network, stemcell, vm, vm_disks
@@ -63,6 +65,21 @@ def test_messages() -> None:
     for _, message in messages:
         begin = message.strip().removesuffix("…")
         assert re.search(re.escape(begin).replace("…", ".+"), source), message
+
+
+ALERTS = re.findall(
+    r"^\| (?:ERROR|WARNING|INFO) \| (.+?) \|", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE
+)
+"""The lines to alert on, as their rows show them."""
+
+
+@pytest.mark.parametrize("line", [line for row in ALERTS for line in re.findall(r"`(.+?)`", row)])
+def test_alerts(line: str) -> None:
+    """Each log line to alert on is one that the program logs."""
+    kinds = "\n".join(f"{kind}: …" for kind in vars(errors))
+    source = "\n".join(templates()) + kinds
+    begin = line.removesuffix("…").strip()
+    assert re.search(re.escape(begin).replace("…", ".+"), source), f"no code logs {line!r}"
 
 
 def test_answers_without_room() -> None:

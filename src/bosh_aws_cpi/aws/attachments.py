@@ -48,7 +48,7 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
         try:
             return _attach_as(client, disk_cid, vm_cid, name)
         except NameTaken:
-            logger.info("Instance '%s' already uses %s: trying the next name", vm_cid, name)
+            logger.info("Instance '%s' already uses device name %s: trying the next one", vm_cid, name)
     raise NameTaken
 
 

@@ -40,7 +40,9 @@ def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFa
     known |= asked
     for name in names:
         if name not in known:
-            logger.warning("EC2 does not know instance type '%s': assuming it has no NVMe", name)
+            logger.warning(
+                "EC2 does not know instance type '%s': assuming that it has no NVMe instance storage", name
+            )
             known[name] = InstanceTypeFacts(name, ebs_needs_nvme_path=False)
     return known
 

@@ -62,7 +62,7 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
     )
     zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
     if not zones:
-        message = "The region has no available availability zone to create the disk in"
+        message = "No availability zone in the region is available for the disk"
         raise CloudError(message)
     return zones
 

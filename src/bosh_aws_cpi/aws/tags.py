@@ -135,7 +135,7 @@ def _create_one_by_one(
         for reason, listed in refused.values():
             _log_refusal(resource_id, reason, listed)
     if untried := keys[most_calls:]:
-        logger.error("Too many tags for %s; not tried: %s", resource_id, ", ".join(untried))
+        logger.error("Too many tags for %s; not set: %s", resource_id, ", ".join(untried))
 
 
 def _reason(error: ClientError) -> str:

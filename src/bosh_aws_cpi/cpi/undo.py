@@ -77,7 +77,7 @@ def undoing(body: Callable[[Undo], Result]) -> Result:
             waiting = interrupts.pending()
             interrupts.close()
         except interrupts.Interrupted:
-            logger.warning("A signal arrived while the call was already ending")
+            logger.warning("Ignored a signal: the call was already ending")
         undo.run(errors.code_of(error) or type(error).__name__)
         if waiting is not None and _is_transient(error):  # without the signal, the call would have retried
             raise interrupts.Interrupted(waiting) from error

@@ -43,7 +43,7 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
         CloudError: There are too many, or one has a key that is reserved for AWS.
     """
     if reserved := sorted(key for key in tags if key.lower().startswith("aws:")):
-        message = f"Tags that begin with 'aws:' are reserved for AWS, remove: {', '.join(reserved)}"
+        message = f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {', '.join(reserved)}"
         raise CloudError(message)
     if len(tags) > MAX_TAGS:
         message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}; some come from env.bosh.tags"

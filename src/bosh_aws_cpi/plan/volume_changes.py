@@ -58,7 +58,9 @@ def check_modifiable(volume: Volume, target_type: str) -> None:
         NotSupported: A type is "standard": magnetic volumes can't be changed.
     """
     if "standard" in {volume.type, target_type}:
-        message = f"Volume '{volume.disk_cid}' can't be changed in place: EBS can't modify type standard"
+        message = (
+            f"Volume '{volume.disk_cid}' can't be changed in place: EBS can't change volumes of type standard"
+        )
         raise NotSupported(message)
 
 

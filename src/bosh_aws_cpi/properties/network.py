@@ -88,7 +88,7 @@ class Network(Properties):
         try:
             _ = network.address
         except ValueError:
-            message = f"{path}.ip is no IP address: '{network.ip}'"
+            message = f"{path}.ip is not an IP address: '{network.ip}'"
             raise CloudError(message) from None
         if network.kind == "manual":
             network.check_prefix(path)
@@ -105,7 +105,7 @@ class Network(Properties):
         try:
             network = ip_network(prefix)
         except ValueError as error:
-            message = f"{path}: ip and prefix form no valid range: {error}"
+            message = f"{path}: ip and prefix are not a valid range: {error}"
             raise CloudError(message) from None
         if network.prefixlen != DELEGATED_LENGTHS[network.version]:
             message = (

@@ -226,10 +226,10 @@ _EITHER = "remove one of them"
 _EXCLUSIVE = (
     ("spot_bid_price", "capacity_reservation", _EITHER),
     # EC2 user guide, "Capacity Reservations", limitations.
-    ("capacity_reservation", "dedicated_host", "a Dedicated Host takes no Capacity Reservation"),
+    ("capacity_reservation", "dedicated_host", "a VM on a Dedicated Host can't use a Capacity Reservation"),
     ("tenancy: dedicated", "dedicated_host", _EITHER),
     # EC2 API reference, SpotPlacement: host tenancy "is not supported for Spot Instances".
-    ("spot_bid_price", "dedicated_host", "a Dedicated Host runs no spot VM"),
+    ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
     # EC2 user guide, "Placement groups", rules and limitations.
     ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
 )

@@ -34,7 +34,9 @@ def carried_out(body: Callable[[], int]) -> int:
     except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
-            log.logger.exception("Unexpected error: a fault of the program")  # a bare traceback shows secrets
+            log.logger.exception(
+                "Unexpected error: a bug in the CPI, please report it"
+            )  # a bare traceback shows secrets
             return _failed(f"{type(error).__name__}: {error}")
         return _failed(typed.message)
     return status

@@ -97,7 +97,7 @@ def _opening(report: Document) -> list[str]:
     lines = [("Credentials", who)]
     if credentials["role_arn"]:
         lines.append(("Role", f"{credentials['role_arn']} was assumed"))
-    lines.append(("Region", f"{region['name']}: {', '.join(region['zones']) or 'no zones are known'}"))
+    lines.append(("Region", f"{region['name']}: {', '.join(region['zones']) or 'its zones are unknown'}"))
     lines += [(f"Endpoint {each['service']}", _endpoint(each)) for each in report["endpoints"]]
     return [f"{name:<{_WIDTH}}{value}" for name, value in lines]
 

@@ -23,7 +23,7 @@ from bosh_aws_cpi.errors import CloudError
 
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, KeyError)
 """The SDK's exceptions when AWS did not answer; its parser raises KeyError for a page that is not AWS's."""
-NOT_AWS: Final = "something other than AWS answers, perhaps a proxy: check env.https_proxy and {endpoint}"
+NOT_AWS: Final = "the response is not from AWS, perhaps from a proxy: check env.https_proxy and {endpoint}"
 _NO_CODES: Final = frozenset({"", "Unknown"})
 """The SDK's codes for an error that it can't parse."""
 

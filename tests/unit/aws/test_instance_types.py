@@ -91,7 +91,10 @@ def test_unknown_type(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str
         lay_unknown(ec2, [NAME], code)
     assert instance_types.facts(ec2.client, [NAME]) == {NAME: KNOWN}
     assert [(record.levelname, record.getMessage()) for record in program_log.records] == [
-        ("WARNING", f"EC2 does not know instance type '{NAME}': assuming it has no NVMe")
+        (
+            "WARNING",
+            f"EC2 does not know instance type '{NAME}': assuming that it has no NVMe instance storage",
+        )
     ]
 
 
@@ -111,7 +114,7 @@ def test_unknown_among_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, 
         NAMES[2]: True,
     }
     assert [record.getMessage() for record in program_log.records] == [
-        f"EC2 does not know instance type '{NAMES[1]}': assuming it has no NVMe"
+        f"EC2 does not know instance type '{NAMES[1]}': assuming that it has no NVMe instance storage"
     ]
 
 

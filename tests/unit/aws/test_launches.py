@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import instances, launches
-from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, NO_CAPACITY, QUOTA_REACHED
+from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, NO_CAPACITY
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
 from tests.unit.aws.instance_looks import VM, entry
@@ -86,13 +86,16 @@ def test_run(ec2: Ec2) -> None:
     )
 
 
+QUOTAS = {"InstanceLimitExceeded", "MaxSpotInstanceCountExceeded", "VcpuLimitExceeded"}
+
+
 @pytest.mark.parametrize("code", sorted(NO_CAPACITY))
 def test_run_without_capacity(ec2: Ec2, code: str) -> None:
     """A type that is not to be had now may be tried again, unless it takes a higher quota."""
     ec2.refuses("run_instances", code, "none left", **ONE)
     with pytest.raises(launches.NoCapacity, match=f"RunInstances failed with {code}: none left") as caught:
         launches.run(ec2.client, {}, never, always)
-    assert caught.value.ok_to_retry is (code not in QUOTA_REACHED)
+    assert caught.value.ok_to_retry is (code not in QUOTAS)
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
 
 

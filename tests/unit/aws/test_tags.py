@@ -161,7 +161,7 @@ def test_so_many_calls(
     tags.create(ec2.client, resources, given)
     untried = ", ".join(list(given)[singly:])
     assert errors(program_log) == [
-        f"Too many tags for {resource}; not tried: {untried}" for resource in resources
+        f"Too many tags for {resource}; not set: {untried}" for resource in resources
     ]
 
 

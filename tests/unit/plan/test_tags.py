@@ -128,7 +128,9 @@ def test_reserved_keys() -> None:
     tags.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
     with pytest.raises(CloudError) as caught:
         tags.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})
-    assert caught.value.message == "Tags that begin with 'aws:' are reserved for AWS, remove: AWS:a, aws:z"
+    assert (
+        caught.value.message == "Tags that begin with 'aws:' are reserved for AWS. Remove these: AWS:a, aws:z"
+    )
 
 
 def test_specifications() -> None:

@@ -79,7 +79,10 @@ def test_magnetic(volume: Volume, given: dict[str, Any]) -> None:
     """EBS changes no volume of type standard, nor any to it: the Director copies."""
     with pytest.raises(NotSupported) as caught:
         changes(volume, **given)
-    assert caught.value.message == "Volume 'vol-1' can't be changed in place: EBS can't modify type standard"
+    assert (
+        caught.value.message
+        == "Volume 'vol-1' can't be changed in place: EBS can't change volumes of type standard"
+    )
 
 
 def test_magnetic_that_stays() -> None:

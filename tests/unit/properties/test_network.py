@@ -50,8 +50,8 @@ def test_none() -> None:
             {"type": ""},
             NO_TYPE.format(""),
         ),
-        ({"ip": "10.0.0.256"}, "networks.a.ip is no IP address: '10.0.0.256'"),
-        ({"ip": "10.0.0.0/28"}, "networks.a.ip is no IP address: '10.0.0.0/28'"),
+        ({"ip": "10.0.0.256"}, "networks.a.ip is not an IP address: '10.0.0.256'"),
+        ({"ip": "10.0.0.0/28"}, "networks.a.ip is not an IP address: '10.0.0.0/28'"),
     ],
 )
 def test_no_networks(values: object, message: str) -> None:
@@ -137,7 +137,7 @@ def test_prefixes_of_other_lengths(ip: str, prefix: int | str, full: int) -> Non
 )
 def test_no_prefixes(ip: str, prefix: int | str, what: str) -> None:
     """What is no prefix, or has bits beyond it, is refused by its name."""
-    with pytest.raises(CloudError, match=r"networks\.a: ip and prefix form no valid range: ") as caught:
+    with pytest.raises(CloudError, match=r"networks\.a: ip and prefix are not a valid range: ") as caught:
         Network.parse("a", {"ip": ip, "prefix": prefix})
     assert what in caught.value.message
     assert f"{ip}/{prefix}" in caught.value.message

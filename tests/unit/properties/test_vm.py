@@ -148,13 +148,13 @@ def test_one_way(name: str, given: dict[str, str] | None) -> None:
         ),
         (
             {"spot_bid_price": 0.1},
-            "spot_bid_price and dedicated_host exclude each other: a Dedicated Host runs no spot VM",
+            "spot_bid_price and dedicated_host exclude each other: a spot VM can't run on a Dedicated Host",
         ),
         (
             {"capacity_reservation": {"id": "cr-1"}},
             (
                 "capacity_reservation and dedicated_host exclude each other: "
-                "a Dedicated Host takes no Capacity Reservation"
+                "a VM on a Dedicated Host can't use a Capacity Reservation"
             ),
         ),
         (

@@ -128,7 +128,7 @@ def test_answer_of_aws(metadata: dict[str, str], *, expected: bool) -> None:
 
 def test_another_service() -> None:
     """What answers in a service's place, or refuses keys that others took, is named with its property."""
-    assert strange("ebs").startswith("something other than AWS answers, perhaps a proxy: check ")
+    assert strange("ebs").startswith("the response is not from AWS, perhaps from a proxy: check ")
     said = other_keys("elb", answered("SignatureDoesNotMatch"))
     assert said.startswith("it refuses the keys that other services accept (SignatureDoesNotMatch)")
     assert "aws.ebs_endpoint" in strange("ebs")
@@ -154,8 +154,8 @@ def test_another_service() -> None:
         (ConnectTimeoutError(endpoint_url=URL), "does not answer in time"),
         (ReadTimeoutError(endpoint_url=URL), "does not answer in time"),
         (after(ProxyConnectionError(proxy_url="http://p"), ConnectionRefusedError("r")), "the proxy"),
-        (ResponseParserError("<html>"), "something other than AWS"),
-        (KeyError("DescribeLoadBalancersResult"), "something other than AWS"),
+        (ResponseParserError("<html>"), "the response is not from AWS"),
+        (KeyError("DescribeLoadBalancersResult"), "the response is not from AWS"),
     ],
 )
 def test_out_of_reach(error: Exception, words: str) -> None:

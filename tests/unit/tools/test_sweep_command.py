@@ -22,7 +22,7 @@ def test_fault_of_the_program(
     assert sweep.main(["cpi.json", "--director", DIRECTOR]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "Unexpected error: a fault of the program" in said.err
+    assert "Unexpected error: a bug in the CPI, please report it" in said.err
     assert said.err.splitlines()[-1].startswith(f"cpi: {type(error).__name__}: ")
     assert "hunter2" not in said.err
 

@@ -93,7 +93,7 @@ class _Holders:
             self._looks[""] += 1
         if self._looks[""] > MAX_UNHELD:
             message = (
-                f"{described(error)}: EC2 shows no interface that holds it. "
+                f"{described(error)}: EC2 shows no network interface that has this address. "
                 "Check the subnet's CIDR reservations, or use another address"
             )
             raise AddressTaken(message) from error

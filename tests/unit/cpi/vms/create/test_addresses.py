@@ -150,7 +150,7 @@ def test_address_that_nobody_holds(cloud: Cloud, clock: Clock, monkeypatch: pyte
     with pytest.raises(AddressTaken) as caught:
         claim(cloud, MAX_UNHELD + 1)
     assert caught.value.message == (
-        f"{SAID}: EC2 shows no interface that holds it. "
+        f"{SAID}: EC2 shows no network interface that has this address. "
         "Check the subnet's CIDR reservations, or use another address"
     )
     assert len(clock.pauses) == 2 * MAX_UNHELD
