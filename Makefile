@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor \
-	instance-types docs docs-check iam-policy iam-policy-check mutants clean venv
+	instance-types docs docs-check iam-policy-check mutants clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -64,17 +64,15 @@ lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versi
 instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's own answers
 	@$(BIN)/python scripts/instance_types $(FILES)
 
-docs: venv ## Write the tables of the pages, and of the job's spec, from the code
+docs: venv ## Write the tables of the pages, the job's spec and the IAM policy from the code
 	@$(BIN)/python scripts/docs
+	@$(BIN)/python scripts/iam_policy
 
-docs-check: venv ## Check these tables; the tests do it too
+docs-check: venv ## Check that these files are up to date; the tests do it too
 	@$(BIN)/python scripts/docs --check
+	@$(BIN)/python scripts/iam_policy --check
 
-iam-policy: venv ## Write docs/iam-policy.json anew from the calls to AWS that the tests make
-	@calls=$$(mktemp -d) && CPI_RECORD_CALLS=$$calls $(MAKE) test faults PYTEST_ARGS= && \
-		$(BIN)/python scripts/iam_policy $$calls
-
-iam-policy-check: venv ## Check docs/iam-policy.json against CALLS, a folder that CPI_RECORD_CALLS named for the tests
+iam-policy-check: venv ## Compare the IAM policy with CALLS, the folder that CPI_RECORD_CALLS named for the tests
 	@$(BIN)/python scripts/iam_policy --check $(CALLS)
 
 mutants: venv ## Count the changes of single lines that the tests catch; MUTANTS_ARGS="--count 20 --seed 2"

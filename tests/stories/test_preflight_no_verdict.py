@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from testbed.loopback import LoopbackServer, Reply
 from tests.stories.operators import Preflight, Unnamed, failed, feature
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.loopback import Request
 
+NEEDED = len(FEATURES[BASELINE].actions)
 ROLE = "arn:aws:iam::123456789012:role/cpi"
 NOT_FOUND = {"code": "InvalidInstanceID.NotFound", "message": "no such thing"}
 
@@ -44,9 +46,15 @@ def test_ids_are_looked_at_first(preflight: Preflight, fake_aws: FakeAws) -> Non
     """Where EC2 looks for the ids before the permissions, little is known, and that is counted."""
     fake_aws.rule(action="*", where={"DryRun": "true"}, error=NOT_FOUND)
     text = preflight().stdout.decode()
-    assert text.splitlines()[-1] == "Ready for Baseline: not verified: 19 of the 20 needed actions"
+    assert text.splitlines()[-1] == (
+        f"Ready for Baseline: not verified: {NEEDED - 1} of the {NEEDED} needed actions"
+    )
     answer = preflight("--json", "--feature", "Routes")
-    assert (answer.returncode, answer.document["is_ready"], answer.document["unverified"]) == (0, True, 23)
+    assert (answer.returncode, answer.document["is_ready"], answer.document["unverified"]) == (
+        0,
+        True,
+        NEEDED + 3,
+    )
     assert set(feature(answer, "Routes")["not_checkable"].values()) == {
         "answered with InvalidInstanceID.NotFound, which proves nothing"
     }
@@ -83,7 +91,7 @@ def test_page_of_a_proxy(preflight: Preflight, status: int) -> None:
         )
     problems = {each["service"]: each["problem"] for each in answer.document["endpoints"] if each["problem"]}
     assert problems.keys() == {"elb", "elbv2", "ebs"}
-    assert all(problem.startswith("something other than AWS answers") for problem in problems.values())
+    assert all(problem.startswith("the response is not from AWS") for problem in problems.values())
     assert [answer.returncode, needed.returncode] == [0, 1]
     assert "endpoints that fail: elb, elbv2, ebs" in needed.stdout.decode().splitlines()[-1]
 
@@ -96,7 +104,7 @@ def test_page_everywhere(preflight: Preflight, status: int, role: str | None) ->
         pages = {f"{name}_endpoint": page.url for name in ("ec2", "sts", "elb", "ebs")}
         answer = preflight(**pages, **({"role_arn": role} if role else {}))
     if role:
-        failed(answer, f"STS, which aws.role_arn '{ROLE}' needs, fails: something other than AWS answers")
+        failed(answer, f"STS, which aws.role_arn '{ROLE}' needs, fails: the response is not from AWS")
         return
     assert answer.returncode == 1
     assert "NOT READY for Baseline: endpoints that fail: ec2" in answer.stdout.decode().splitlines()[-1]

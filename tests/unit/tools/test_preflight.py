@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk.permissions import FEATURES
+from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools import preflight, preflight_report
 from bosh_aws_cpi.tools.examination import Findings, Verdict
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
 
+NEEDED = len(FEATURES[BASELINE].actions)
 SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts")
 HOSTS = {service: service for service in SERVICES} | dict.fromkeys(("elb", "elbv2"), "elasticloadbalancing")
 
@@ -46,7 +47,7 @@ def found(problems: dict[str, str], **states: Verdict) -> Findings:
             ["ResizeUpdate"],
             (
                 "NOT READY for Baseline, ResizeUpdate: missing: ec2:ModifyVolume; "
-                "not verified: 1 of the 22 needed actions"
+                f"not verified: 1 of the {NEEDED + 2} needed actions"
             ),
         ),
         (
@@ -56,7 +57,7 @@ def found(problems: dict[str, str], **states: Verdict) -> Findings:
                 "AttachVolume": Verdict("not checkable", "why"),
             },
             [],
-            "Ready for Baseline: not verified: 2 of the 20 needed actions",
+            f"Ready for Baseline: not verified: 2 of the {NEEDED} needed actions",
         ),
         (
             {},
@@ -64,7 +65,7 @@ def found(problems: dict[str, str], **states: Verdict) -> Findings:
             [],
             (
                 "NOT READY for Baseline: no verdict: ec2:RunInstances; "
-                "not verified: 1 of the 20 needed actions"
+                f"not verified: 1 of the {NEEDED} needed actions"
             ),
         ),
         (
