@@ -75,7 +75,17 @@ def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResour
     """A block that EBS does not take for any other reason is not sent again, and nothing is left."""
     fake_aws.rule(action="PutSnapshotBlock", nth=2, error=invalid("INVALID_BLOCK"))
     error = heavy.create().error
-    assert "PutSnapshotBlock failed with ValidationException: Not this block." in error["message"]
+    assert error["message"].startswith("PutSnapshotBlock failed with ValidationException: Not this block.")
+    assert left() == {}
+
+
+def test_other_call_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
+    """Only the calls of the EBS direct APIs have another way: the refusal of any other call is the error."""
+    denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
+    fake_aws.rule(action="DescribeSnapshots", error=denied)
+    error = heavy.create().error
+    assert error["message"].startswith("DescribeSnapshots failed with UnauthorizedOperation: You may not.")
+    assert "A heavy stemcell needs" not in error["message"]
     assert left() == {}
 
 
