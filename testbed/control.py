@@ -76,10 +76,10 @@ class Control:
         return handler(request) if handler else Response("unknown", 404)
 
     def _reset(self, request: Request) -> Response:
+        with self._moto_lock:
+            self.resources.forget()  # first: the calls that are released below then have no effect
         self._clear_rules(request)
         self.buckets.fill(0)
-        with self._moto_lock:
-            self.resources.forget()
         return self._forget_calls(request)
 
     def _keep_resources(self, request: Request) -> Response:

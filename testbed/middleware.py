@@ -133,7 +133,8 @@ class Middleware:
         try:
             with self._moto_lock, self._in_states(states), self._unseen.during(call, looks):
                 if environ[GENERATION] != self._control.resources.generation:
-                    return Response("this call is an earlier test's", 500)
+                    late = Error("InternalError", "this call came before everything was deleted", 500)
+                    return protocols.failure(late, call.service)
                 return Response.from_app(self._moto, environ, buffered=True)
         except Exception as problem:  # noqa: BLE001 - any defect of moto's ends up here
             traceback.print_exc(file=sys.stderr)

@@ -213,3 +213,23 @@ def test_unknown_action(fake_aws: FakeAws, ec2: Any) -> None:
         ec2.describe_volume_status()
     assert "moto" in str(caught.value)
     assert fake_aws.calls()[-1]["status"] == 500
+
+
+def test_late_call(fake_aws: FakeAws, ec2: Any) -> None:
+    """A call that is held until everything is deleted has no effect on the next test."""
+    fake_aws.rule(action="CreateVpc", hold_before=True)
+    errors = []
+
+    def call() -> None:
+        with pytest.raises(ClientError) as caught:
+            ec2.create_vpc(CidrBlock="10.9.0.0/16")
+        errors.append(caught.value.response["ResponseMetadata"]["HTTPStatusCode"])
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert fake_aws.wait_until_held() == ["CreateVpc"]
+    fake_aws.reset()
+    fake_aws.lay()
+    thread.join()
+    assert errors == [500]
+    assert "10.9.0.0/16" not in [vpc["CidrBlock"] for vpc in ec2.describe_vpcs()["Vpcs"]]
