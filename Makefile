@@ -3,8 +3,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-# Twice the processors: a test mostly waits for the executable, or for what it waits for.
-WORKERS := $(shell expr 2 '*' $$(getconf _NPROCESSORS_ONLN))
+# More than the processors, because many tests wait; each worker has to start servers of its own, too.
+WORKERS := $(shell expr 3 '*' $$(getconf _NPROCESSORS_ONLN) / 2)
 # Where AWS throttles for half a minute nearly all the time is waiting.
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 # Those in Python; ruff does not find them by itself, as their names have no ending.
