@@ -29,7 +29,7 @@ SECRETS = (ACCESS_KEY_ID, SECRET_ACCESS_KEY, MBUS_PASSWORD)
 DIRECTOR_UUID = "5c6a4f0e-0000-4000-8000-000000000001"
 PATIENCE = 120.0
 FORK_FROM = "TESTBED_FORK_FROM"
-"""The variable with the path of a `testbed.warm.Warm`, for a program that starts many executables."""
+"""The variable that names the socket of a `testbed.warm.Warm`; without it, each executable is started."""
 
 
 class Absent:
@@ -133,7 +133,7 @@ def least_environment(home: Path) -> dict[str, str]:
 
 
 def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
-    """Start the console script beside this interpreter, or fork it where `FORK_FROM` says from what.
+    """Start the console script beside this interpreter, or fork it if `FORK_FROM` is set.
 
     Args:
         arguments: Its arguments.

@@ -169,19 +169,15 @@ class Warm:
 
     @property
     def path(self) -> str:
-        """Where processes are asked for."""
+        """The path of its socket, for `fork`."""
         return str(Path(self._home) / "socket")
-
-    def start(self, arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Forked:
-        """Start the executable; see `fork`."""
-        return fork(self.path, arguments, environment, folder)
 
 
 def fork(path: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Forked:
     """Start the executable.
 
     Args:
-        path: A `Warm`'s.
+        path: A `Warm`'s socket.
         arguments: The executable's arguments.
         environment: Its whole environment.
         folder: Where it runs.

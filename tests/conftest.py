@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bosh_aws_cpi.aws.sdk import data
-from testbed import executable
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, config
+from testbed.executable import FORK_FROM, Cpi, config
 from testbed.warm import Warm
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ SLOWEST = {
 }
 SPEED = 10
 """How many times faster waiting goes where a test is about what comes after it."""
-START = executable.spawn
 CA_BUNDLES = {"BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
 
 
@@ -114,18 +112,18 @@ def warm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
     """Fork the executable instead of starting it, unless all of them are to start: COLD=1 says so."""
     if not os.environ.get("COLD"):
         loaded: Warm = request.getfixturevalue("loaded")
-        monkeypatch.setattr(executable, "spawn", loaded.start)
+        monkeypatch.setenv(FORK_FROM, loaded.path)
 
 
 @pytest.fixture
 def cold(warm: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the executable where others fork it: for what its start shows."""
     del warm  # comes first, and this over it
-    monkeypatch.setattr(executable, "spawn", START)
+    monkeypatch.delenv(FORK_FROM, raising=False)
 
 
 @pytest.fixture
 def hasty(warm: None, hastily_loaded: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork the executable with a clock that runs faster."""
     del warm  # comes first, and this over it
-    monkeypatch.setattr(executable, "spawn", hastily_loaded.start)
+    monkeypatch.setenv(FORK_FROM, hastily_loaded.path)

@@ -16,7 +16,7 @@ from testbed.bench.figures import Spread, spread
 from testbed.bench.measuring import BenchError
 from testbed.bench.rows import create_disk
 from testbed.executable import config, finish, least_environment, request
-from testbed.warm import Warm
+from testbed.warm import Warm, fork
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def _noticed(fake_aws: FakeAws, warm: Warm, config_path: Path, after: float) -> 
     fake_aws.rule(action="DescribeVolumes", replace=[(AVAILABLE, CREATING)])
     fake_aws.rule(action="CreateVolume", hold=True)
     folder = config_path.parent
-    process = warm.start([str(config_path)], least_environment(folder), folder)
+    process = fork(warm.path, [str(config_path)], least_environment(folder), folder)
     if process.stdin:
         process.stdin.write(request("create_disk", arguments, 2, 2, None))
         process.stdin.close()

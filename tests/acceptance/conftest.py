@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from testbed.warm import Warm
     from testbed.world import World
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAACCEPTANCE", "AWS_SECRET_ACCESS_KEY": "acceptance-secret-1f0c"}
@@ -49,13 +48,11 @@ class Run:
 
 
 @pytest.fixture
-def environment(tmp_path: Path, request: pytest.FixtureRequest) -> dict[str, str]:
-    """Return an environment with keys that open nothing; the programs fork the executable, unless COLD=1."""
-    scrubbed = {**scrubbed_environment(str(tmp_path)), **KEYS, "AWS_REGION": "us-east-1"}
-    if os.environ.get("COLD"):
-        return scrubbed
-    loaded: Warm = request.getfixturevalue("loaded")
-    return {**scrubbed, FORK_FROM: loaded.path}
+def environment(tmp_path: Path, warm: None) -> dict[str, str]:
+    """Return an environment with keys that open nothing, in which the programs fork the executable."""
+    del warm
+    forking = {name: path for name, path in os.environ.items() if name == FORK_FROM}
+    return {**scrubbed_environment(str(tmp_path)), **KEYS, "AWS_REGION": "us-east-1", **forking}
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from testbed import executable
 from testbed.executable import ABSENT, Cpi, config, finish, request
 from testbed.killing import kill_at
+from testbed.warm import fork
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -47,7 +48,7 @@ def test_answers_alike(
         return [answer.returncode, answer.result[1]], log, called
 
     started = seen()
-    monkeypatch.setattr(executable, "spawn", loaded.start)
+    monkeypatch.setenv(executable.FORK_FROM, loaded.path)
     create_vm[1] = "agent-2"
     assert seen() == started
 
@@ -106,7 +107,7 @@ def test_sees_only_its_environment(loaded: Warm) -> None:
     messages = []
     for given in ({"AWS_ACCESS_KEY_ID": "AKIAGIVEN", "AWS_SECRET_ACCESS_KEY": "given"}, {}):
         environment = {"AWS_EC2_METADATA_DISABLED": "true", **given}
-        with loaded.start([str(cpi.config_path)], environment, cpi.folder) as process:
+        with fork(loaded.path, [str(cpi.config_path)], environment, cpi.folder) as process:
             stdout, _ = process.communicate(stdin, timeout=executable.PATIENCE)
         messages.append(json.loads(stdout)["error"]["message"])
     assert "Could not connect" in messages[0]
