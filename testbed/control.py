@@ -10,13 +10,14 @@ from werkzeug.wrappers import Response
 
 from testbed.buckets import Buckets
 from testbed.hold import PATIENCE, Hold
-from testbed.resources import Resources
 from testbed.rules import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from werkzeug.wrappers import Request
+
+    from testbed.resources import Resources
 
 PREFIX = "/testbed/"
 """Of the paths that are answered here."""
@@ -28,18 +29,16 @@ class Control:
     Attributes:
         hold: Where held calls wait.
         buckets: The account's.
-        resources: What there is in moto.
     """
 
-    def __init__(self, forget_unseen: Callable[[], None], moto_lock: threading.Lock) -> None:
+    def __init__(self, forget_unseen: Callable[[], None], resources: Resources) -> None:
         """Start with no calls and no rules.
 
         Args:
             forget_unseen: Lets everything be seen that rules have hidden.
-            moto_lock: Held while moto answers a call.
+            resources: The resources in moto.
         """
-        self.resources = Resources()
-        self._moto_lock = moto_lock
+        self._resources = resources
         self.hold = Hold()
         self.buckets = Buckets()
         self._forget_unseen = forget_unseen
@@ -76,22 +75,19 @@ class Control:
         return handler(request) if handler else Response("unknown", 404)
 
     def _reset(self, request: Request) -> Response:
-        with self._moto_lock:
-            self.resources.forget()  # first: the calls that are released below then have no effect
+        self._resources.delete()  # first: the calls that are released below then have no effect
         self._clear_rules(request)
         self.buckets.fill(0)
         return self._forget_calls(request)
 
     def _keep_resources(self, request: Request) -> Response:
         del request
-        with self._moto_lock:
-            self.resources.keep()
+        self._resources.keep()
         return _told([])
 
     def _restore_resources(self, request: Request) -> Response:
         del request
-        with self._moto_lock:
-            self.resources.restore()
+        self._resources.restore()
         return _told([])
 
     def _list_calls(self, request: Request) -> Response:

@@ -18,6 +18,7 @@ from testbed import protocols
 from testbed.buckets import THROTTLED
 from testbed.control import PREFIX, Control
 from testbed.hold import drop, is_gone
+from testbed.resources import Resources
 from testbed.rules import Error
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from testbed.rules import Rule
 
 GENERATION = "testbed.generation"
-"""Of the resources, when a call came."""
+"""Key of a request's environment: the generation of the resources when the call arrived."""
 
 
 class Middleware:
@@ -60,7 +61,8 @@ class Middleware:
         self._unseen = unseen
         self._program_calls = program_calls
         self._moto_lock = threading.Lock()
-        self._control = Control(unseen.forget, self._moto_lock)
+        self._resources = Resources(self._moto_lock)
+        self._control = Control(unseen.forget, self._resources)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
@@ -69,7 +71,7 @@ class Middleware:
         return answer(request)(environ, start_response)
 
     def _call(self, request: Request) -> Response:
-        request.environ[GENERATION] = self._control.resources.generation
+        request.environ[GENERATION] = self._resources.generation
         call = protocols.read(request, request.get_data())
         record: dict[str, Any] = {
             "service": call.service,
@@ -132,7 +134,7 @@ class Middleware:
         looks = max((rule.unseen for rule in rules), default=0)
         try:
             with self._moto_lock, self._in_states(states), self._unseen.during(call, looks):
-                if environ[GENERATION] != self._control.resources.generation:
+                if environ[GENERATION] != self._resources.generation:
                     late = Error("InternalError", "this call came before everything was deleted", 500)
                     return protocols.failure(late, call.service)
                 return Response.from_app(self._moto, environ, buffered=True)

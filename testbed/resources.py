@@ -1,12 +1,15 @@
-"""What there is in moto: forgotten, or brought back as it once was."""
+"""The resources in moto: deleted, or restored to an earlier state."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from moto.core.base_backend import BackendDict, backend_lock
+from moto.core.base_backend import BackendDict
 from moto.core.model_instances import reset_model_data
+
+if TYPE_CHECKING:
+    import threading
 
 Backends = dict[BackendDict[Any], dict[str, dict[str, Any]]]
 """By service, account and region."""
@@ -15,51 +18,59 @@ Backends = dict[BackendDict[Any], dict[str, dict[str, Any]]]
 class Resources:
     """The resources of all services, accounts and regions.
 
-    A network that a thousand tests begin with is laid by calls once, kept, and brought back for each of
+    A thousand tests begin with the same network. It is created by calls once, kept, and restored for each of
     them: a copy takes three milliseconds, the calls two hundred.
 
     Attributes:
-        generation: Increases whenever everything is deleted. A call that came before is of another test.
+        generation: Increases whenever everything is deleted. A call with an earlier one is a former test's.
     """
 
-    def __init__(self) -> None:
-        """Begin with nothing kept."""
+    def __init__(self, lock: threading.Lock) -> None:
+        """Begin with nothing kept.
+
+        Args:
+            lock: Held while moto answers a call.
+        """
         self.generation = 0
+        self._lock = lock
         self._kept: Backends = {}
 
-    def forget(self) -> None:
+    def delete(self) -> None:
         """Delete everything."""
-        with backend_lock:
-            self.generation += 1
-            for service in self._services():
-                service.clear()
-            self._services().clear()
-            reset_model_data()
+        with self._lock:
+            self._delete()
 
     def keep(self) -> None:
         """Keep a copy of everything."""
-        with backend_lock:
-            self._kept = self._copied(
-                {
-                    service: {account: dict(regions) for account, regions in service.items()}
-                    for service in self._services()
-                }
-            )
+        with self._lock:
+            present = {
+                service: {account: dict(regions) for account, regions in service.items()}
+                for service in _services()
+            }
+            self._kept = _copied(present)
 
     def restore(self) -> None:
-        """Bring back what was kept, and nothing else."""
-        with backend_lock:
-            self.forget()
-            for service, accounts in self._copied(self._kept).items():
+        """Replace everything by what was kept."""
+        with self._lock:
+            self._delete()
+            for service, accounts in _copied(self._kept).items():
                 for account, regions in accounts.items():
                     service[account].update(regions)
 
-    def _services(self) -> list[BackendDict[Any]]:
-        """List the services that have any resources."""
-        services: list[BackendDict[Any]] = vars(BackendDict)["_instances"]
-        return services
+    def _delete(self) -> None:
+        self.generation += 1
+        for service in _services():
+            service.clear()
+        _services().clear()
+        reset_model_data()
 
-    def _copied(self, backends: Backends) -> Backends:
-        """Copy the resources together, as they refer to each other; the services themselves stay."""
-        services = {id(service): service for service in backends}
-        return copy.deepcopy(backends, {**services})
+
+def _services() -> list[BackendDict[Any]]:
+    """List the services that have any resources."""
+    services: list[BackendDict[Any]] = vars(BackendDict)["_instances"]
+    return services
+
+
+def _copied(backends: Backends) -> Backends:
+    """Copy the resources together, because they refer to each other, but not the services themselves."""
+    return copy.deepcopy(backends, {id(service): service for service in backends})
