@@ -68,6 +68,10 @@ class _AwsHost:
     def summary(self) -> str:
         return self._cloud.statistics.summary() if self._cloud else ""
 
+    def discard_created(self) -> None:
+        if self._cloud is not None:
+            self._cloud.discard_created()
+
 
 def run() -> NoReturn:
     """Run `main`, and exit the process at once.
@@ -117,9 +121,15 @@ def _answer(arguments: list[str]) -> int:
     if output is None:
         log.logger.error("stdout is closed: no response can be written, so the call is not executed")
         return 1
+    interrupts.set_caller(output)
     host = _AwsHost(arguments)
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
-    return _deliver(output, response)
+    if _is_delivered(output, response):
+        return 0
+    text = "The caller is gone and did not read the response: %s"
+    log.logger.error(text, response.decode(), extra=log.WHOLE)
+    host.discard_created()
+    return 1
 
 
 def _claim_stdout() -> int | None:
@@ -162,16 +172,15 @@ def _read_all() -> bytes:
     return b"".join(chunks)
 
 
-def _deliver(output: int, response: bytes) -> int:
+def _is_delivered(output: int, response: bytes) -> bool:
+    """Write the response; False when it can't be written, because the caller is gone."""
     try:
         rest = memoryview(response)
         while rest:
             rest = rest[os.write(output, rest) :]
     except OSError:
-        text = "The caller is gone and did not read the response: %s"
-        log.logger.error(text, response.decode(), extra=log.WHOLE)
-        return 1
-    return 0
+        return False
+    return True
 
 
 def _flush_logs() -> None:

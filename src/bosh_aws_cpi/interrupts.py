@@ -1,31 +1,46 @@
-"""Turns SIGTERM, SIGINT and SIGHUP into an exception, which is raised only at safe points.
+"""Turns SIGTERM, SIGINT, SIGHUP and the loss of the caller into an exception, raised only at safe points.
 
-A signal between the creation of a resource and the arming of its undo step would orphan the resource.
-Such steps are shielded: the signal is held back until their end. Only the first signal counts, so that
+An interruption between the creation of a resource and the arming of its undo step would orphan the resource.
+Such steps are shielded: the interruption is held back until their end. Only the first one counts, so that
 the undo that it starts is not itself interrupted.
+
+The caller is gone when the other end of the response's pipe is closed, for example because the Director's
+task was killed. That ends only calls that create something (`end_without_caller`): nobody else knows the
+resources. All other calls go on to their end.
 """
 
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final
+
+CALLER_GONE: Final = "the loss of its caller"
+_MILLISECONDS: Final = 1000
 
 
 class Interrupted(BaseException):
-    """A signal ended the call. Not an `Exception`, so that no error handler swallows it."""
+    """A signal, or the loss of the caller, ended the call. Not an `Exception`: no error handler swallows it.
 
-    def __init__(self, signal_name: str) -> None:
-        super().__init__(f"interrupted by {signal_name}")
-        self.signal_name = signal_name
+    Args:
+        cause: "SIGTERM", or `CALLER_GONE`.
+    """
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(f"interrupted by {cause}")
+        self.cause = cause
 
 
 class _Signals:
-    """The signal that has arrived, if any, and whether it may end the call now."""
+    """The interruption that has arrived, if any, and whether it may end the call now."""
 
     def __init__(self) -> None:
         self.received: str | None = None
         self.closed = True  # before the call, after a first signal, past the point of no return
         self.shields = 0
+        self.caller: int | None = None
+        self.needs_caller = False
 
     def on_signal(self, number: int, _frame: FrameType | None) -> None:
         if self.received is None:
@@ -36,6 +51,17 @@ class _Signals:
         if self.received is not None and not self.closed and self.shields == 0:
             self.closed = True
             raise Interrupted(self.received)
+
+    def look_for_caller(self, seconds: float = 0) -> None:
+        """Wait for the caller's end, at most so long, and note it like a signal."""
+        if self.caller is not None and _is_unread(self.caller, seconds) and self.received is None:
+            self.received = CALLER_GONE
+
+    @property
+    def watches(self) -> bool:
+        """Whether the loss of the caller would interrupt the call."""
+        is_open = self.received is None and not self.closed
+        return is_open and self.needs_caller and self.caller is not None
 
 
 _signals = _Signals()
@@ -62,22 +88,54 @@ def start() -> None:
     _signals.raise_if_due()
 
 
+def set_caller(descriptor: int) -> None:
+    """Remember where the caller reads the response.
+
+    Args:
+        descriptor: The response's file descriptor. The loss of the caller shows if it is a pipe or a socket.
+    """
+    _signals.caller = descriptor
+
+
+def end_without_caller() -> None:
+    """From now on, the loss of the caller interrupts the call: the call is about to create something."""
+    _signals.needs_caller = True
+
+
 def check() -> None:
-    """Raise `Interrupted` for a signal that arrived during a shielded step which then failed.
+    """Raise `Interrupted` if the caller is gone, or for a signal that a failed step has held back.
 
     Raises:
-        Interrupted: Once, if a signal is pending.
+        Interrupted: Once, if an interruption is pending.
     """
+    if _signals.watches:
+        _signals.look_for_caller()
+    _signals.raise_if_due()
+
+
+def pause(seconds: float) -> None:
+    """Sleep, but not longer than the caller is there, if the call needs it.
+
+    Raises:
+        Interrupted: Before, during or after the pause; a shielded step holds it back.
+    """
+    _signals.raise_if_due()
+    if not _signals.watches:
+        time.sleep(seconds)
+        return
+    _signals.look_for_caller(seconds)
     _signals.raise_if_due()
 
 
 def pending() -> str | None:
-    """The name of a signal that is held back by a shielded step; None when there is none."""
+    """The interruption that is held back by a shielded step; None when there is none."""
+    if _signals.watches:
+        _signals.look_for_caller()
     return None if _signals.closed else _signals.received
 
 
 def close() -> None:
-    """Ignore signals from now on: the call's outcome stands."""
+    """Ignore signals and the loss of the caller from now on: the call's outcome stands."""
     _signals.closed = True
 
 
@@ -100,3 +158,12 @@ def shielded() -> Iterator[None]:
         raise
     _signals.shields -= 1
     _signals.raise_if_due()
+
+
+def _is_unread(descriptor: int, seconds: float) -> bool:
+    """Whether the other end of a pipe is closed, or gets closed within so many seconds."""
+    import select  # noqa: PLC0415 - calls that create nothing don't need it
+
+    poller = select.poll()
+    poller.register(descriptor, 0)  # no event is asked for: a closed end is always reported
+    return bool(poller.poll(seconds * _MILLISECONDS))

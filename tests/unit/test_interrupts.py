@@ -31,7 +31,7 @@ def test_signal(number: signal.Signals) -> None:
     """A signal ends what runs, by its name; no handler of errors swallows that."""
     with pytest.raises(Interrupted) as caught:
         arrive(number)
-    assert caught.value.signal_name == number.name
+    assert caught.value.cause == number.name
     assert str(caught.value) == f"interrupted by {number.name}"
     assert not isinstance(caught.value, Exception)
 
@@ -61,7 +61,7 @@ def test_shielded() -> None:
     with pytest.raises(Interrupted) as caught:
         step()
     assert done == ["step"]
-    assert caught.value.signal_name == "SIGINT"
+    assert caught.value.cause == "SIGINT"
     interrupts.check()
 
 
@@ -118,7 +118,7 @@ def test_signal_before_the_start(monkeypatch: pytest.MonkeyPatch, number: signal
     interrupts.check()
     with pytest.raises(Interrupted) as caught:
         interrupts.start()
-    assert caught.value.signal_name == number.name
+    assert caught.value.cause == number.name
     interrupts.check()
 
 

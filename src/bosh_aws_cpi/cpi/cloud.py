@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from bosh_aws_cpi.aws.sdk.clients import Clients
     from bosh_aws_cpi.config.cpi_config import CpiConfig
+    from bosh_aws_cpi.cpi.undo import Undo
 
 STEMCELL_WITHOUT_REGISTRY = 2
 """From this stemcell api_version on, the agent reads all its settings from user_data."""
@@ -53,6 +54,18 @@ class Cloud:
         from bosh_aws_cpi.cpi.registry.http import HttpRegistry  # noqa: PLC0415 - loads requests
 
         return HttpRegistry(self.config.registry)
+
+    @cached_property
+    def undo(self) -> "Undo":
+        """The steps that discard what the call has created."""
+        from bosh_aws_cpi.cpi.undo import Undo  # noqa: PLC0415 - loads botocore
+
+        return Undo()
+
+    def discard_created(self) -> None:
+        """Discard what the call has created, because nobody got to know it."""
+        if "undo" in vars(self):
+            self.undo.run("its answer could not be written")
 
     @cached_property
     def clients(self) -> "Clients":

@@ -48,7 +48,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         snapshots.wait_until_completed(cloud.ec2, snapshot_cid)
         return snapshot_cid
 
-    return undoing(create)
+    return undoing(cloud.undo, create)
 
 
 def delete_snapshot(cloud: Cloud, snapshot_cid: str) -> None:

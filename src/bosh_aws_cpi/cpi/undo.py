@@ -24,7 +24,11 @@ class Undo:
         Args:
             create: Creates it; when this fails, there is nothing to discard.
             discard: Discards what ``create`` returned.
+
+        Raises:
+            Interrupted: Before or after, for a signal or because the caller is gone.
         """
+        interrupts.check()
         with interrupts.shielded():
             created = create()
             self.arm(created, lambda: discard(created))
@@ -38,6 +42,16 @@ class Undo:
             discard: The step.
         """
         self._steps.append(lambda: _attempt(what, discard))
+
+    def commit(self) -> None:
+        """Pass the point of no return: from here on nothing is undone, and nothing interrupts the call.
+
+        Raises:
+            Interrupted: Instead, for a signal or because the caller is gone.
+        """
+        interrupts.check()
+        interrupts.close()
+        self._steps.clear()
 
     def run(self, reason: str) -> None:
         """Run the undo steps, the last one first.
@@ -54,21 +68,23 @@ class Undo:
             self._steps.pop()  # only now: a step that a signal cut off runs again
 
 
-def undoing(body: Callable[[Undo], Result]) -> Result:
+def undoing(undo: Undo, body: Callable[[Undo], Result]) -> Result:
     """Run a body that arms an undo step for everything that it creates.
 
-    When an error or a signal ends the body, the undo steps run, and the error is raised unchanged.
-    When the body succeeds, they are dropped, and signals no longer end the call.
+    When an error, a signal or the loss of the caller ends the body, the undo steps run, and the error is
+    raised unchanged. When the body succeeds, signals no longer end the call; the undo steps stay armed,
+    because the caller may be gone by the time the answer is written.
 
     This is a function and not a context manager: Python may raise a signal's exception as the very
     first thing in ``__exit__``, before a line of it has run, and then nothing would be discarded. Here
     even that exception is raised inside the ``try``.
 
     Args:
+        undo: Gets the steps; `Cloud.undo`, except in tests.
         body: Creates resources with the `Undo` that it is given.
     """
-    undo = Undo()
     try:
+        interrupts.end_without_caller()
         result = body(undo)
         interrupts.close()
     except BaseException as error:

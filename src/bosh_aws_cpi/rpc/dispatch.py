@@ -116,7 +116,7 @@ def _unforeseen(error: BaseException) -> Unknown:
 
 
 def _ended_by(signal: Interrupted) -> CloudError:
-    return CloudError(f"The call was interrupted by {signal.signal_name} before it was complete")
+    return CloudError(f"The call was interrupted by {signal.cause} before it was complete")
 
 
 def _rescued(typed: BoshError, error: BaseException) -> str:

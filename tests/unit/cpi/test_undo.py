@@ -45,7 +45,7 @@ def test_success() -> None:
         makers[0].make("a")
         return makers[0].make("b")
 
-    assert undoing(body) == "b"
+    assert undoing(Undo(), body) == "b"
     assert makers[0].notes == ["make a", "make b"]
 
 
@@ -61,7 +61,7 @@ def test_failure(program_log: pytest.LogCaptureFixture) -> None:
         raise error
 
     with pytest.raises(LookupError) as caught:
-        undoing(body)
+        undoing(Undo(), body)
     assert caught.value is error
     assert makers[0].notes == ["make a", "make b", "remove b", "remove a"]
     (record,) = program_log.records
@@ -79,7 +79,7 @@ def test_nothing_made(program_log: pytest.LogCaptureFixture) -> None:
         pytest.fail(f"{made} was never made")
 
     with pytest.raises(LookupError):
-        undoing(lambda undo: undo.create(make, remove))
+        undoing(Undo(), lambda undo: undo.create(make, remove))
     assert program_log.records == []
 
 
@@ -96,7 +96,7 @@ def test_removal_that_fails(program_log: pytest.LogCaptureFixture) -> None:
         raise first
 
     with pytest.raises(LookupError) as caught:
-        undoing(body)
+        undoing(Undo(), body)
     assert caught.value is first
     assert makers[0].notes[3:] == ["remove c", "remove b", "remove a"]
     errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
@@ -121,7 +121,7 @@ def test_armed_removals(program_log: pytest.LogCaptureFixture) -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        undoing(body)
+        undoing(Undo(), body)
     assert notes == ["remove c", "remove b", "remove a"]
     errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
     assert errors == ["Perhaps left behind, because its undo failed: 'i-1' in 'b': ValueError: worse"]
@@ -136,12 +136,12 @@ def test_armed_before_a_step_that_fails() -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        undoing(body)
+        undoing(Undo(), body)
     assert removed == ["a"]
 
 
 def test_armed_after_success() -> None:
     """When all goes well an armed removal is forgotten."""
     removed: list[str] = []
-    undoing(lambda undo: undo.arm("a", lambda: removed.append("a")))
+    undoing(Undo(), lambda undo: undo.arm("a", lambda: removed.append("a")))
     assert removed == []

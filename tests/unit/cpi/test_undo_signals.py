@@ -25,7 +25,7 @@ def test_signal_between_steps() -> None:
         notes.append("went on")
 
     with pytest.raises(Interrupted):
-        undoing(body)
+        undoing(Undo(), body)
     assert notes == ["a"]
 
 
@@ -38,7 +38,7 @@ def test_signal_within_a_step() -> None:
         return "a"
 
     with pytest.raises(Interrupted):
-        undoing(lambda undo: undo.create(make, removed.append))
+        undoing(Undo(), lambda undo: undo.create(make, removed.append))
     assert removed == ["a"]
 
 
@@ -56,7 +56,7 @@ def test_signal_during_the_undo() -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        undoing(body)
+        undoing(Undo(), body)
     interrupts.check()
     assert removed == ["b", "a"]
 
@@ -83,7 +83,7 @@ def test_removal_that_is_cut_off() -> None:
 def test_signal_after_success() -> None:
     """Once everything is made a signal ends the call no more: the result stands."""
     removed: list[str] = []
-    undoing(lambda undo: undo.create(lambda: "a", removed.append))
+    undoing(Undo(), lambda undo: undo.create(lambda: "a", removed.append))
     signal.raise_signal(signal.SIGTERM)
     interrupts.check()
     assert removed == []
@@ -112,7 +112,7 @@ def test_signal_while_a_step_fails(error: Exception, told: type[BaseException]) 
         undo.create(make, removed.append)
 
     with pytest.raises(told) as caught:
-        undoing(body)
+        undoing(Undo(), body)
     assert error in {caught.value, caught.value.__cause__}
     interrupts.check()
     assert removed == ["a"]
@@ -135,5 +135,5 @@ def test_signal_right_after_an_error(monkeypatch: pytest.MonkeyPatch, name: str)
         raise LookupError
 
     with pytest.raises((LookupError, Interrupted)):
-        undoing(body)
+        undoing(Undo(), body)
     assert removed == ["a"]

@@ -214,7 +214,7 @@ def _retrying(
         retry=tenacity.retry_if_exception(is_transient),
         wait=lambda state: _pause_after(state.attempt_number, policy),
         stop=tenacity.stop_after_delay(policy.seconds),
-        sleep=_pause,
+        sleep=interrupts.pause,
         before_sleep=lambda state: _log_pause(what, state),
         reraise=True,
     )
@@ -229,8 +229,3 @@ def _pause_after(attempt: int, policy: Policy) -> float:
 def _log_pause(what: str, state: "tenacity.RetryCallState") -> None:
     error = state.outcome.exception() if state.outcome else None
     logger.debug("Waiting for %s: %s", what, code_of(error) or error)
-
-
-def _pause(seconds: float) -> None:
-    interrupts.check()
-    time.sleep(seconds)

@@ -57,7 +57,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     }
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     wish = _Wish(arguments, {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin})
-    return undoing(lambda undo: _create(cloud, wish, call, undo))
+    return undoing(cloud.undo, lambda undo: _create(cloud, wish, call, undo))
 
 
 @dataclass(frozen=True)

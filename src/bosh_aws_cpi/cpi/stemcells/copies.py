@@ -59,7 +59,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         **source.encryption.arguments(),
         **tag_plan.specifications(all_tags, "image", "snapshot"),
     }
-    return undoing(lambda undo: _create(cloud, arguments, own, undo))
+    return undoing(cloud.undo, lambda undo: _create(cloud, arguments, own, undo))
 
 
 def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]) -> str | None:

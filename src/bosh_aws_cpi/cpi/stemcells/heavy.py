@@ -82,7 +82,7 @@ def create(
 
     if cloud.config.request_id and (earlier := _created_before(cloud, source)):
         return earlier
-    return undoing(create_new)
+    return undoing(cloud.undo, create_new)
 
 
 def _created_before(cloud: Cloud, source: ImageSource) -> str | None:

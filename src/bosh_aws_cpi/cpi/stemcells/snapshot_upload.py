@@ -8,6 +8,7 @@ from functools import partial
 from threading import Event
 from typing import Final
 
+from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import ebs_direct, snapshots
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -83,6 +84,7 @@ def _put_all(
 
     def collect() -> None:
         nonlocal pending
+        interrupts.check()
         done, pending = wait(pending, _FIRST_REPORT, FIRST_COMPLETED)
         for future in done:
             index, digest = future.result()

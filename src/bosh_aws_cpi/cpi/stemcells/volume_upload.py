@@ -170,6 +170,7 @@ def _feed(process: "subprocess.Popen[bytes]", path: str) -> bool:
     try:
         with process.stdin as taker:
             for chunk in image_file.chunks(path):
+                interrupts.check()
                 taker.write(chunk)
     except BrokenPipeError:
         return False

@@ -22,7 +22,7 @@ def launch(cloud: Cloud, plan: LaunchPlan) -> str:
             the registry did not accept the settings.
         VMCreationFailed: The instance did not reach the state running.
     """
-    return undoing(lambda undo: _launch(cloud, plan, undo))
+    return undoing(cloud.undo, lambda undo: _launch(cloud, plan, undo))
 
 
 def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
