@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from ipaddress import ip_network
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
@@ -50,11 +50,15 @@ def _as_price(value: object) -> object:
 
 
 Truth = Annotated[bool, BeforeValidator(_truth)]
-Text = Annotated[str, BeforeValidator(_as_string)]
+Text = Annotated[str, BeforeValidator(_as_string), WithJsonSchema({"type": ["string", "number"]})]
 Mib = Annotated[int, Field(strict=True, gt=0)]
 Count = Annotated[int, Field(strict=True, gt=0)]
 Cidr = Annotated[str, BeforeValidator(_as_cidr)]
-Price = Annotated[str, BeforeValidator(_as_price)]
+Price = Annotated[
+    str,
+    BeforeValidator(_as_price),
+    WithJsonSchema({"type": ["string", "number"], "exclusiveMinimum": 0, "pattern": r"^[0-9.]+$"}),
+]
 
 _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
 """For these, null is a value: no encryption, no key, whatever the defaults say."""
