@@ -1,0 +1,108 @@
+"""What `cpi check` and `cpi diagnose` report: findings, as text for a terminal or as JSON. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from bosh_aws_cpi.jsontext import Json, encode
+from bosh_aws_cpi.log import redact
+
+
+class Severity(Enum):
+    """How bad a finding is; the values appear in the report."""
+
+    ERROR = "error"
+    """The deployment fails, or the VM can't work."""
+    WARNING = "warning"
+    """It may do something else than the operator expects."""
+    NOTE = "note"
+    """Good to know."""
+    NOT_CHECKED = "not checked"
+    """It could not be looked at; the remedy says how it can be."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a file.
+
+    Attributes:
+        path: The path of the value: "vm_types/worker/cloud_properties/ephemeral_disk/iops".
+        file: The file's name, as it was given.
+        line: Its line, from 1; None when the value is absent.
+    """
+
+    path: str
+    file: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line is not None else self.file
+        return f"{where} {self.path}".strip()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    Attributes:
+        severity: How bad it is.
+        what: What is wrong, in one sentence without a full stop.
+        remedy: What to do about it; empty when that is obvious.
+        place: Where in a file; None for findings about a resource.
+        source: Who refuses it: "CPI", "AWS" or "Director".
+    """
+
+    severity: Severity
+    what: str
+    remedy: str = ""
+    place: Place | None = None
+    source: str = "CPI"
+
+    def document(self) -> Json:
+        """The finding for scripts; unknown values are null."""
+        place = self.place
+        return {
+            "severity": self.severity.value,
+            "what": self.what,
+            "remedy": self.remedy or None,
+            "path": place.path if place else None,
+            "file": (place.file or None) if place else None,
+            "line": place.line if place else None,
+            "source": self.source,
+        }
+
+    def __str__(self) -> str:
+        place = f"{self.place}: " if self.place else ""
+        remedy = f". {self.remedy}" if self.remedy else ""
+        return f"{self.severity.value}: {place}{self.what}{remedy}"
+
+
+_ORDER: Final = list(Severity)
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings without duplicates: the worst first, else in the order in which they were found."""
+    return sorted(dict.fromkeys(findings), key=lambda each: _ORDER.index(each.severity))
+
+
+def status(findings: Iterable[Finding]) -> int:
+    """The exit status: 1 if a finding is an error."""
+    return int(any(each.severity is Severity.ERROR for each in findings))
+
+
+def text(findings: Sequence[Finding], closing: str) -> str:
+    """The report for a terminal: a line for each finding, and a last line with their numbers."""
+    counts = ", ".join(_count(severity, findings) for severity in Severity)
+    return redact("".join(f"{line}\n" for line in [*map(str, findings), f"{counts}. {closing}"]))
+
+
+def json_text(findings: Sequence[Finding], more: Json) -> str:
+    """The report for scripts: ``findings``, and what else the command tells."""
+    return redact(f"{encode({**more, 'findings': [each.document() for each in findings]})}\n")
+
+
+def _count(severity: Severity, findings: Sequence[Finding]) -> str:
+    number = sum(each.severity is severity for each in findings)
+    plural = "" if number == 1 or severity is Severity.NOT_CHECKED else "s"
+    return f"{number} {severity.value}{plural}"
