@@ -9,7 +9,15 @@ from difflib import get_close_matches
 from ipaddress import ip_network
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError

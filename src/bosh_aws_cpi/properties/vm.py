@@ -187,20 +187,20 @@ class VmProperties(Properties):
             CloudError: A required one is missing, one has the wrong type, or two exclude each other.
         """
         properties = parsed(cls, values, "cloud_properties")
-        required = ("instance_type", "availability_zone")
-        missing = [f"cloud_properties.{name}" for name in required if not getattr(properties, name)]
-        if missing:
-            message = f"Missing properties: {', '.join(missing)}. {HELP}"
-            raise CloudError(message)
         properties.check()
         return properties
 
     def check(self) -> None:
-        """Check what the properties say together.
+        """Check that nothing is missing, and what the properties say together.
 
         Raises:
-            CloudError: Some exclude each other.
+            CloudError: A required one is missing, or some exclude each other.
         """
+        required = ("instance_type", "availability_zone")
+        missing = [f"cloud_properties.{name}" for name in required if not getattr(self, name)]
+        if missing:
+            message = f"Missing properties: {', '.join(missing)}. {HELP}"
+            raise CloudError(message)
         chosen(self.dedicated_host, "cloud_properties.dedicated_host")
         chosen(self.capacity_reservation, "cloud_properties.capacity_reservation")
         given = {
