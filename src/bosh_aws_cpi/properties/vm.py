@@ -50,11 +50,13 @@ class MetadataOptions(Properties):
         Raises:
             CloudError: One has the wrong type.
         """
-        merged = {
-            _OTHER_SPELLINGS.get(key, key): value for given in (defaults, own) for key, value in given.items()
-        }
-        options = parsed(cls, merged, "metadata_options")
+        options = parsed(cls, {**cls.renamed(defaults), **cls.renamed(own)}, "metadata_options")
         return options.model_dump(include=set(cls.model_fields), exclude_none=True)
+
+    @staticmethod
+    def renamed(values: Json) -> Json:
+        """The options with one spelling for each."""
+        return {_OTHER_SPELLINGS.get(key, key): value for key, value in values.items()}
 
 
 class CpuOptions(Properties):

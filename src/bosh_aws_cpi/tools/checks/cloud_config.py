@@ -1,6 +1,6 @@
 """The cloud config: several files merged as the Director merges them, and the Director's own rules.
 
-The rules are those of BOSH, in src/bosh-director/lib/bosh/director: cloud_config/cloud_configs_consolidator.rb
+The rules are those of BOSH (src/bosh-director/lib/bosh/director): cloud_config/cloud_configs_consolidator.rb
 and deployment_plan/cloud_manifest_parser.rb.
 """
 

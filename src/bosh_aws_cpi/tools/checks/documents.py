@@ -9,11 +9,10 @@ from typing import Any, Final
 import yaml
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.tools.findings import Place
 
 _VARIABLE: Final = re.compile(r"\(\([^)]+\)\)")
-Route = tuple[str | int, ...]
-"""The keys and indexes that lead to a value."""
 
 
 @dataclass(frozen=True)
