@@ -8,13 +8,15 @@ from bosh_aws_cpi.tools.command import carried_out
 from bosh_aws_cpi.tools.findings import Finding, Severity, json_text, ordered, status, text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from bosh_aws_cpi.config.aws_config import AwsConfig
+    from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
     from bosh_aws_cpi.tools.checks.documents import Document
 
 _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config) as the Director and the CPI read it; several files are merged.
-Nothing is created or changed, and AWS is not called."""
+What it names in AWS is looked up. Nothing is created or changed."""
 _EPILOG: Final = """\
 0: no finding is an error
 1: a finding is an error: the deployment fails
@@ -44,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
     parser.add_argument("files", metavar="FILE", nargs="+", help="a cloud config")
+    parser.add_argument("--offline", action="store_true", help="don't call AWS")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 
@@ -62,12 +65,23 @@ def _check(given: argparse.Namespace) -> int:
             *config.findings,
             *networks.findings(config),
             *combinations.findings(config, aws),
+            *([] if given.offline else _account(aws, config)),
             *_variables(documents),
         ]
     )
     closing = f"Checked {', '.join(given.files)}"
     sys.stdout.write(json_text(found, {"files": given.files}) if given.json else text(found, closing))
     return status(found)
+
+
+def _account(aws: "AwsConfig", config: "CloudConfig") -> "Iterator[Finding]":
+    """What AWS says of the things that the cloud config names."""
+    from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - --offline needs no SDK
+    from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account import Account  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
+
+    return Account(Clients(aws, CallStatistics()), aws, References.of(config)).findings()
 
 
 def _variables(documents: "Sequence[Document]") -> list[Finding]:

@@ -147,13 +147,13 @@ def _manual_subnet(subnet: Node, *, is_managed: bool) -> Iterator[Finding]:
     node = subnet.get("range")
     if node is None or node.is_unknown:
         return
-    whole = _network_of(node.value)
+    whole = range_of(node.value)
     if whole is None or whole.num_addresses == 1:
         yield refused(node, f"'{node.value}' is not a range of addresses in CIDR notation")
         return
     yield from _gateway(subnet, whole)
-    reserved, wrong = _ranges(subnet.get("reserved"))
-    static, wrong_too = _ranges(subnet.get("static"))
+    reserved, wrong = ranges_of(subnet.get("reserved"))
+    static, wrong_too = ranges_of(subnet.get("static"))
     yield from (*wrong, *wrong_too)
     for each in (*reserved, *static):
         if not all(_contains(whole, one) for one in each.networks):
@@ -220,7 +220,7 @@ def _gateway(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
 
 def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
     """The subnets of a network must not overlap, and all must name their zones, or none."""
-    known = [(each, found) for each in subnets if (found := _network_of(each.value.get("range")))]
+    known = [(each, found) for each in subnets if (found := range_of(each.value.get("range")))]
     for (_, first), (other, second) in combinations(known, 2):
         if _overlap(first, second):
             yield refused(other.at("range"), f"{second} overlaps {first}, another subnet of the network")
@@ -229,7 +229,7 @@ def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
         yield refused(subnets[zoned.index([])], "names no az, but other subnets of the network do")
 
 
-def _ranges(node: Node | None) -> tuple[list[Range], list[Finding]]:
+def ranges_of(node: Node | None) -> tuple[list[Range], list[Finding]]:
     """The readable ranges of a list, or of a single text, and what can't be read."""
     if node is None or node.is_unknown:
         return [], []
@@ -258,7 +258,8 @@ def _parsed(text: object) -> tuple[AnyNetwork, ...]:
         return ()
 
 
-def _network_of(text: object) -> AnyNetwork | None:
+def range_of(text: object) -> AnyNetwork | None:
+    """A range in CIDR notation, read; None for anything else."""
     try:
         return ip_network(text, strict=False) if isinstance(text, str) and "/" in text else None
     except ValueError:
