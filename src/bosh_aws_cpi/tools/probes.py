@@ -90,9 +90,12 @@ def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
 _READS: Final = (
     "DescribeAddresses",
     "DescribeImages",
+    "DescribeInstanceTypeOfferings",
     "DescribeInstanceTypes",
     "DescribeInstances",
+    "DescribeKeyPairs",
     "DescribeNetworkInterfaces",
+    "DescribePlacementGroups",
     "DescribeRouteTables",
     "DescribeSecurityGroups",
     "DescribeSnapshots",

@@ -52,6 +52,12 @@ FEATURES: Final = {
         "elasticloadbalancing:DescribeTargetHealth "
         "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets"
     ),
+    # For `cpi check`, which only reads.
+    "Check": Feature(
+        "ec2:DescribeInstanceTypeOfferings ec2:DescribeKeyPairs ec2:DescribePlacementGroups "
+        "ec2:DescribeRouteTables elasticloadbalancing:DescribeLoadBalancers "
+        "elasticloadbalancing:DescribeTargetGroups"
+    ),
     # EBS uses a customer managed key on behalf of the caller: it describes the key, generates data keys for
     # new volumes and snapshots, decrypts them to attach or read, and re-encrypts copies. The guide to the EBS
     # direct APIs also asks for kms:Encrypt.
