@@ -136,7 +136,7 @@ CONTRADICTIONS = [
     Mistake((*SMALL, "cloud_properties", "instance_type"), GONE, "vm_types/small"),
     Mistake((*Z1, "cloud_properties", "availability_zone"), GONE, "vm_types/small vm_types/large"),
     Mistake((*LARGE, "cloud_properties", "tags"), ["a"]),
-    Mistake((*LARGE, "cloud_properties", "tags"), {"aws:a": "b"}),
+    Mistake((*LARGE, "cloud_properties", "tags"), {"aws:a": "b"}, "vm_types/large"),
     Mistake((*LARGE, "cloud_properties", "tags"), {f"tag{n}": "x" for n in range(51)}),
     Mistake((*SMALL, "cloud_properties", "ephemeral_disk", "iops"), 9_000),
     Mistake((*SMALL, "cloud_properties", "ephemeral_disk", "throughput"), 1_000),
@@ -145,7 +145,7 @@ CONTRADICTIONS = [
         {"size": 5_120, "type": "io1"},
         "vm_types/small/cloud_properties/root_disk",
     ),
-    Mistake((*LARGE, "cloud_properties", "raw_instance_storage"), True),
+    Mistake((*LARGE, "cloud_properties", "raw_instance_storage"), value=True),
     Mistake((*LARGE, "cloud_properties", "dedicated_host"), {}),
     Mistake((*LARGE, "cloud_properties", "capacity_reservation"), {"id": "cr-1", "preference": "open"}),
     Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
@@ -168,17 +168,14 @@ IN_AWS = [
             instance_type="m5.giant",
             key_name="nobody",
             placement_group="none",
-            security_groups=["nobody"],
-            elbs=["none"],
-            lb_target_groups=["none"],
         )
     ],
-    Mistake(
-        (*LARGE, "cloud_properties", "instance_type_fallbacks"),
-        ["m5.giant"],
-        "vm_types/large/cloud_properties/instance_type_fallbacks/0",
-        "AWS",
-    ),
+    *[
+        Mistake(
+            (*LARGE, "cloud_properties", key), ["nobody"], f"vm_types/large/cloud_properties/{key}/0", "AWS"
+        )
+        for key in ("security_groups", "elbs", "lb_target_groups")
+    ],
     Mistake(
         (*LARGE, "cloud_properties", "advertised_routes"),
         [{"table_id": "rtb-0123456789abcdef0", "destination": "10.9.0.0/16"}],

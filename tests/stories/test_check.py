@@ -45,11 +45,15 @@ def test_right(check: Callable[..., Findings], world: World) -> None:
 
 @pytest.mark.parametrize("mistake", [*WRONG_TYPES, *CONTRADICTIONS, *IN_AWS, *OF_DIRECTOR], ids=str)
 def test_mistake(check: Callable[..., Findings], world: World, mistake: Mistake) -> None:
-    """Each mistake is an error with its path, its line, and who refuses it; nothing else is wrong."""
+    """Each mistake is an error with its path, its line, and who refuses it.
+
+    What the Director refuses may make other places wrong too: a name that is gone is missed elsewhere.
+    """
     config = changed(right(world), mistake.route, mistake.value)
     errors = [each for each in check(config) if each["severity"] == "error"]
-    assert {each["path"] for each in errors} == set(mistake.shown.split()), errors
-    assert {each["source"] for each in errors} == {mistake.source}
+    named = {each["path"] for each in errors if each["source"] == mistake.source}
+    assert set(mistake.shown.split()) <= named, errors
+    assert mistake.source == "Director" or len(errors) == len(mistake.shown.split()), errors
     assert all(isinstance(each["line"], int) for each in errors)
 
 

@@ -167,19 +167,16 @@ class Account:
     def _balancers(self, vpcs: set[str]) -> Iterator[Finding]:
         """Classic load balancers and target groups, which must be in the VMs' VPC."""
         elbs, groups = self._references.named["elbs"], self._references.named["lb_target_groups"]
-        if elbs and (found := self._ask("load balancers", lambda: lookups.load_balancers(self._clients.elb))):
-            for node in elbs:
-                yield from _misplaced(node, "classic load balancer", found.get(node.value), vpcs)
-        if groups and (
-            targets := self._ask("target groups", lambda: lookups.target_groups(self._clients.elbv2))
-        ):
-            for node in groups:
-                kind, vpc = targets.get(node.value, ("instance", None))
-                if kind != "instance":
-                    yield _error(
-                        node, f"target group '{node.value}' has target type {kind}", "Use type instance"
-                    )
-                yield from _misplaced(node, "target group", vpc, vpcs)
+        clients = self._clients
+        found = self._ask("load balancers", lambda: lookups.load_balancers(clients.elb)) if elbs else None
+        for node in elbs if found is not None else ():
+            yield from _misplaced(node, "classic load balancer", (found or {}).get(node.value), vpcs)
+        targets = self._ask("target groups", lambda: lookups.target_groups(clients.elbv2)) if groups else None
+        for node in groups if targets is not None else ():
+            kind, vpc = (targets or {}).get(node.value, ("instance", None))
+            if kind != "instance":
+                yield _error(node, f"target group '{node.value}' has target type {kind}", "Use type instance")
+            yield from _misplaced(node, "target group", vpc, vpcs)
 
 
 def _misplaced(node: Node, what: str, vpc: str | None, vpcs: set[str]) -> Iterator[Finding]:

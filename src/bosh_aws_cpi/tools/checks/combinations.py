@@ -168,7 +168,7 @@ def _of_disk(disk_type: Node) -> Iterator[Finding]:
 
 def _of_network(network: Node) -> Iterator[Finding]:
     subnets = network.get("subnets")
-    entries = subnets.entries() if subnets is not None else [network]
+    entries = subnets.entries() if subnets is not None else [network] if type_of(network) == "dynamic" else []
     if type_of(network) not in {"manual", "dynamic"} or network.get("managed"):
         return
     for entry in entries:

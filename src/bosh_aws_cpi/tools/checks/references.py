@@ -9,14 +9,9 @@ from bosh_aws_cpi.tools.checks.combinations import Merged, vms
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.networks import type_of
 
-_OF_VMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "key_name": ("key_name",),
-    "placement_group": ("placement_group",),
-    "elbs": ("elbs",),
-    "lb_target_groups": ("lb_target_groups",),
-    "security_groups": ("security_groups",),
-}
-"""Cloud properties of VMs that name things: one, or a list of them."""
+_SINGLE: Final = ("key_name", "placement_group")
+_LISTS: Final = ("elbs", "lb_target_groups", "security_groups")
+"""Cloud properties of VMs that name things in AWS: one, or a list of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +51,7 @@ class References:
     @classmethod
     def of(cls, config: CloudConfig) -> "References":
         """Collect them."""
-        named: dict[str, list[Node]] = {key: [] for key in (*_OF_VMS, "route_tables")}
+        named: dict[str, list[Node]] = {key: [] for key in (*_SINGLE, *_LISTS, "route_tables")}
         launches: dict[tuple[str, str], Node] = {}
         seen: set[tuple[str, ...]] = set()
         for merged in vms(config):
@@ -70,8 +65,9 @@ class References:
 
 
 def _named(merged: Merged) -> Iterator[tuple[str, Node]]:
-    for key in _OF_VMS:
-        if (node := merged.nodes.get(key)) is not None:
+    for key in (*_SINGLE, *_LISTS):
+        node = merged.nodes.get(key)
+        if node is not None and isinstance(node.value, list) == (key in _LISTS):
             yield from ((key, each) for each in texts(node))
     table_routes = merged.nodes.get("advertised_routes")
     for entry in table_routes.entries() if table_routes is not None else ():
