@@ -8,14 +8,14 @@ WORKERS := $(shell expr 3 '*' $$(getconf _NPROCESSORS_ONLN) / 2)
 # Where AWS throttles for half a minute nearly all the time is waiting.
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 # Those in Python; ruff does not find them by itself, as their names have no ending.
-SCRIPTS := scripts/docs scripts/iam_policy scripts/instance_types scripts/mutants
+SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types scripts/mutants
 
 # Compiled modules are kept, whatever the shell says: each of the workers would compile all tests.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor \
-	instance-types docs docs-check iam-policy-check mutants clean venv
+	instance-types docs schema docs-check iam-policy-check mutants clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -66,10 +66,15 @@ instance-types: venv ## Write the built-in table of instance types anew; FILES="
 
 docs: venv ## Write the tables of the pages, the job's spec and the IAM policy from the code
 	@$(BIN)/python scripts/docs
+	@$(BIN)/python scripts/schema
 	@$(BIN)/python scripts/iam_policy
+
+schema: venv ## Write the JSON Schema of the cloud config from the models
+	@$(BIN)/python scripts/schema
 
 docs-check: venv ## Check that these files are up to date; the tests do it too
 	@$(BIN)/python scripts/docs --check
+	@$(BIN)/python scripts/schema --check
 	@$(BIN)/python scripts/iam_policy --check
 
 iam-policy-check: venv ## Compare the IAM policy with CALLS, the folder that CPI_RECORD_CALLS named for the tests
