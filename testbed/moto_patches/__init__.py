@@ -8,6 +8,7 @@ what EC2 does and what moto did.
 from testbed.moto_patches import (
     addresses,
     balancers,
+    copies,
     deregistration,
     disks,
     dry_run,
@@ -44,6 +45,7 @@ MODULES = (
     snapshots,
     ebs_direct,
     disks,
+    copies,
     images,
     deregistration,
     kernels,

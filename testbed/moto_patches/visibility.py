@@ -27,6 +27,7 @@ DESCRIBED = {
     "DescribeNetworkInterfaces": "eni",
     "DescribeSnapshots": "snap",
     "DescribeVolumes": "vol",
+    "DescribeVolumeStatus": "vol",
     "DescribeVolumesModifications": "vol",
 }
 """The calls that take filters, with the prefix of the ids that they look for."""
