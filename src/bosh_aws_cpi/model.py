@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from bosh_aws_cpi.jsontext import Json
@@ -132,6 +133,9 @@ class Volume:
     """MiB/s."""
     kms_key_arn: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    source_cid: str | None = None
+    """The volume that it was copied from."""
+    created: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MAKING = frozenset(
     {
         "CopyImage",
+        "CopyVolumes",
         "CreateNetworkInterface",
         "CreateSnapshot",
         "CreateVolume",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from testbed.executable import Cpi, config
+from testbed.executable import DIRECTOR_UUID, Cpi, config
 from testbed.registry import PASSWORD, USER
 from testbed.traffic import Traffic
 from tests.faults.picture import Painter
@@ -97,6 +97,20 @@ class Stage:
         answer = self.ec2.create_volume(AvailabilityZone=self.world.zone, Size=1, VolumeType="gp3")
         return self.painter.name(answer["VolumeId"], "disk")
 
+    def copy(self, disk_cid: str, link: str = "", progress: str = "100") -> str:
+        """Have a copy there, initialized so far, that replaces a volume of the Director's, with this link."""
+        self.fake_aws.rule(action="CopyVolumes", states=[progress])
+        tags = [_director(), {"Key": "bosh_replaces", "Value": link or disk_cid}]
+        (copy,) = self.ec2.copy_volumes(
+            SourceVolumeId=disk_cid,
+            VolumeType="gp3",
+            TagSpecifications=[{"ResourceType": "volume", "Tags": tags}],
+        )["Volumes"]
+        self.fake_aws.clear_rules()
+        replaced_by = [_director(), {"Key": "bosh_replaced_by", "Value": copy["VolumeId"]}]
+        self.ec2.create_tags(Resources=[disk_cid], Tags=replaced_by)
+        return self.painter.name(copy["VolumeId"], "copy")
+
     def vm_with_disk(self) -> list[str]:
         """Have an instance with a volume attached."""
         vm_cid, disk_cid = self.vm(), self.disk()
@@ -118,3 +132,7 @@ class Stage:
         self.painter.name(gateway, "gateway")
         self.painter.traffic = Traffic.lay(self.fake_aws, self.world)
         return self.painter.traffic
+
+
+def _director() -> dict[str, str]:
+    return {"Key": "bosh_director_uuid", "Value": DIRECTOR_UUID}

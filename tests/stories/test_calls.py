@@ -41,6 +41,16 @@ class There:
         self.world.ec2.attach_volume(InstanceId=self.vm_cid, VolumeId=self.disk_cid, Device="/dev/sdf")
         return self
 
+    def replaced_by_copy(self) -> str:
+        """Have a copy of the disk that replaces it."""
+        link = [{"Key": "bosh_replaces", "Value": self.disk_cid}]
+        (copy,) = self.world.ec2.copy_volumes(
+            SourceVolumeId=self.disk_cid, TagSpecifications=[{"ResourceType": "volume", "Tags": link}]
+        )["Volumes"]
+        replaced_by = {"Key": "bosh_replaced_by", "Value": copy["VolumeId"]}
+        self.world.ec2.create_tags(Resources=[self.disk_cid], Tags=[replaced_by])
+        return str(copy["VolumeId"])
+
     def snapshot(self) -> str:
         """Have a snapshot of the disk."""
         return str(self.world.ec2.create_snapshot(VolumeId=self.disk_cid)["SnapshotId"])
@@ -105,6 +115,19 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
         "update_disk",
         lambda there: [there.disk_cid, 4 * MIB_OF_2_GIB, {"iops": 4000}],
         ["DescribeVolumes", LOOK, "ModifyVolume", LOOK],
+    ),
+    (
+        "update_disk",
+        lambda there: [there.disk_cid, 4 * MIB_OF_2_GIB, {"encrypted": True}],
+        ["DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags"],
+    ),
+    (
+        "attach_disk",
+        lambda there: [there.vm_cid, there.replaced_by_copy()],
+        [
+            *("DescribeInstances", "AttachVolume", "DescribeVolumes"),
+            *("CreateTags", "DescribeVolumeStatus", "DescribeVolumes", "DeleteVolume", "CreateTags"),
+        ],
     ),
     (
         "snapshot_disk",

@@ -35,6 +35,8 @@ class Resource:
     iops: int = 0
     snapshot_ids: tuple[str, ...] = ()
     """The snapshots of an AMI."""
+    source_id: str = ""
+    """The volume that a volume was copied from."""
 
 
 def tagged(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
@@ -51,11 +53,6 @@ def reload(client: "EC2Client", resource: Resource) -> Resource | None:
     """Look a resource up again; None when it is gone."""
     by_id: FilterTypeDef = {"Name": _KINDS[resource.kind].id_filter, "Values": [resource.resource_id]}
     return next(iter(_list(client, resource.kind, Filters=[by_id])), None)
-
-
-def mark(client: "EC2Client", resource_id: str, key: str, value: str) -> None:
-    """CreateTags with one tag; unlike in `tags`, an error is raised."""
-    client.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
 
 
 def delete_idle_volume(client: "EC2Client", volume_id: str) -> bool:
@@ -125,6 +122,7 @@ def _volumes(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             size_gib=entry["Size"],
             type=entry["VolumeType"],
             iops=entry.get("Iops", 0),
+            source_id=entry.get("SourceVolumeId", ""),
         )
 
 

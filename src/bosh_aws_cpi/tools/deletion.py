@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bosh_aws_cpi.aws import image_deletion, inventory, snapshots, volumes
+from bosh_aws_cpi.aws import image_deletion, inventory, snapshots, tags, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.errors import BoshError, CloudError
@@ -60,7 +60,7 @@ class Run:
         """Carry out an action; an error goes into the stray's row, and the run continues."""
         try:
             if then is Action.MARK:
-                inventory.mark(self.client, stray.resource.resource_id, SEEN_TAG, written_time(self.now))
+                tags.require(self.client, stray.resource.resource_id, {SEEN_TAG: written_time(self.now)})
             elif then is Action.REMOVE:
                 return Row(stray, self._delete(stray, before))
         except (ClientError, BotoCoreError, BoshError) as error:

@@ -45,7 +45,7 @@ NOT_CHECKABLE: Final = {
     "kms:DescribeKey": "AWS checks it when a disk or snapshot with a key of your own is created",
     "kms:Encrypt": "AWS checks it when a snapshot with a key of your own is written",
     "kms:GenerateDataKey*": "AWS checks it when a disk or snapshot with a key of your own is created",
-    "kms:ReEncrypt*": "AWS checks it when an image is copied with a key of your own",
+    "kms:ReEncrypt*": "AWS checks it when an image or a volume is copied with a key of your own",
 }
 """Actions that no harmless call can check, each with the reason.
 
@@ -97,6 +97,7 @@ _READS: Final = (
     "DescribeSecurityGroups",
     "DescribeSnapshots",
     "DescribeSubnets",
+    "DescribeVolumeStatus",
     "DescribeVolumes",
     "DescribeVolumesModifications",
 )
@@ -112,6 +113,7 @@ def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
         "AssociateAddress": {"AllocationId": f"eipalloc-{_NONE}", "InstanceId": _INSTANCE},
         "AttachVolume": {"VolumeId": _VOLUME, "InstanceId": _INSTANCE, "Device": "/dev/sdf"},
         "CopyImage": {"Name": _NAME, "SourceImageId": _IMAGE, "SourceRegion": region},
+        "CopyVolumes": {"SourceVolumeId": _VOLUME, "VolumeType": "gp3"},
         "CreateNetworkInterface": {"SubnetId": _SUBNET},
         "CreateRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
         "CreateSnapshot": {"VolumeId": _VOLUME},

@@ -122,14 +122,6 @@ def test_again(ec2: Ec2, shown: list[Any]) -> None:
     assert inventory.reload(ec2.client, volume) == (volume if shown else None)
 
 
-def test_mark_that_is_refused(ec2: Ec2) -> None:
-    """A mark that can't be set is an error: without it nothing would ever be old."""
-    tags = [{"Key": "a", "Value": "b"}]
-    ec2.refuses("create_tags", "TagLimitExceeded", Resources=["eni-1"], Tags=tags)
-    with pytest.raises(ec2.client.exceptions.ClientError, match="TagLimitExceeded"):
-        inventory.mark(ec2.client, "eni-1", "a", "b")
-
-
 @pytest.mark.parametrize(
     ("code", "message", "is_gone"),
     [

@@ -3,6 +3,7 @@
 from bosh_aws_cpi.aws import attachments, instances
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.disks import predecessor
 from bosh_aws_cpi.cpi.registry.kinds import Registry
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
@@ -35,9 +36,10 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
         device_name = _attach(cloud, instance, facts, disk_cid)
     else:
         logger.info("Disk '%s' is already attached to '%s', as %s", disk_cid, vm_cid, device_name)
-    attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
+    volume = attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
     path = device_names.guest_path(device_name, disk_cid, facts)
     registry.attach(vm_cid, disk_cid, path)
+    predecessor.follow_up(cloud, volume)
     return path
 
 
@@ -72,9 +74,10 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
         CloudError: The wait timed out.
     """
     registry = cloud.registry
+    volume = None
     try:
         attachments.detach(cloud.ec2, disk_cid, vm_cid)
-        attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
+        volume = attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
     except DiskNotFound:
         logger.info("Disk '%s' is gone: there is nothing to detach from '%s'", disk_cid, vm_cid)
     except DiskNotAttached:
@@ -83,6 +86,7 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
             raise
         return
     registry.detach(vm_cid, disk_cid)
+    predecessor.follow_up(cloud, volume)
 
 
 def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:

@@ -1,0 +1,168 @@
+"""update_disk by a copy: the copy of a volume becomes the disk when EBS can't change the volume in place.
+
+The old volume stays until the Director certainly knows the copy, and the copy has all of its data: see
+`predecessor`. So whatever ends this call, the disk that the Director knows exists, with its data.
+"""
+
+import uuid
+from dataclasses import dataclass
+
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import tags, volume_copies, volumes
+from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.idempotency import is_recent
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.disks import predecessor
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.errors import DiskNotFound, NotSupported
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.plan import replacements
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The wanted copy.
+
+    Attributes:
+        volume: The volume to copy.
+        arguments: CopyVolumes' figures and encryption.
+        why: Why the volume can't be changed in place, as a sentence.
+        call: The id of the call.
+    """
+
+    volume: Volume
+    arguments: Json
+    why: str
+    call: str
+
+    def refusal(self, reason: str) -> NotSupported:
+        """The error when there is no copy either: the Director then copies the disk."""
+        return NotSupported(f"{self.why}, nor by a copy: {reason}")
+
+
+def replace(cloud: Cloud, wish: Wish) -> str:
+    """Copy the volume, and return the copy's id when it is available and has the volume's tags.
+
+    An earlier copy of the volume may lack data that was written since, so it is discarded. But if it is
+    attached, it is the disk; and if this request created it, in a killed attempt or at the same time, it is
+    used.
+
+    Raises:
+        NotSupported: The volume is attached, or AWS does not permit or can't make the copy.
+        CloudError: Another call to AWS failed.
+    """
+    volume = wish.volume
+    if volume.attachments:
+        raise wish.refusal("it is attached")
+    predecessor.settle(cloud, volume)
+    earlier = _copies(cloud, volume.disk_cid)
+    if used := next((copy for copy in earlier if copy.attachments), None):
+        logger.warning(
+            "'%s', a copy of volume '%s', is in use: it is the disk", used.disk_cid, volume.disk_cid
+        )
+        return used.disk_cid
+    unknown = [copy for copy in earlier if replacements.is_unknown_copy(copy, volume.disk_cid)]
+    own = next((copy.disk_cid for copy in unknown if _is_of_this_request(cloud, copy, wish)), None)
+    for copy in unknown:
+        if copy.disk_cid != own:
+            volumes.discard(cloud.ec2, copy.disk_cid)
+    return undoing(cloud.undo, lambda undo: _copy(cloud, wish, own, undo))
+
+
+def _is_of_this_request(cloud: Cloud, copy: Volume, wish: Wish) -> bool:
+    """Whether this request created a copy, and nobody attached the volume since.
+
+    Then the volume's tags are still those that the copy got: attach_disk empties the link to the copy, and
+    the Director changes attached_at.
+    """
+    wanted = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, wish.call)
+    is_taken_back = wish.volume.tags.get(REPLACED_BY_TAG) == ""
+    return wanted.items() <= copy.tags.items() and is_recent(copy.created) and not is_taken_back
+
+
+def successor(cloud: Cloud, disk_cid: str) -> str:
+    """Find the copy that has replaced a volume, which is gone.
+
+    Raises:
+        DiskNotFound: There is none.
+    """
+    found = sorted(
+        _copies(cloud, disk_cid),
+        key=lambda copy: (bool(copy.attachments), not replacements.is_unknown_copy(copy, disk_cid)),
+    )
+    if not found:
+        raise DiskNotFound(disk_cid)
+    logger.warning("Volume '%s' is gone: '%s' has replaced it", disk_cid, found[-1].disk_cid)
+    return found[-1].disk_cid
+
+
+def _copies(cloud: Cloud, disk_cid: str) -> list[Volume]:
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    wanted = {REPLACES_TAG: replacements.links(disk_cid), **{key: [value] for key, value in origin.items()}}
+    return volumes.find_tagged(cloud.ec2, wanted)
+
+
+def _copy(cloud: Cloud, wish: Wish, own: str | None, undo: Undo) -> str:
+    """Copy the volume; with a random client token if the first one belongs to an earlier copy.
+
+    Args:
+        cloud: The call's cloud.
+        wish: The wanted copy.
+        own: The copy that this request has already created, if any.
+        undo: Gets the undo steps.
+    """
+    try:
+        return _copy_as(cloud, wish, wish.call, undo, own)
+    except volumes.NotCreated as error:
+        undo.run(error.message)
+    try:
+        return _copy_as(cloud, wish, str(uuid.uuid4()), undo)
+    except volumes.NotCreated as error:
+        raise wish.refusal(error.message) from error
+
+
+def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = None) -> str:
+    old = wish.volume.disk_cid
+    new_tags = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, call)
+    arguments = {**wish.arguments, **tag_plan.specifications(new_tags, "volume"), "ClientToken": call}
+    mark = (tag_plan.CALL_TAG, call)
+    try:
+        copy_cid = undo.create(
+            lambda: own or volume_copies.create(cloud.ec2, old, arguments, mark),
+            lambda created: volumes.discard_unless(cloud.ec2, created, lambda copy: bool(copy.attachments)),
+        )
+    except ClientError as error:
+        if is_transient(error):
+            raise
+        raise wish.refusal(described(error) + _permission(error)) from error
+    volumes.wait_until_available(cloud.ec2, copy_cid)
+    _link(cloud, wish, copy_cid, undo)
+    return copy_cid
+
+
+def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo) -> None:
+    """Tag the old volume with its copy, and with the Director, whose resources `cpi sweep` lists."""
+    old = wish.volume.disk_cid
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    undo.arm(
+        f"tag {REPLACED_BY_TAG} of volume '{old}'",
+        lambda: tags.require(cloud.ec2, old, {REPLACED_BY_TAG: ""}),
+    )
+    try:
+        tags.require(cloud.ec2, old, {**origin, REPLACED_BY_TAG: copy_cid})
+    except ClientError as error:
+        if not has_code(error, TAG_REFUSED):
+            raise
+        raise wish.refusal(described(error)) from error
+
+
+def _permission(error: ClientError) -> str:
+    if not has_code(error, UNAUTHORIZED):
+        return ""
+    return ". Allow ec2:CopyVolumes, and ec2:CreateTags for it, unless the Director is to copy the disk"

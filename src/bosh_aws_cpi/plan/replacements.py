@@ -1,0 +1,71 @@
+"""The tags that link a disk's volume with the copy that replaces it."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Final
+
+from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.plan.tags import CALL_TAG, of_origin
+
+REPLACES_TAG: Final = "bosh_replaces"
+"""On a copy: the volume that it was copied from, and how far the replacement is; see `Step`."""
+REPLACED_BY_TAG: Final = "bosh_replaced_by"
+"""On the volume that was copied: the copy. It is empty when the copy was discarded."""
+LINKS: Final = frozenset({REPLACES_TAG, REPLACED_BY_TAG})
+
+
+class Step(Enum):
+    """How far the replacement of a volume is; the values are the second word of the copy's tag."""
+
+    COPIED = ""
+    """The Director may not know the copy yet."""
+    KNOWN = "known"
+    """The Director has attached, detached or updated the copy, so it knows the copy."""
+    DELETED = "deleted"
+    """The old volume is deleted."""
+    KEPT = "kept"
+    """Somebody uses the old volume again, so the CPI does not delete it."""
+
+
+_SETTLED: Final = frozenset({Step.DELETED, Step.KEPT})
+
+
+def link(source_cid: str, step: Step) -> str:
+    """The value of a copy's tag: "vol-1", "vol-1 known"."""
+    return f"{source_cid} {step.value}".rstrip()
+
+
+def links(source_cid: str) -> list[str]:
+    """All values of the tag for copies of a volume."""
+    return [link(source_cid, step) for step in Step]
+
+
+def source_of(tags: Mapping[str, str]) -> tuple[str, Step] | None:
+    """The volume that a copy replaces, and how far that is; None for a volume that is no copy."""
+    source, _, word = tags.get(REPLACES_TAG, "").partition(" ")
+    step = next((step for step in Step if step.value == word), None)
+    return (source, step) if source and step is not None else None
+
+
+def pending_source(tags: Mapping[str, str]) -> str | None:
+    """The volume that a copy replaces, if the CPI has yet to decide about its deletion."""
+    found = source_of(tags)
+    return found[0] if found is not None and found[1] not in _SETTLED else None
+
+
+def is_unknown_copy(copy: Volume, source_cid: str) -> bool:
+    """Whether a volume is certainly a copy of another one, and the Director may not know it."""
+    return copy.source_cid == source_cid and source_of(copy.tags) == (source_cid, Step.COPIED)
+
+
+def of_volume_copy(volume: Volume, director_uuid: str | None, call: str) -> dict[str, str]:
+    """The tags of a new copy: the volume's own, and those that say where the copy comes from.
+
+    Args:
+        volume: The volume that is copied. EC2 lets nobody set its tags that begin with "aws:".
+        director_uuid: The Director's UUID.
+        call: The id of the call.
+    """
+    own = {key: value for key, value in volume.tags.items() if not key.lower().startswith("aws:")}
+    ours = {**of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}
+    return {**{key: value for key, value in own.items() if key != REPLACED_BY_TAG}, **ours}

@@ -1,0 +1,82 @@
+"""The tags that link a volume with its copy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.plan import replacements
+from bosh_aws_cpi.plan.replacements import Step
+
+OLD = Volume("vol-1", "available", "z", {}, 1, "gp3", encrypted=False)
+COPY = replace(OLD, disk_cid="vol-2", source_cid="vol-1", tags={"bosh_replaces": "vol-1"})
+
+
+@pytest.mark.parametrize("step", Step)
+def test_link(step: Step) -> None:
+    """What a tag says can be read again."""
+    assert replacements.source_of({"bosh_replaces": replacements.link("vol-1", step)}) == ("vol-1", step)
+
+
+def test_links() -> None:
+    """All values are known by which copies of a volume are found."""
+    assert replacements.links("vol-1") == ["vol-1", "vol-1 known", "vol-1 deleted", "vol-1 kept"]
+
+
+@pytest.mark.parametrize("value", [None, "", " known", "vol-1 unheard", "vol-1 known of"])
+def test_no_link(value: str | None) -> None:
+    """Any other value is no link."""
+    tags = {} if value is None else {"bosh_replaces": value}
+    assert replacements.source_of(tags) is None
+    assert replacements.pending_source(tags) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("vol-1", "vol-1"), ("vol-1 known", "vol-1"), ("vol-1 deleted", None), ("vol-1 kept", None)],
+)
+def test_pending(value: str, expected: str | None) -> None:
+    """An old volume is pending until it is deleted or kept."""
+    assert replacements.pending_source({"bosh_replaces": value}) == expected
+
+
+@pytest.mark.parametrize(
+    ("copy", "expected"),
+    [
+        (COPY, True),
+        (replace(COPY, tags={"bosh_replaces": "vol-1 known"}), False),
+        (replace(COPY, tags={}), False),
+        (replace(COPY, source_cid=None), False),
+        (replace(COPY, source_cid="vol-3"), False),
+    ],
+    ids=["unknown", "known", "no tag", "no copy", "of another volume"],
+)
+def test_unknown_copy(copy: Volume, *, expected: bool) -> None:
+    """Only what EC2 and the tag call a new copy of the volume may be discarded as one."""
+    assert replacements.is_unknown_copy(copy, "vol-1") is expected
+
+
+def test_tags_of_a_copy() -> None:
+    """A copy has the old tags, but not AWS's, nor those about the origin of the old volume."""
+    before = {
+        "aws:backup": "x",
+        "AWS:x": "y",
+        "team": "a",
+        "bosh_replaced_by": "vol-0",
+        "bosh_call": "call-0",
+    }
+    found = replacements.of_volume_copy(
+        replace(OLD, tags={**before, "bosh_replaces": "vol-9 known", "bosh_director_uuid": "b"}),
+        "d",
+        "call-1",
+    )
+    links = {"bosh_call": "call-1", "bosh_replaces": "vol-1"}
+    assert found == {"team": "a", "bosh_director_uuid": "d", **links}
+
+
+def test_tags_without_a_director() -> None:
+    """Without a Director's UUID in the request the copy keeps the one that the volume has."""
+    volume = replace(OLD, tags={"bosh_director_uuid": "b"})
+    assert replacements.of_volume_copy(volume, None, "call-1")["bosh_director_uuid"] == "b"
