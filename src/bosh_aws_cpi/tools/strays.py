@@ -4,7 +4,7 @@ Certainty comes before completeness: a resource that BOSH may still know, or tha
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
@@ -16,6 +16,7 @@ from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import parsed_time
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
+from bosh_aws_cpi.tools import replaced
 
 SEEN_TAG: Final = "bosh_sweep_seen"
 """The time when a sweep first saw the resource: EC2 does not report when it was detached."""
@@ -65,6 +66,8 @@ class Inventory:
 
     director: str
     resources: Sequence[Resource]
+    progress: Mapping[str, int] = field(default_factory=dict)
+    """How far copies of volumes are initialized, in percent, by id."""
 
     @cached_property
     def own(self) -> Mapping[Kind, Sequence[Resource]]:
@@ -149,6 +152,8 @@ def _volume(volume: Resource, there: Inventory) -> Stray | None:
     tags = volume.tags
     if volume.state != "available":
         return None
+    if replaced.is_of_update(volume, there.own["volume"]):
+        return _of_update(volume, there)
     if CALL_TAG in tags:
         if DISK_METADATA & tags.keys():
             return None
@@ -156,6 +161,15 @@ def _volume(volume: Resource, there: Inventory) -> Stray | None:
     if STEMCELL_TAG in tags:
         return Stray(volume, "of a stemcell's upload", Removal.DELETE, volume.created)
     return _of_lost_vm(volume, there)
+
+
+def _of_update(volume: Resource, there: Inventory) -> Stray | None:
+    """A volume that an update_disk by a copy has left."""
+    verdict = replaced.judge(volume, there.own["volume"], there.progress)
+    if verdict is None:
+        return None
+    removal = Removal.DELETE if verdict.is_certain else Removal.DISK
+    return Stray(volume, verdict.why, removal, verdict.since)
 
 
 def _interface(interface: Resource, there: Inventory) -> Stray | None:

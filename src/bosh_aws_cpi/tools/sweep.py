@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import interrupts, log
-from bosh_aws_cpi.aws import inventory
+from bosh_aws_cpi.aws import inventory, volume_copies
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
@@ -17,6 +17,7 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.plan.tags import of_origin
+from bosh_aws_cpi.tools import replaced
 from bosh_aws_cpi.tools.command import carried_out
 from bosh_aws_cpi.tools.deletion import Run
 from bosh_aws_cpi.tools.strays import Inventory, Wish
@@ -123,7 +124,16 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     found += inventory.own_images(client)
     for kind in _BASELINE:
         found += inventory.tagged(client, kind, tags)
-    return Inventory(director, found), not_listed
+    return Inventory(director, found, _progress(client, replaced.copies(found))), not_listed
+
+
+def _progress(client: "EC2Client", copies: list[str]) -> dict[str, int]:
+    """How far copies of volumes are initialized; without the permission, it is not known."""
+    try:
+        return volume_copies.progress(client, copies) if copies else {}
+    except client.exceptions.ClientError as error:
+        log.logger.warning("The progress of volume copies is not known: %s", described(error))
+        return {}
 
 
 def _snapshots(client: "EC2Client", tags: Mapping[str, str]) -> tuple[list[Resource], list[Kind]]:

@@ -12,6 +12,7 @@ from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import _KINDS, Kind
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan import tags
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 from bosh_aws_cpi.tools import strays, sweep
 from bosh_aws_cpi.tools.deletion import _DELETERS
 from bosh_aws_cpi.tools.strays import Action, Removal, Stray
@@ -51,7 +52,7 @@ def test_tags() -> None:
     """All tags that are told are those that the code knows."""
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
-        *(AMI_TAG, strays.SEEN_TAG),
+        *(AMI_TAG, strays.SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
 
@@ -132,4 +133,4 @@ def test_permissions() -> None:
     removals = {action for action in asked if re.match("ec2:De(lete|register)", action)}
     assert listings <= asked <= allowed
     assert len(removals) == len(_DELETERS)
-    assert asked - listings - removals == {"ec2:CreateTags"}
+    assert asked - listings - removals == {"ec2:CreateTags", "ec2:DescribeVolumeStatus"}
