@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from tests.faults.scenario import Change
 from tests.faults.scenarios_disk import (
+    ATTACHED,
     COPY_HELD,
     COPY_USED,
+    DETACHED,
     FREE,
     copy_of,
     old,
@@ -138,6 +140,8 @@ STEPS: dict[str, list[Step]] = {
         Step(SETTLED_LATER, Change(COPY_USED.loses, [COPY_USED.gains[0], KNOWN])),
         Step(SETTLED_LATER, Change([*COPY_USED.loses, old("copy")], [COPY_USED.gains[0], KNOWN])),
     ],
+    OLD_ATTACHING: [Step(AWS_FIRST, ATTACHED)],
+    OLD_DETACHING: [Step(AWS_FIRST, DETACHED)],
     BALANCED_VM: [
         Step("It gets no traffic any more, and lives: the same call again ends it", Change(BALANCERS[:left]))
         for left in range(1, len(BALANCERS) + 1)
