@@ -26,6 +26,7 @@ DESCRIBED = {
     "DescribeInstanceStatus": "i",
     "DescribeNetworkInterfaces": "eni",
     "DescribeSnapshots": "snap",
+    "DescribeSubnets": "subnet",
     "DescribeVolumes": "vol",
     "DescribeVolumesModifications": "vol",
 }
@@ -103,4 +104,4 @@ def _backends() -> list[Any]:
 
 
 def _collections(backend: Any) -> list[dict[str, Any]]:
-    return [backend.volumes, backend.snapshots, backend.amis, backend.enis]
+    return [backend.volumes, backend.snapshots, backend.amis, backend.enis, *backend.subnets.values()]
