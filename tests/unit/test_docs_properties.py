@@ -13,7 +13,7 @@ import yaml
 from bosh_aws_cpi import errors
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG
-from bosh_aws_cpi.properties import disk, network, stemcell, vm, vm_disks
+from bosh_aws_cpi.properties import disk, managed_network, network, stemcell, vm, vm_disks
 from bosh_aws_cpi.properties.types import Properties
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def test_hashes() -> None:
     """Every hash of properties that the code reads has its table."""
     kinds = {
         kind.__name__
-        for module in (vm, vm_disks, disk, stemcell, network)
+        for module in (vm, vm_disks, disk, stemcell, network, managed_network)
         for kind in vars(module).values()
         if isinstance(kind, type) and issubclass(kind, Properties) and kind.__module__ == module.__name__
     }

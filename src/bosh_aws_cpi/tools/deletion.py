@@ -113,4 +113,6 @@ _DELETERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], bool]]] = {
     "volume": _delete_volume,
     "interface": _delete_interface,
 }
-"""Each returns whether the resource is gone; False when it is in use. An instance is never deleted."""
+"""Each returns whether the resource is gone; False when it is in use.
+
+Instances and subnets are never deleted."""

@@ -15,7 +15,7 @@ from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import parsed_time
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
-from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
+from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, NETWORK_TAG, SOURCE_TAG, STEMCELL_TAG
 
 SEEN_TAG: Final = "bosh_sweep_seen"
 """The time when a sweep first saw the resource: EC2 does not report when it was detached."""
@@ -171,6 +171,14 @@ def _of_lost_vm(resource: Resource, there: Inventory) -> Stray | None:
     return Stray(resource, "of a VM that is gone", Removal.DELETE, since, is_marked=True)
 
 
+def _subnet(subnet: Resource, there: Inventory) -> Stray | None:
+    del there
+    if NETWORK_TAG not in subnet.tags or subnet.is_used:
+        return None
+    why = "perhaps of a managed network that the Director has forgotten"
+    return Stray(subnet, why, Removal.HAND, subnet.created)
+
+
 def _instance(instance: Resource, there: Inventory) -> Stray | None:
     del there
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
@@ -184,6 +192,7 @@ _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
     "snapshot": _snapshot,
     "volume": _volume,
     "interface": _interface,
+    "subnet": _subnet,
     "instance": _instance,
 }
 

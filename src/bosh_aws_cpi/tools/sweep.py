@@ -25,7 +25,7 @@ from bosh_aws_cpi.tools.sweep_report import Report
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "instance")
+_BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "subnet", "instance")
 """The kinds that every policy allows to be listed, as well as AMIs; some policies do not allow snapshots."""
 
 

@@ -161,6 +161,7 @@ def _cost_text(resource: Resource) -> str:
         "AMI": "its snapshot's",
         "instance": f"{resource.state} {resource.type}",
         "interface": "holds an address",
+        "subnet": "free of charge",
     }
     if resource.kind in said or not resource.size_gib:
         return said.get(resource.kind, "unknown")

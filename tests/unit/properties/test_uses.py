@@ -7,13 +7,13 @@ import re
 
 import pytest
 
-from bosh_aws_cpi.properties import disk, network, stemcell, vm, vm_disks
+from bosh_aws_cpi.properties import disk, managed_network, network, stemcell, vm, vm_disks
 from bosh_aws_cpi.properties.types import Properties
 from testbed.cloud import ROOT
 
 MODELS = {
     kind
-    for module in (disk, network, stemcell, vm, vm_disks)
+    for module in (disk, managed_network, network, stemcell, vm, vm_disks)
     for _, kind in inspect.getmembers(module, inspect.isclass)
     if issubclass(kind, Properties) and kind.__module__ == module.__name__
 }

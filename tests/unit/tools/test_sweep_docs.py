@@ -51,6 +51,7 @@ def test_tags() -> None:
     """All tags that are told are those that the code knows."""
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
+        tags.NETWORK_TAG,
         *(AMI_TAG, strays.SEEN_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
