@@ -1,7 +1,8 @@
-"""Signals to the executable at a given call to AWS, without randomness."""
+"""The executable is killed, interrupted or left by its caller at a given call to AWS, without randomness."""
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING, Literal
 
@@ -42,7 +43,13 @@ def kill_at(
     Returns:
         The action at which it was killed.
     """
-    held, answer = _signalled(fake_aws, start, signal.SIGKILL, nth, when, action)
+
+    def kill(process: Process) -> None:
+        process.send_signal(signal.SIGKILL)
+        # The connection closes only when the executable has ended.
+        process.wait(timeout=PATIENCE)
+
+    held, answer = _harmed(fake_aws, start, kill, nth, when, action)
     if answer.returncode != -signal.SIGKILL:
         raise AssertionError(f"it was not killed: {answer}")
     return held
@@ -64,13 +71,39 @@ def interrupt_at(
     Returns:
         The result of the executable's call.
     """
-    return _signalled(fake_aws, start, number, nth, when, action)[1]
+    return _harmed(fake_aws, start, lambda process: process.send_signal(number), nth, when, action)[1]
 
 
-def _signalled(
+def abandon_at(
     fake_aws: FakeAws,
     start: Callable[[], Process],
-    number: signal.Signals,
+    nth: int = 1,
+    *,
+    when: When = "before",
+    action: str = ANY,
+) -> Answer:
+    """Close the other end of the executable's stdout, at a call to AWS, and let it continue.
+
+    The arguments are those of `kill_at`.
+
+    Returns:
+        The result of the executable's call; nothing was read from its stdout.
+    """
+    return _harmed(fake_aws, start, leave, nth, when, action)[1]
+
+
+def leave(process: Process) -> None:
+    """Close the other end of a process's stdout; who reads it from now on reads nothing."""
+    if process.stdout is None or process.stdout.closed:
+        raise AssertionError("nobody reads its stdout")
+    process.stdout.close()
+    process.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "rb")
+
+
+def _harmed(
+    fake_aws: FakeAws,
+    start: Callable[[], Process],
+    harm: Callable[[Process], None],
     nth: int,
     when: When,
     action: str,
@@ -79,10 +112,7 @@ def _signalled(
     process = start()
     try:
         held = _wait_until_held(fake_aws, process)
-        process.send_signal(number)
-        if number == signal.SIGKILL:
-            # The connection closes only when the executable has ended.
-            process.wait(timeout=PATIENCE)
+        harm(process)
     except BaseException:
         process.kill()
         finish(process)

@@ -96,6 +96,7 @@ class Instance:
     age: float | None = None
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
     is_spot: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return self.vm_cid

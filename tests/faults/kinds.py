@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from testbed.killing import interrupt_at, kill_at
+from testbed.killing import abandon_at, interrupt_at, kill_at
 from tests.conftest import SPEED
 from tests.faults.scenario import MAKING
 
@@ -64,6 +64,7 @@ class Expected(Enum):
         BUSY: The same, and the error says that the same request may succeed later.
         ENDED: It answers that it was ended, and nothing is left, or it succeeds.
         REPEATED: It ends without an answer; made again, it succeeds and does so once.
+        ABANDONED: Nobody takes its answer: what it creates is gone, what it changes is changed.
     """
 
     SURVIVED = auto()
@@ -71,6 +72,7 @@ class Expected(Enum):
     BUSY = auto()
     ENDED = auto()
     REPEATED = auto()
+    ABANDONED = auto()
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,10 @@ def _interrupted(stage: Stage, call: Call, when: When) -> Answer:
     return interrupt_at(stage.fake_aws, stage.start, call.nth, when=when, action=call.action)
 
 
+def _abandoned(stage: Stage, call: Call, when: When) -> Answer:
+    return abandon_at(stage.fake_aws, stage.start, call.nth, when=when, action=call.action)
+
+
 def _killed(stage: Stage, call: Call, when: When) -> Answer:
     kill_at(stage.fake_aws, stage.start, call.nth, when=when, action=call.action)
     return stage.call()
@@ -171,6 +177,10 @@ NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, _by_rule(lambda _: {"un
 TERMINATED = (
     Kind("SIGTERM before", Expected.ENDED, partial(_interrupted, when="before")),
     Kind("SIGTERM after", Expected.ENDED, partial(_interrupted, when="after")),
+)
+ABANDONED = (
+    Kind("stdout closed before", Expected.ABANDONED, partial(_abandoned, when="before")),
+    Kind("stdout closed after", Expected.ABANDONED, partial(_abandoned, when="after")),
 )
 AWS_ENDS = "Server.InternalError: Internal error on launch"
 ACCOUNT_ENDS = "Client.VolumeLimitExceeded: Volume limit exceeded"
@@ -225,7 +235,7 @@ OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, partial(_killed, when="before"))
 KILLED = Kind("SIGKILL after", Expected.REPEATED, partial(_killed, when="after"))
 KINDS = (
-    *(REFUSED, *TRANSIENT, NOT_FOUND_YET, *TERMINATED, KILLED_FIRST, KILLED),
+    *(REFUSED, *TRANSIENT, NOT_FOUND_YET, *TERMINATED, *ABANDONED, KILLED_FIRST, KILLED),
     *(*LAUNCHES, SUBNET_FULL, DEVICE_TAKEN, *BLOCK_REFUSED),
 )
 
@@ -241,7 +251,7 @@ def kinds_at(call: Call, place: int) -> Iterator[Kind]:
     if call.action in MAKING:
         yield NOT_FOUND_YET
     yield from OF_ACTIONS.get(call.action, ())
-    yield from TERMINATED
+    yield from (*TERMINATED, *ABANDONED)
     if place == 0:
         # Later on it is the same as after the call before it.
         yield KILLED_FIRST

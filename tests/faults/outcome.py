@@ -43,6 +43,7 @@ TYPES = {
 
 
 UNDO_FAILED = "Perhaps left behind"
+GONE = "The caller is gone and did not read the response"
 
 
 class Problem(NamedTuple):
@@ -70,13 +71,28 @@ class Outcome:
 
     def problems(self) -> list[Problem]:
         """List what is wrong."""
+        if self._is_abandoned:
+            return [*self._of_silence(), *_shown_secrets(self.answer), *self._of_undo(), *self._of_world()]
         malformed = list(_malformed(self.answer))
         said = [] if malformed else [*self._of_success(), *self._of_error()]
         return [*malformed, *_shown_secrets(self.answer), *said, *self._of_undo(), *self._of_world()]
 
     @property
+    def _is_abandoned(self) -> bool:
+        """Whether nobody takes the answer."""
+        return self.case.kind.expected == Expected.ABANDONED
+
+    def _of_silence(self) -> Iterator[Problem]:
+        """Without a reader, the exit status and the log are all that tells."""
+        answer = self.answer
+        if (answer.returncode, answer.stdout) != (1, b"") or GONE not in answer.stderr:
+            yield Problem(OTHER, f"nobody read its answer, and its exit status is {answer.returncode}")
+
+    @property
     def _is_done(self) -> bool:
-        """Whether the request says that what it asks for is done."""
+        """Whether the request says that what it asks for is done, or has to do it with nobody to tell."""
+        if self._is_abandoned:
+            return not self.case.scenario.makes
         if list(_malformed(self.answer)):
             return False
         return self.answer.error is None or self._is_done_before(self.answer.error)
@@ -142,6 +158,8 @@ class Outcome:
     def _wanted(self) -> list[list[str]]:
         """List the pictures that are well."""
         scenario = self.case.scenario
+        if self._is_abandoned and scenario.makes:
+            return [sorted(self.before)]
         success = scenario.success.of(self.before)
         if self._is_done:
             return [self._with_traces(self._outlived.of(success) if self._outlived else success)]

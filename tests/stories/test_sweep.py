@@ -76,7 +76,7 @@ def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
     yard.disguise()
     spared = world.state()
     ids = yard.fill()
-    left = {ids["image"]: "left to you", ids["instance"]: "left to you"}
+    left = {ids["image"]: "left to you", ids["instance"]: "left to you: name it with --instance"}
     gone = ("failed image", "snapshot of the failed image", "snapshot", "snapshot of a copy", "upload")
     first = {ids["volume"]: "marked", ids["interface"]: "marked"}
     disk = ids["disk"]
@@ -87,13 +87,13 @@ def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
         disk: "left to you: name it with --disk",
     }
     called = set(fake_aws.actions())
-    assert sweep.outcomes("--delete", "--disk", disk, *ANY_AGE) == {
-        **left,
-        **dict.fromkeys((*first, disk), "removed"),
+    named = ("--disk", disk, "--instance", ids["instance"])
+    assert sweep.outcomes("--delete", *named, *ANY_AGE) == {
+        ids["image"]: "left to you",
+        **dict.fromkeys((*first, disk, ids["instance"]), "removed"),
     }
     told = set(re.findall(r"ec2:(\w+)", PAGE.read_text()))
     assert told == called | set(fake_aws.actions())
-    world.ec2.terminate_instances(InstanceIds=[ids["instance"]])
     world.ec2.deregister_image(ImageId=ids["image"])
     assert list(sweep.outcomes("--delete", *ANY_AGE, status=0).values()) == ["removed"]  # the AMI's snapshot
     assert world.state() == spared

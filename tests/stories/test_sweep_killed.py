@@ -78,8 +78,11 @@ def test_killed(
 
 
 @pytest.mark.parametrize(
-    ("call", "action", "kind"),
-    [("create_stemcell", "RegisterImage", "images"), ("create_vm", "RunInstances", "instances")],
+    ("call", "action", "kind", "outcome"),
+    [
+        ("create_stemcell", "RegisterImage", "images", "left to you"),
+        ("create_vm", "RunInstances", "instances", "left to you: name it with --instance"),
+    ],
 )
 def test_killed_when_it_was_made(
     killed: Callable[[str, str], None],
@@ -88,10 +91,11 @@ def test_killed_when_it_was_made(
     call: str,
     action: str,
     kind: str,
+    outcome: str,
 ) -> None:
     """A whole AMI and a VM that runs are left to a person: the Director may know them."""
     killed(call, action)
     made = world.state()
-    assert sweep.outcomes("--delete", *ANY_AGE) == dict.fromkeys(made[kind], "left to you")
+    assert sweep.outcomes("--delete", *ANY_AGE) == dict.fromkeys(made[kind], outcome)
     assert len(made[kind]) == 1
     assert world.state() == made

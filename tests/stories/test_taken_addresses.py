@@ -8,6 +8,7 @@ import pytest
 
 from bosh_aws_cpi.cpi.vms.create.addresses import MAX_UNATTACHED
 from testbed.executable import DIRECTOR_UUID, finish
+from testbed.killing import kill_at
 
 pytestmark = pytest.mark.faults
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
     from testbed.world import World
     from tests.protocols import CreateVm, ReadWarnings, RunInstance, StartVm, WriteError, WriteNetwork
 
@@ -80,6 +82,36 @@ def test_vm_that_stays(
     assert reason.endswith(f"{held} of instance '{holder}'")
     assert error == failure("CloudError", FAILED + reason)
     assert world.state() == before
+
+
+def test_vm_that_nobody_knows(
+    create_vm: CreateVm,
+    start_vm: StartVm,
+    networks: Callable[..., dict[str, Any]],
+    cpi: Cpi,
+    world: World,
+    fake_aws: FakeAws,
+) -> None:
+    """The VM of a killed task is named, with its age, and with the command that frees the address."""
+    kill_at(
+        fake_aws,
+        lambda: start_vm(networks=networks(), agent_id="killed"),
+        action="RunInstances",
+        when="after",
+    )
+    (left,) = world.state()["instances"]
+    message = create_vm(networks=networks(), agent_id="next").error["message"]
+    assert "An earlier call may have left this instance, launched 0 minutes ago, because it lacks" in message
+    command = f"sweep --director {DIRECTOR_UUID} --delete --instance {left}"
+    assert message.endswith(f": bin/cpi {command}")
+    swept = cpi.run(*command.split())
+    assert swept.returncode == 0, swept
+    vm_cid = create_vm(networks=networks(), agent_id="next").ok()[0]
+    assert world.state()["instances"] == [vm_cid]
+    cpi.call("set_vm_metadata", vm_cid, {"director": "d", "deployment": "p", "job": "j", "index": "0"}).ok()
+    assert "earlier call" not in create_vm(networks=networks(), agent_id="other").error["message"]
+    assert "not a stray of this Director" in cpi.run(*command.replace(left, vm_cid).split()).stdout.decode()
+    assert world.state()["instances"] == [vm_cid]
 
 
 @SEVERAL

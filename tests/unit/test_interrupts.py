@@ -1,13 +1,22 @@
-"""SIGTERM and SIGINT as an exception that comes only where it can do no harm."""
+"""SIGTERM, SIGINT and the loss of the caller as an exception that comes only where it can do no harm."""
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.interrupts import Interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.unit.conftest import Clock
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -140,3 +149,91 @@ def test_close_with_a_signal_waiting() -> None:
     interrupts.close()
     interrupts.check()
     assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+
+
+@pytest.fixture
+def caller() -> Iterator[Callable[[], None]]:
+    """Return what closes the end of a pipe at which the caller reads."""
+    reader, writer = os.pipe()
+    interrupts.set_caller(writer)
+    with os.fdopen(reader, "rb") as end:
+        yield end.close
+    os.close(writer)
+
+
+def test_lost_caller(caller: Callable[[], None]) -> None:
+    """The loss of the caller ends a call that creates something, once, at the next check."""
+    interrupts.end_without_caller()
+    interrupts.check()
+    assert interrupts.pending() is None
+    caller()
+    with pytest.raises(Interrupted) as caught:
+        interrupts.check()
+    assert caught.value.cause == interrupts.CALLER_GONE
+    interrupts.check()
+
+
+def test_lost_caller_of_another_call(caller: Callable[[], None]) -> None:
+    """The loss of the caller does not end a call that creates nothing."""
+    caller()
+    interrupts.check()
+    assert interrupts.pending() is None
+
+
+@pytest.mark.usefixtures("caller")
+def test_pause_with_a_caller(clock: Clock) -> None:
+    """While the caller is there, a pause of a call that creates something takes its time."""
+    interrupts.end_without_caller()
+    interrupts.pause(0)
+    assert clock.pauses == []  # it waits for the caller instead of sleeping
+    interrupts.check()
+
+
+def test_pause_without_a_caller(caller: Callable[[], None]) -> None:
+    """A pause ends at once when the caller is gone."""
+    interrupts.end_without_caller()
+    caller()
+    with pytest.raises(Interrupted):
+        interrupts.pause(3600)
+
+
+def test_pause_in_a_shielded_step(caller: Callable[[], None], clock: Clock) -> None:
+    """The loss of the caller is held back like a signal; the step's other pauses take their time."""
+    interrupts.end_without_caller()
+    caller()
+
+    def step() -> None:
+        with interrupts.shielded():
+            interrupts.pause(3600)
+            assert interrupts.pending() == interrupts.CALLER_GONE
+            interrupts.pause(7)
+
+    with pytest.raises(Interrupted):
+        step()
+    assert clock.pauses == [7]
+
+
+def test_lost_caller_after_the_end(caller: Callable[[], None], clock: Clock) -> None:
+    """Once the call's outcome stands, the loss of the caller changes nothing."""
+    interrupts.end_without_caller()
+    interrupts.close()
+    caller()
+    interrupts.pause(7)
+    interrupts.check()
+    assert interrupts.pending() is None
+    assert clock.pauses == [7]
+
+
+def test_other_streams(tmp_path: Path) -> None:
+    """A file has no reader who could be lost; a socket has."""
+    interrupts.end_without_caller()
+    with (tmp_path / "answer").open("wb") as file:
+        interrupts.set_caller(file.fileno())
+        interrupts.check()
+    near, far = socket.socketpair()
+    with near:
+        interrupts.set_caller(near.fileno())
+        interrupts.check()
+        far.close()
+        with pytest.raises(Interrupted):
+            interrupts.check()

@@ -192,6 +192,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         ami_id=entry.get("ImageId", ""),
         age=_age(entry, answer),
         is_spot=entry.get("InstanceLifecycle") == "spot",
+        tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
     )
 
 

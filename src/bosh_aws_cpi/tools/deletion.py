@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bosh_aws_cpi.aws import image_deletion, inventory, snapshots, volumes
+from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.errors import BoshError, CloudError
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _NO_DISK: Final = "not a stray of this Director: it must exist, be detached and lack the Director's tags"
+_NO_INSTANCE: Final = (
+    "not a stray of this Director: it must exist, have the Director's UUID as a tag, and lack the tags of "
+    "set_vm_metadata"
+)
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,17 @@ class Run:
         for stray, then in self._due():
             rows.append(Row(stray, NOT_CERTAIN))
             rows[-1] = self._row(stray, then, rows[:-1])
-        told = {row.stray.resource.resource_id for row in rows}
-        for disk_cid in sorted(self.wish.disks - told):
-            named = Stray(Resource("volume", disk_cid, "", {}, None), "named by --disk", Removal.DISK, None)
-            rows.append(Row(named, FAILED, _NO_DISK))
+        rows += self._named_in_error("volume", self.wish.disks, Removal.DISK, _NO_DISK, rows)
+        rows += self._named_in_error("instance", self.wish.instances, Removal.INSTANCE, _NO_INSTANCE, rows)
+
+    def _named_in_error(
+        self, kind: Kind, named: frozenset[str], removal: Removal, why_not: str, rows: Sequence[Row]
+    ) -> list[Row]:
+        """A row for each resource that the operator named and that is no stray of this kind."""
+        option = removal.value.split()[-1]
+        listed = {row.stray.resource.resource_id for row in rows}
+        resources = [Resource(kind, each, "", {}, None) for each in sorted(named - listed)]
+        return [Row(Stray(each, f"named by {option}", removal, None), FAILED, why_not) for each in resources]
 
     def _due(self) -> Iterator[tuple[Stray, Action]]:
         for stray in self.there.strays():
@@ -106,13 +117,19 @@ def _delete_interface(client: "EC2Client", stray: Stray) -> bool:
     return inventory.delete_idle_interface(client, stray.resource.resource_id)
 
 
+def _delete_instance(client: "EC2Client", stray: Stray) -> bool:
+    """Terminate an instance, and wait until it has released its addresses."""
+    instances.terminate(client, stray.resource.resource_id)
+    instances.wait_until_terminated(client, stray.resource.resource_id)
+    return True
+
+
 _WENT: Final = frozenset({Action.REMOVE.value, GONE})
 _DELETERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], bool]]] = {
     "AMI": _delete_image,
     "snapshot": _delete_snapshot,
     "volume": _delete_volume,
     "interface": _delete_interface,
+    "instance": _delete_instance,
 }
-"""Each returns whether the resource is gone; False when it is in use.
-
-Instances and subnets are never deleted."""
+"""Each returns whether the resource is gone; False when it is in use. A subnet is never deleted."""

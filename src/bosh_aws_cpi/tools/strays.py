@@ -30,6 +30,8 @@ class Removal(Enum):
     DELETE = "--delete"
     DISK = "--delete --disk"
     """Only if the operator names it: it may hold data, and the Director may know it."""
+    INSTANCE = "--delete --instance"
+    """Only if the operator names it: the Director may know it."""
     HAND = "a person"
     """Only by a person, because it may not be a stray."""
 
@@ -184,7 +186,7 @@ def _instance(instance: Resource, there: Inventory) -> Stray | None:
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
     why = "perhaps of an interrupted create_vm"
-    return Stray(instance, why, Removal.HAND, instance.created)
+    return Stray(instance, why, Removal.INSTANCE, instance.created)
 
 
 _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
@@ -205,6 +207,7 @@ class Action(Enum):
     YOUNG = "too young"
     LOOK = "left to you"
     ASK = "left to you: name it with --disk"
+    ASK_INSTANCE = "left to you: name it with --instance"
     MARK = "marked"
     REMOVE = "removed"
 
@@ -218,14 +221,21 @@ class Wish:
     delete: bool = False
     disks: frozenset[str] = frozenset()
     """The ids of the disks that may be deleted too."""
+    instances: frozenset[str] = frozenset()
+    """The ids of the instances that may be deleted too, whatever their age."""
+
+
+_LEFT_TO_PEOPLE: Final = {Removal.HAND: Action.LOOK, Removal.INSTANCE: Action.ASK_INSTANCE}
 
 
 def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
     """Decide what to do with a stray; None when the report does not list it yet."""
     age = stray.age(now)
     is_due = age is not None and age >= wish.older_than
-    if stray.removal is Removal.HAND:  # a young one may belong to a call that is still running
-        return Action.LOOK if is_due else None
+    if stray.removal is Removal.INSTANCE and stray.resource.resource_id in wish.instances:
+        return Action.REMOVE
+    if stray.removal in _LEFT_TO_PEOPLE:  # a young one may belong to a call that is still running
+        return _LEFT_TO_PEOPLE[stray.removal] if is_due else None
     if age is None:
         return Action.MARK if wish.delete and stray.is_marked else Action.UNKNOWN
     if not is_due:

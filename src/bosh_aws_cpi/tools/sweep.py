@@ -40,8 +40,9 @@ def main(arguments: list[str]) -> int:
     """
     parser = _parser()
     given = parser.parse_args(arguments)
-    if given.disk and not given.delete:
-        parser.error("--disk has no effect without --delete: give both")
+    for option, named in (("--disk", given.disk), ("--instance", given.instance)):
+        if named and not given.delete:
+            parser.error(f"{option} has no effect without --delete: give both")
     if given.delete and 0 < given.older_than < 1:
         parser.error(
             "with --delete, --older-than must be 0, or at least 1, because a retried call reuses resources "
@@ -63,13 +64,20 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HOURS",
         help="the minimum age of a stray; 24 by default",
     )
-    parser.add_argument("--delete", action="store_true", help="delete the strays, except for disks")
+    parser.add_argument("--delete", action="store_true", help="delete the strays; keep disks and instances")
     parser.add_argument(
         "--disk",
         action="append",
         default=[],
         metavar="ID",
         help="with --delete: delete this disk too, if it is a stray; may be repeated",
+    )
+    parser.add_argument(
+        "--instance",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="with --delete: delete this instance too, of any age, if it is a stray; may be repeated",
     )
     parser.add_argument("--json", action="store_true", help="write one JSON document instead of the table")
     return parser
@@ -101,7 +109,7 @@ def _sweep(given: argparse.Namespace) -> int:
             given.director,
             config.region,
         )
-    wish = Wish(given.older_than, given.delete, frozenset(given.disk))
+    wish = Wish(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
     report = Report(there, config.region, wish, datetime.now(UTC), not_listed)
     try:
         Run(client, there, wish, report.now).carry_out(report.rows)

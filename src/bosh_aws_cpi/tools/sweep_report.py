@@ -77,6 +77,7 @@ class Report:
             "older_than_hours": self.wish.older_than,
             "delete": self.wish.delete,
             "disks": sorted(self.wish.disks),
+            "instances": sorted(self.wish.instances),
             "looked_at": {kind: count for kind, count in self._looked_at() if count is not None},
             "not_listed": list(self.not_listed),
             "is_complete": self.is_complete,

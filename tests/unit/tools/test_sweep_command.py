@@ -36,6 +36,7 @@ def test_fault_of_the_program(
         (["--director", "d", "--older-than", "inf"], "not a number of hours, 0 or more: 'inf'"),
         (["--director", "d", "--older-than", "a day"], "not a number of hours, 0 or more: 'a day'"),
         (["--director", "d", "--disk", "vol-1"], "--disk has no effect without --delete: give both"),
+        (["--director", "d", "--instance", "i-1"], "--instance has no effect without --delete: give both"),
         (
             ["--director", "d", "--delete", "--older-than", "0.5"],
             "with --delete, --older-than must be 0, or at least 1",

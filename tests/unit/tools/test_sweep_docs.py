@@ -112,10 +112,10 @@ def test_example() -> None:
                 Stray(
                     thing("instance", "stopped", type="t3.micro", resource_id="i-07a6d2395e9eab1f4"),
                     "perhaps of an interrupted create_vm",
-                    Removal.HAND,
+                    Removal.INSTANCE,
                     hours_ago(74.4),
                 ),
-                "left to you",
+                "left to you: name it with --instance",
             ),
         )
     ]
@@ -130,7 +130,7 @@ def test_permissions() -> None:
     allowed = {action for statement in POLICY for action in statement["Action"]}
     asked = set(re.findall(r"ec2:\w+", PAGE))
     listings = {f"ec2:{''.join(map(str.title, way.operation.split('_')))}" for way in _KINDS.values()}
-    removals = {action for action in asked if re.match("ec2:De(lete|register)", action)}
+    removals = {action for action in asked if re.match("ec2:(Delete|Deregister|Terminate)", action)}
     assert listings <= asked <= allowed
     assert len(removals) == len(_DELETERS)
     assert asked - listings - removals == {"ec2:CreateTags"}

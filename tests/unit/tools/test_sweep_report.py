@@ -12,6 +12,7 @@ from bosh_aws_cpi.tools.sweep_report import Row, monthly
 from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, report, thing
 
 NAMED = Wish(24, delete=True, disks=frozenset({"volume-1"}))
+NAMED_INSTANCE = Wish(24, delete=True, instances=frozenset({"volume-1"}))
 OTHER_NAMED = Wish(24, delete=True, disks=frozenset({"volume-2"}))
 LISTING = Wish(24)
 DELETING = Wish(24, delete=True)
@@ -38,6 +39,11 @@ LOOKED = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 0 volumes, 0 interfaces, 
         (100, Removal.HAND, LISTING, Action.LOOK),
         (100, Removal.HAND, NAMED, Action.LOOK),
         (1, Removal.HAND, NAMED, None),
+        (100, Removal.INSTANCE, LISTING, Action.ASK_INSTANCE),
+        (100, Removal.INSTANCE, NAMED, Action.ASK_INSTANCE),
+        (1, Removal.INSTANCE, NAMED, None),
+        (1, Removal.INSTANCE, NAMED_INSTANCE, Action.REMOVE),
+        (100, Removal.DISK, NAMED_INSTANCE, Action.ASK),
     ],
 )
 def test_actions(hours: float, removal: Removal, wish: Wish, expected: Action | None) -> None:
@@ -166,7 +172,7 @@ def test_table() -> None:
 def test_document() -> None:
     """Scripts get the same, with null for what is not known."""
     rows = [Row(VOLUME, "stray"), Row(INTERFACE, "failed", "no")]
-    wish = Wish(1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}))
+    wish = Wish(1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}), instances=frozenset({"i-1"}))
     common = {"why": "lost", "removal": "--delete"}
     nothing = dict.fromkeys(("since", "age_hours", "size_gib", "type", "usd_per_month"))
     assert report(*rows, wish=wish, not_listed=["snapshot"]).document() == {
@@ -175,6 +181,7 @@ def test_document() -> None:
         "older_than_hours": 1.5,
         "delete": True,
         "disks": ["vol-1", "vol-2"],
+        "instances": ["i-1"],
         "looked_at": {"AMI": 0, "volume": 0, "interface": 0, "subnet": 0, "instance": 0},
         "not_listed": ["snapshot"],
         "is_complete": True,

@@ -45,8 +45,11 @@ STRAYS: list[tuple[Resource, Removal]] = [
     (thing("snapshot", "completed", COPY), Removal.DELETE),
     *((replace(IMAGE, state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
     (thing("AMI", "failed", COPY), Removal.DELETE),
-    (thing("instance", "running", {**AGENT, "Name": "a", "deployment": "b", "director": "c"}), Removal.HAND),
-    (thing("instance", "stopped", AGENT), Removal.HAND),
+    (
+        thing("instance", "running", {**AGENT, "Name": "a", "deployment": "b", "director": "c"}),
+        Removal.INSTANCE,
+    ),
+    (thing("instance", "stopped", AGENT), Removal.INSTANCE),
     (thing("subnet", tags=MANAGED), Removal.HAND),
 ]
 OF_VMS = [thing("interface", tags=AGENT, hours=None), thing("volume", tags=AGENT)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
+from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
 from bosh_aws_cpi.cpi.stemcells.snapshot_upload import upload
 from bosh_aws_cpi.cpi.undo import Undo
@@ -176,6 +178,29 @@ def test_first_error(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.Monke
         upload(cloud, image.source(), undo)
     assert image.taken <= IN_FLIGHT + 1
     assert len(ebs.blocks) <= IN_FLIGHT
+    assert (ebs.completed, threads_left()) == ({}, [])
+    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+    undo.run("an error")
+
+
+@pytest.mark.usefixtures("signals")
+def test_lost_caller(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loss of the caller ends it like an error: the rest of the image would be for nobody."""
+    image = Image(monkeypatch, 1000)
+    reader, writer = os.pipe()
+    interrupts.set_caller(writer)
+    interrupts.end_without_caller()
+
+    def before_put(index: int) -> None:
+        if index == 2:
+            os.close(reader)
+
+    ebs.before_put = before_put
+    undo = Undo()
+    with pytest.raises(Interrupted, match=interrupts.CALLER_GONE):
+        upload(cloud, image.source(), undo)
+    os.close(writer)
+    assert image.taken < image.count
     assert (ebs.completed, threads_left()) == ({}, [])
     ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
     undo.run("an error")

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.aws.tags import VM_METADATA
+from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Nic
+from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ MAX_UNATTACHED = 7
 
 The interface may belong to an instance that is being terminated, and is then deleted with it.
 """
+_SHOWN_IN_MINUTES = 120
 MAX_OF_ANOTHER_AGENT = 22
 """Attempts, over about 20 seconds, before another VM's unattached interface counts as a stray."""
 
@@ -85,8 +87,10 @@ class _Holders:
         holders = {address: nic for address, nic in found.items() if nic is not None}
         for address, nic in holders.items():
             self._looks[nic.nic_id] += 1
-            if not (self._is_departing(nic) or self._is_orphan_discarded(nic)):
-                raise _taken(address, nic, error)
+            vm = self._vm_of(nic)
+            if not (self._is_departing(nic, vm) or self._is_orphan_discarded(nic)):
+                hint = _hint(vm, self._cloud.config.director_uuid)
+                raise AddressTaken(f"{described(error)}: {_held(address, nic)}{hint}") from error
             level = logging.INFO if self._looks[nic.nic_id] == 1 else logging.DEBUG  # this may take minutes
             logger.log(level, "Address %s is still held by '%s', which is going away", address, nic.nic_id)
         if not holders:
@@ -98,10 +102,17 @@ class _Holders:
             )
             raise AddressTaken(message) from error
 
-    def _is_departing(self, nic: Nic) -> bool:
+    def _vm_of(self, nic: Nic) -> Instance | None:
+        """The instance of an interface; None when there is none."""
+        try:
+            return None if nic.vm_cid is None else instances.find(self._cloud.ec2, nic.vm_cid)
+        except VMNotFound:
+            return None
+
+    def _is_departing(self, nic: Nic, vm: Instance | None) -> bool:
         if nic.vm_cid is None:
             return DIRECTOR_TAG not in nic.tags and self._looks[nic.nic_id] <= MAX_UNATTACHED
-        return not instances.is_alive(self._cloud.ec2, nic.vm_cid)
+        return vm is None or vm.is_ending
 
     def _is_orphan_discarded(self, nic: Nic) -> bool:
         """Delete an interface that a call of the same Director created and could not delete.
@@ -121,8 +132,29 @@ class _Holders:
         return True
 
 
-def _taken(address: str, nic: Nic, error: Exception) -> AddressTaken:
+def _held(address: str, nic: Nic) -> str:
     owner = f"of instance '{nic.vm_cid}'" if nic.vm_cid else "which no instance uses"
-    return AddressTaken(
-        f"{described(error)}: {address} is held by network interface '{nic.nic_id}' ({nic.status}) {owner}"
+    return f"{address} is held by network interface '{nic.nic_id}' ({nic.status}) {owner}"
+
+
+def _hint(vm: Instance | None, director: str | None) -> str:
+    """What to do about an instance that this Director may not know; empty for all others.
+
+    The Director has set_vm_metadata tag each VM right after create_vm.
+    """
+    if vm is None or director is None or vm.tags.get(DIRECTOR_TAG) != director:
+        return ""
+    if VM_METADATA & vm.tags.keys():
+        return ""
+    since = "" if vm.age is None else f", launched {_text(vm.age)} ago,"
+    return (
+        f". An earlier call may have left this instance{since} because it lacks the tags of set_vm_metadata. "
+        "If no task is creating it and `bosh vms` does not list it, delete it: "
+        f"bin/cpi sweep --director {director} --delete --instance {vm.vm_cid}"
     )
+
+
+def _text(seconds: float) -> str:
+    """A duration, in minutes or hours."""
+    minutes = max(seconds, 0) / 60
+    return f"{minutes:.0f} minutes" if minutes < _SHOWN_IN_MINUTES else f"{minutes / 60:.0f} hours"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -251,6 +252,33 @@ def test_attached(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
     instance = {"InstanceId": VM, "State": {"Name": state}, "InstanceType": "t"}
     ec2.answers("describe_instances", {"Reservations": [{"Instances": [instance]}]}, InstanceIds=[VM])
     with pytest.raises(AddressTaken, match=f"of instance '{VM}'"):
+        claim(cloud, 1)
+    assert clock.pauses == []
+
+
+@pytest.mark.parametrize(
+    ("tags", "minutes", "said"),
+    [
+        (OURS, 7, f"left this instance, launched 7 minutes ago, because .* --delete --instance {VM}$"),
+        (OURS, 600, "launched 10 hours ago"),
+        (OURS, -3, "launched 0 minutes ago"),
+        ({**OURS, "job": "web"}, 7, f"of instance '{VM}'$"),
+        ({**OURS, "bosh_director_uuid": "director-2"}, 7, f"of instance '{VM}'$"),
+        ({}, 7, f"of instance '{VM}'$"),
+    ],
+)
+def test_hint(cloud: Cloud, ec2: Ec2, clock: Clock, tags: dict[str, str], minutes: int, said: str) -> None:
+    """The error about an instance that our Director's earlier call may have left tells how to delete it."""
+    lay_holder(ec2, OURS, VM)
+    instance = {
+        "InstanceId": VM,
+        "State": {"Name": "running"},
+        "InstanceType": "t",
+        "LaunchTime": datetime.now(UTC) - timedelta(minutes=minutes),
+        "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+    }
+    ec2.answers("describe_instances", {"Reservations": [{"Instances": [instance]}]}, InstanceIds=[VM])
+    with pytest.raises(AddressTaken, match=said):
         claim(cloud, 1)
     assert clock.pauses == []
 
