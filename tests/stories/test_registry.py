@@ -1,4 +1,4 @@
-"""A registry that is not there, or fails: AWS's work is done first, and a repeated call finishes."""
+"""A registry that is not configured, or fails: a repeated call finishes what AWS has already done."""
 
 from __future__ import annotations
 
@@ -26,20 +26,34 @@ def registry() -> Iterator[Registry]:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_without_registry(cpi: Cpi, world: World, vm: RunInstance, disk: CreateVolume, version: int) -> None:
-    """Disks do what AWS can do and then say what is missing; deleting works all the same."""
-    vm_cid, disk_cid = vm(), disk()
-    for method, state in (("attach_disk", "in-use"), ("detach_disk", "available")):
-        answer = cpi.call(method, vm_cid, disk_cid, api_version=version, stemcell=1)
+    """Attaching and detaching a disk are refused before AWS changes anything; deleting the VM works."""
+    vm_cid, disk_cid, attached = vm(), disk(), disk()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=attached, Device="/dev/sdf")
+    before = world.instance(vm_cid)["BlockDeviceMappings"]
+    for method in ("attach_disk", "detach_disk"):
+        argument = disk_cid if method == "attach_disk" else attached
+        answer = cpi.call(method, vm_cid, argument, api_version=version, stemcell=1)
         assert answer.error == {
             "type": "Bosh::Clouds::CloudError",
             "message": "An attempt to read registry settings has failed "
             f"for instance_id={vm_cid}. The registry is disabled.",
             "ok_to_retry": False,
         }
-        (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
-        assert volume["State"] == state
+        assert world.instance(vm_cid)["BlockDeviceMappings"] == before
     assert cpi.call("delete_vm", vm_cid, api_version=version, stemcell=1).ok() is None
-    assert world.state() == {**world.empty, "volumes": [disk_cid]}
+    assert world.state() == {**world.empty, "volumes": sorted([disk_cid, attached])}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_unknown_stemcell_without_registry(
+    cpi: Cpi, world: World, vm: RunInstance, disk: CreateVolume, version: int
+) -> None:
+    """Without a registry and the stemcell's version, disks are attached and detached as for new stemcells."""
+    vm_cid, disk_cid = vm("t2.micro"), disk()
+    assert cpi.call("attach_disk", vm_cid, disk_cid, api_version=version).ok() == "/dev/sdf"
+    assert cpi.call("detach_disk", vm_cid, disk_cid, api_version=version).ok() is None
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
+    assert volume["State"] == "available"
 
 
 def test_registry_that_fails(

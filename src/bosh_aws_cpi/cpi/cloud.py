@@ -41,6 +41,20 @@ class Cloud:
         return 1 if self.api_version == 1 else configuration.stemcell_api_version(self.config.stemcell)
 
     @cached_property
+    def registry_of_existing_vm(self) -> Registry:
+        """The registry of a VM whose stemcell the Director may not tell.
+
+        Its ``POST /dynamic_disks/provide`` calls attach_disk without the stemcell's api_version
+        (recorded in tests/data/recorded/87-director-dynamic-disks.jsonl). Without a registry in the
+        configuration, create_vm accepts only stemcells that need none.
+
+        Raises:
+            CPIAPIVersionNotSupported: The stemcell's api_version is not a positive integer.
+        """
+        is_told = self.api_version == 1 or self.config.is_stemcell_given
+        return self.registry if is_told or self.config.registry else NoRegistry()
+
+    @cached_property
     def registry(self) -> Registry:
         """The registry for the agent settings of old stemcells; newer ones need none.
 

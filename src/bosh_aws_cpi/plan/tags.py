@@ -60,6 +60,15 @@ def of_environment(environment: Json | None) -> Json:
     return checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
 
 
+def of_disk(name: str | None, tags: object) -> dict[str, str]:
+    """The tags of a disk's cloud properties: its ``name`` is the tag ``Name``, unless its ``tags`` have one.
+
+    Raises:
+        CloudError: The ``tags`` are not a hash.
+    """
+    return formatted({"Name": name or None, **checked(tags)})
+
+
 DIRECTOR_TAG = "bosh_director_uuid"
 AGENT_TAG = "bosh_agent_id"
 

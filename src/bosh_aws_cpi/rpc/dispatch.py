@@ -147,7 +147,8 @@ def _error_response(error: BoshError, log: str) -> bytes:
         "message": redact(error.message),
         "ok_to_retry": error.ok_to_retry,
     }
-    return _encoded({"result": None, "error": described, "log": redact(log)})
+    # With a line's end, because the Director appends it to the task's log as it is.
+    return _encoded({"result": None, "error": described, "log": f"{redact(log)}\n" if log else ""})
 
 
 def _encoded(document: dict[str, Any]) -> bytes:

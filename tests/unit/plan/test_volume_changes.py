@@ -32,6 +32,7 @@ def changes(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given
     ("volume", "given", "expected"),
     [
         (GP3, {}, {}),
+        (GP3, {"name": "dd1", "tags": {"a": "b"}}, {}),
         (GP3, {"iops": 3000, "throughput": 125}, {}),
         (GP3, {"iops": 4000}, {"Iops": 4000}),
         (GP3, {"throughput": 500}, {"Throughput": 500}),

@@ -82,11 +82,11 @@ def test_error(
     assert document["result"] is None
     assert document["error"] == {"type": wire_type, "message": message, "ok_to_retry": ok_to_retry}
     assert document["log"].startswith(f"Rescued {wire_type}: {message}. backtrace: ")
-    assert document["log"].endswith(":in verb")
+    assert document["log"].endswith(":in verb\n")
     errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
     assert errors == [f"{wire_type}: {message}"]
     debug = [record.getMessage() for record in program_log.records if record.levelname == "DEBUG"]
-    assert debug == [document["log"]]
+    assert debug == [document["log"].removesuffix("\n")]
     finished = [record for record in program_log.records if record.getMessage().startswith("Finished has_vm")]
     assert len(finished) == 1
 
@@ -106,9 +106,9 @@ def test_causes() -> None:
         "; caused by ValueError: invalid literal for int() with base 10: 'inner'; "
     )
     assert before.startswith("Rescued Bosh::Clouds::CloudError: outer. backtrace: ")
-    assert after.endswith(":in verb")
+    assert after.endswith(":in verb\n")
     assert "raise" not in log
-    assert "\n" not in log
+    assert "\n" not in log.removesuffix("\n")
 
 
 def test_hidden_causes() -> None:

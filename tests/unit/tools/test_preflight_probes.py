@@ -12,6 +12,7 @@ from botocore.validate import validate_parameters
 
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, probes
+from tests.listing import check_listed
 
 CALLER = "arn:aws-cn:sts::123456789012:assumed-role/cpi/session"
 PROBES = probes("cn-north-1", "cn-north-1b", CALLER)
@@ -36,8 +37,8 @@ def test_every_action_has_a_probe_or_a_reason() -> None:
     """Each action of each feature is asked about, or it is said why not; nothing else is asked about."""
     groups = [set(PROBES), set(NOT_CHECKABLE), FROM_FIRST_CALLS]
     listed = set.union(*groups)
-    assert sorted(ACTIONS - listed) == [], "add a probe, or a reason, to tools/probes.py"
-    assert sorted(listed - ACTIONS) == [], "in tools/probes.py, but in no feature of aws/sdk/permissions.py"
+    unknown = "in tools/probes.py, but in no feature of aws/sdk/permissions.py"
+    check_listed(listed, ACTIONS, "add a probe, or a reason, to tools/probes.py", unknown)
     assert sum(map(len, groups)) == len(ACTIONS)
 
 

@@ -2,7 +2,7 @@
 
 Most of these calls take a client token, with which the SDK retries them. For those that take none,
 `attempts` prevents retries when the outcome is uncertain. If the outcome is uncertain after the last attempt,
-this module looks for the resource, and retries the call only if there is none.
+this module searches for the resource, and retries the call only if it finds none.
 """
 
 from collections.abc import Callable, Mapping

@@ -56,7 +56,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    wish = _Wish(arguments, {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin})
+    wish = _Wish(arguments, {**tag_plan.of_disk(properties.name, properties.tags), **origin})
     return undoing(cloud.undo, lambda undo: _create(cloud, wish, call, undo))
 
 

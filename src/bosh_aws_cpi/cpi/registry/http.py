@@ -33,6 +33,9 @@ class HttpRegistry:
         user, password = (config.user or "").encode(), (config.password or "").encode()
         self._session.auth = (user, password)  # type: ignore[assignment]  # requests accepts bytes, too
 
+    def check(self, vm_cid: str) -> None:
+        """Do nothing: whether it answers is known only when it is called."""
+
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings.
 

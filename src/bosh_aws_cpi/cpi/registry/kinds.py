@@ -14,6 +14,9 @@ class Registry(Protocol):
     is_there: bool
     """Whether settings can be written; False if a registry is needed but none is configured."""
 
+    def check(self, vm_cid: str) -> None:
+        """Refuse an attach or a detach that the registry can't take, before AWS does it."""
+
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings, the complete document."""
 
@@ -32,6 +35,9 @@ class NoRegistry:
 
     is_used = False
     is_there = True
+
+    def check(self, vm_cid: str) -> None:
+        """Do nothing: it takes everything."""
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Do nothing: user_data contains all settings."""
@@ -52,6 +58,14 @@ class DisabledRegistry:
 
     is_used = True
     is_there = False
+
+    def check(self, vm_cid: str) -> None:
+        """Refuse.
+
+        Raises:
+            CloudError: Always.
+        """
+        raise _disabled("read", vm_cid)
 
     def save(self, vm_cid: str, settings: Json) -> None:  # noqa: ARG002 - the protocol's signature
         """Refuse.
