@@ -142,6 +142,34 @@ def test_taken_wanted_range(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws
     assert world.state()["subnets"] == [other]
 
 
+def test_taken_ipv6_range(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, sent: ReadCalls) -> None:
+    """When somebody else takes the chosen IPv6 range at that moment, another one is chosen."""
+    world.ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)
+    fake_aws.rule(action="CreateSubnet", hold_before=True)
+    process = cpi.start("create_network", wish({"range": "10.0.9.0/24"}, ipv6=True))
+    try:
+        fake_aws.wait_until_held()
+        (first,) = sent("CreateSubnet")
+        taken = {"CidrBlock": "10.0.10.0/24", "Ipv6CidrBlock": first["Ipv6CidrBlock"]}
+        world.ec2.create_subnet(VpcId=world.vpc_id, **taken)
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    (ipv6,) = described(world, answer.ok()[0])["Ipv6CidrBlockAssociationSet"]
+    assert ipv6["Ipv6CidrBlock"] != first["Ipv6CidrBlock"]
+
+
+def test_every_range_taken(cpi: Cpi, wish: Any, fake_aws: FakeAws, sent: ReadCalls) -> None:
+    """When EC2 refuses each range, different ones are tried, but not without end."""
+    conflict = {"code": "InvalidSubnet.Conflict", "message": "The CIDR conflicts with another subnet"}
+    fake_aws.rule(action="CreateSubnet", error=conflict)
+    error = cpi.call("create_network", wish()).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "CreateSubnet failed with InvalidSubnet.Conflict" in error["message"]
+    tried = [call["CidrBlock"] for call in sent("CreateSubnet")]
+    assert len(tried) == len(set(tried)) == 21
+
+
 def test_two_at_once(cpi: Cpi, world: World, wish: Any) -> None:
     """Two calls at once without a range create two subnets."""
     processes = [cpi.start("create_network", wish({"netmask_bits": 18})) for _ in range(2)]
@@ -199,6 +227,30 @@ def test_same_request(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> N
     assert answer[1]["range"] == described(world, subnet_id)["CidrBlock"]
     other, _, _ = cpi.call("create_network", given, context={"request_id": "cpi-5"}).ok()
     assert world.state()["subnets"] == sorted([subnet_id, other])
+
+
+def test_same_request_that_fails(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A subnet of an earlier attempt stays when its completion fails: the Director may know it."""
+    given = wish(route_table=world.route_table_id)
+    first, _, _ = cpi.call("create_network", given, context=REQUEST).ok()
+    fake_aws.rule(action="AssociateRouteTable", error=DENIED)
+    linked = [["<routeTableSet>.*</routeTableSet>", "<routeTableSet/>"]]
+    fake_aws.rule(action="DescribeRouteTables", nth=2, replace=linked)
+    error = cpi.call("create_network", given, context=REQUEST).error
+    assert "AssociateRouteTable failed with UnauthorizedOperation" in error["message"]
+    assert world.state()["subnets"] == [first]
+
+
+def test_same_request_after_a_failure(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A subnet that EC2 could not create is not used by the same request."""
+    fake_aws.rule(action="CreateSubnet", nth=1, states=["failed"])
+    fake_aws.rule(action="DeleteSubnet", error=DENIED)
+    answer = cpi.call("create_network", wish(), context=REQUEST)
+    assert answer.error["message"].endswith("it is in state failed")
+    (failed,) = world.state()["subnets"]
+    assert f"Perhaps left behind, because its undo failed: {failed}" in answer.stderr
+    second, _, _ = cpi.call("create_network", wish(), context=REQUEST).ok()
+    assert second != failed
 
 
 def test_old_request(cpi: Cpi, world: World, wish: Any) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 CREATED_TAG: Final = "bosh_created"
 """The time in UTC when the CPI called CreateSubnet: EC2 does not report when a subnet was created."""
-_FAILED: Final = frozenset({"failed", "failed-insufficient-capacity"})
+_FAILED: Final = frozenset({"failed", "failed-insufficient-capacity", "failing"})
+"""States of a subnet, and of the association of its IPv6 range."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +40,20 @@ class ManagedSubnet:
     """IPv4; empty for an IPv6-only subnet."""
     ipv6_ranges: Sequence[str] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
+    is_failed: bool = False
+    """Whether EC2 could not create it."""
 
     def __str__(self) -> str:
         return self.subnet_id
 
     def is_marked(self, mark: tuple[str, str]) -> bool:
-        """Whether it has this tag and is recent: an older one belongs to another request with the same id."""
+        """Whether it has this tag, is recent, and did not fail.
+
+        An older one belongs to another request with the same id.
+        """
         key, value = mark
-        return self.tags.get(key) == value and is_recent(parsed_time(self.tags.get(CREATED_TAG, "")))
+        created = parsed_time(self.tags.get(CREATED_TAG, ""))
+        return self.tags.get(key) == value and is_recent(created) and not self.is_failed
 
 
 def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
@@ -108,7 +115,7 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
 def _check_state(entry: Any) -> None:  # noqa: ANN401 - the SDK's typed dict, looked at by name
     associations = entry.get("Ipv6CidrBlockAssociationSet", [])
     states = [entry["State"], *(each["Ipv6CidrBlockState"]["State"] for each in associations)]
-    if failed := [state for state in states if state.startswith("fail")]:
+    if failed := [state for state in states if state in _FAILED]:
         message = f"EC2 could not create subnet '{entry['SubnetId']}': it is in state {failed[0]}"
         raise CloudError(message)
     if waiting := [state for state in states if state not in {"available", "associated"}]:
@@ -126,6 +133,7 @@ def _subnet(entry: Any) -> ManagedSubnet:  # noqa: ANN401 - the same
         range=entry.get("CidrBlock", ""),
         ipv6_ranges=[each["Ipv6CidrBlock"] for each in entry.get("Ipv6CidrBlockAssociationSet", [])],
         tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
+        is_failed=entry["State"] in _FAILED,
     )
 
 

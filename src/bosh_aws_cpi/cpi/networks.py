@@ -38,7 +38,8 @@ def create_network(cloud: Cloud, network: Json) -> list[Any]:
         cloud properties of a VM's network in it.
 
     Raises:
-        CloudError: A value is wrong, no range is free, or EC2 could not create the subnet; nothing is left.
+        CloudError: A value is wrong, no range is free, or EC2 could not create the subnet; what this call has
+            created is deleted.
     """
     wish = ManagedNetwork.parse(network)
     order = _Order(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
@@ -160,8 +161,9 @@ def _subnet(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> ManagedSubnet:
     while True:
         there = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
         earlier = next((each for each in there if each.is_marked(order.mark)), None)
-        if earlier is not None:
-            return _armed(cloud, earlier, undo)
+        if earlier is not None:  # no undo: the Director may already have its id
+            logger.info("Subnet '%s' was created by an earlier attempt at this request", earlier)
+            return earlier
         ranges = order.ranges(vpc, there, tried)
         try:
             return _new_subnet(cloud, order, ranges, undo)
@@ -172,12 +174,6 @@ def _subnet(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> ManagedSubnet:
                 raise
             logger.info("Trying another range: %s", described(error))
             tried += chosen
-
-
-def _armed(cloud: Cloud, earlier: ManagedSubnet, undo: Undo) -> ManagedSubnet:
-    logger.info("Subnet '%s' was created by an earlier attempt at this request", earlier)
-    undo.arm(earlier, lambda: subnet_deletion.discard(cloud.ec2, earlier.subnet_id))
-    return earlier
 
 
 def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Undo) -> ManagedSubnet:
