@@ -156,6 +156,10 @@ AGAIN: dict[str, Again] = {
         "The contract has DiskNotAttached for a disk that is not attached",
         "Bosh::Clouds::DiskNotAttached",
     ),
+    "delete_network": Again(
+        "The contract has NetworkNotFound for an unknown network, and the Director takes it as deleted",
+        "Bosh::Clouds::NetworkNotFound",
+    ),
     "detach_disk": Again(
         "The contract has DiskNotAttached for a disk that is not attached",
         "Bosh::Clouds::DiskNotAttached",

@@ -122,6 +122,32 @@ class Stage:
         answer = self.ec2.create_snapshot(VolumeId=self.disk())
         return self.painter.name(answer["SnapshotId"], "snapshot")
 
+    def network(self) -> dict[str, Any]:
+        """Have what a managed network can be given; returns such cloud properties."""
+        vpc_id = self.world.vpc_id
+        self.ec2.associate_vpc_cidr_block(VpcId=vpc_id, AmazonProvidedIpv6CidrBlock=True)
+        acl = self.ec2.create_network_acl(VpcId=vpc_id)["NetworkAcl"]["NetworkAclId"]
+        return {
+            "vpc_id": vpc_id,
+            "availability_zone": self.world.zone,
+            "route_table": self.painter.name(self.world.route_table_id, "table"),
+            "network_acl": self.painter.name(acl, "ACL"),
+            "ipv6": True,
+            "auto_assign_public_ip": True,
+            "tags": {"a": "b"},
+            "security_groups": ["bosh"],
+        }
+
+    def subnet(self) -> str:
+        """Have a subnet there, with a route table and a network ACL of its own."""
+        properties = self.network()
+        answer = self.ec2.create_subnet(
+            VpcId=self.world.vpc_id, CidrBlock="10.0.9.0/24", AvailabilityZone=self.world.zone
+        )
+        subnet_id: str = self.painter.name(answer["Subnet"]["SubnetId"], "subnet")
+        self.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=properties["route_table"])
+        return subnet_id
+
     def route_traffic(self) -> Traffic:
         """Have load balancers, an elastic address, and a route that leads out of the VPC."""
         gateway = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]

@@ -10,6 +10,7 @@ from testbed.matrix import sampled
 from tests.faults.kinds import Case, cases
 from tests.faults.outcome import Outcome
 from tests.faults.scenarios_disk import DISKS
+from tests.faults.scenarios_network import NETWORKS
 from tests.faults.scenarios_stemcell import STEMCELLS
 from tests.faults.scenarios_vm import VMS
 from tests.faults.summary import FOUND, TRIED
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tests.faults.scenario import Scenario
     from tests.faults.stage import Stage
 
-SCENARIOS = (*VMS, *DISKS, *STEMCELLS)
+SCENARIOS = (*VMS, *DISKS, *STEMCELLS, *NETWORKS)
 MATRIX = [case for scenario in SCENARIOS for case in cases(scenario)]
 EVERY = 23
 """A prime, so that the sample has every kind of fault."""

@@ -55,6 +55,11 @@ class There:
         """Have a snapshot of the disk."""
         return str(self.world.ec2.create_snapshot(VolumeId=self.disk_cid)["SnapshotId"])
 
+    def subnet(self) -> str:
+        """Have a subnet without interfaces."""
+        answer = self.world.ec2.create_subnet(VpcId=self.world.vpc_id, CidrBlock="10.0.9.0/24")
+        return str(answer["Subnet"]["SubnetId"])
+
     def image(self) -> str:
         """Have an AMI that is not a light stemcell's."""
         return str(self.world.ec2.create_image(InstanceId=self.vm_cid, Name="stemcell")["ImageId"])
@@ -135,6 +140,12 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
         ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"],
     ),
     ("delete_snapshot", lambda there: [there.snapshot()], ["DeleteSnapshot"]),
+    (
+        "create_network",
+        lambda there: [{"type": "manual", "cloud_properties": {"vpc_id": there.world.vpc_id}}],
+        ["DescribeVpcs", "DescribeSubnets", "CreateSubnet", "DescribeSubnets"],
+    ),
+    ("delete_network", lambda there: [there.subnet()], ["DeleteSubnet"]),
 ]
 """Verb, arguments, calls."""
 ELSEWHERE = {"ping", "current_vm_id", "configure_networks"}

@@ -85,7 +85,9 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
 
 
 CALL_TAG = "bosh_call"
-"""On a disk, a disk's snapshot and a copy of an AMI: the id of the call that created it."""
+"""On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it."""
+NETWORK_TAG = "bosh_network"
+"""On the subnet of a managed network: "managed"."""
 STEMCELL_TAG = "bosh_stemcell"
 """On all resources that one create_stemcell created from an image: the id of that call."""
 SOURCE_TAG = "bosh_source_ami"

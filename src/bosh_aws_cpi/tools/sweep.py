@@ -18,15 +18,16 @@ from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.plan.tags import of_origin
 from bosh_aws_cpi.tools import replaced
+from bosh_aws_cpi.tools.actions import Wish
 from bosh_aws_cpi.tools.command import carried_out
 from bosh_aws_cpi.tools.deletion import Run
-from bosh_aws_cpi.tools.strays import Inventory, Wish
+from bosh_aws_cpi.tools.strays import Inventory
 from bosh_aws_cpi.tools.sweep_report import Report
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "instance")
+_BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "subnet", "instance")
 """The kinds that every policy allows to be listed, as well as AMIs; some policies do not allow snapshots."""
 
 

@@ -21,6 +21,13 @@ PAGE = {"MaxResults": 1000}
 PAGE_OF_VOLUMES = {"MaxResults": 500}
 OWN = {**PAGE, "Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 VOLUME = {"VolumeId": "vol-1", "State": "available", "CreateTime": THEN, "Size": 8, "VolumeType": "gp3"}
+WITH_TIME = {**READ, "bosh_created": "2026-05-04T12:00:00Z"}
+SUBNET = {
+    "SubnetId": "subnet-1",
+    "State": "available",
+    "CidrBlock": "10.0.9.0/24",
+    "Tags": [*TAGS, {"Key": "bosh_created", "Value": "2026-05-04T12:00:00Z"}],
+}
 
 SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
     (
@@ -64,6 +71,22 @@ SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
             ],
         },
         Resource("AMI", "ami-1", "failed", READ, THEN, snapshot_ids=("snap-1",)),
+    ),
+    (
+        "subnet",
+        "describe_subnets",
+        PAGE,
+        "Subnets",
+        {**SUBNET, "AvailableIpAddressCount": 251},
+        Resource("subnet", "subnet-1", "available", WITH_TIME, THEN),
+    ),
+    (
+        "subnet",
+        "describe_subnets",
+        PAGE,
+        "Subnets",
+        {**SUBNET, "AvailableIpAddressCount": 250},
+        Resource("subnet", "subnet-1", "available", WITH_TIME, THEN, is_used=True),
     ),
     (
         "instance",

@@ -176,18 +176,6 @@ def test_configuration_that_is_refused() -> None:
     assert host.targets == []
 
 
-@pytest.mark.parametrize("contract", [1, 2, 3])
-def test_not_implemented(contract: int) -> None:
-    """A known method that is not there is answered with the contract's class, whatever its arguments."""
-    host = Host(failing(AssertionError()))
-    assert ask(host, "create_network", api_version=contract)["error"] == {
-        "type": "Bosh::Clouds::NotImplemented",
-        "message": f"'create_network' is not implemented by Bosh::AwsCloud::CloudV{contract}",
-        "ok_to_retry": False,
-    }
-    assert host.targets == []
-
-
 def test_wrong_arguments() -> None:
     """Arguments are looked at before the verb is loaded."""
     host = Host(failing(AssertionError()))

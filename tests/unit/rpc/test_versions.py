@@ -28,6 +28,7 @@ LIMITS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("resize_disk", "snapshot_disk"), (2, 2)),
     "update_disk": (3, 3),
     "delete_snapshot": (1, 1),
+    **dict.fromkeys(("create_network", "delete_network"), (1, 1)),
 }
 WHOLE: dict[str, list[Any]] = {
     "info": [],
@@ -53,6 +54,8 @@ WHOLE: dict[str, list[Any]] = {
     "snapshot_disk": ["vol-1", {"a": 1}],
     "delete_snapshot": ["snap-1"],
     "configure_networks": ["i-1", {"n": {}}],
+    "create_network": [{"type": "manual"}],
+    "delete_network": ["subnet-1"],
 }
 
 

@@ -18,9 +18,13 @@ CALLER = "arn:aws-cn:sts::123456789012:assumed-role/cpi/session"
 PROBES = probes("cn-north-1", "cn-north-1b", CALLER)
 ACTIONS = {action for feature in FEATURES.values() for action in feature.actions}
 FROM_FIRST_CALLS = {"ec2:DescribeAvailabilityZones", "sts:AssumeRole"}
-WITHOUT_DRY_RUN = {"ec2:AssignIpv6Addresses", "ec2:AssignPrivateIpAddresses"}
+WITHOUT_DRY_RUN = {
+    "ec2:AssignIpv6Addresses",
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:ModifySubnetAttribute",
+}
 ID = re.compile(r"[a-z]+-0{17}")
-RESOURCES = re.compile(r"\b(?:i|vol|snap|ami|eni|subnet|rtb|eipalloc)-[0-9a-f]+")
+RESOURCES = re.compile(r"\b(?:i|vol|snap|ami|eni|subnet|rtb|eipalloc|vpc|acl|aclassoc)-[0-9a-f]+")
 
 
 @cache

@@ -47,6 +47,11 @@ FEATURES: Final = {
     "ElasticIps": Feature("ec2:AssociateAddress ec2:DescribeAddresses"),
     "DelegatedPrefixes": Feature("ec2:AssignIpv6Addresses ec2:AssignPrivateIpAddresses"),
     "Routes": Feature("ec2:CreateRoute ec2:DeleteRoute ec2:DescribeRouteTables ec2:ReplaceRoute"),
+    "ManagedNetworks": Feature(
+        "ec2:AssociateRouteTable ec2:CreateSubnet ec2:DeleteSubnet ec2:DescribeNetworkAcls "
+        "ec2:DescribeRouteTables ec2:DescribeVpcs ec2:ModifySubnetAttribute "
+        "ec2:ReplaceNetworkAclAssociation"
+    ),
     "SourceDestCheck": Feature("ec2:ModifyInstanceAttribute"),
     "LoadBalancers": Feature(
         "elasticloadbalancing:DeregisterInstancesFromLoadBalancer elasticloadbalancing:DeregisterTargets "

@@ -59,6 +59,9 @@ TARGETS_DRAINED: Final = Policy("target groups have drained", 330)
 """A target group's deregistration delay is 300 seconds, unless it was changed."""
 NIC_RELEASED: Final = Policy("a terminated instance releases an interface", 500)
 ADDRESS_RELEASED: Final = Policy("an instance that is terminating releases an address", 600)
+SUBNET_AVAILABLE: Final = Policy("a subnet is available", 300)
+SUBNET_RELEASED: Final = Policy("the VMs that were just deleted release a subnet", 300)
+"""DependencyViolation: the subnet still has interfaces."""
 VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
 VOLUME_ATTACHED: Final = Policy("a volume is attached", _AS_RUBY)
 VOLUME_DETACHED: Final = Policy("a volume is detached", _AS_RUBY)

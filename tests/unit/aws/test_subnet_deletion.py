@@ -1,0 +1,103 @@
+"""The deletion of subnets that are in use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import subnet_deletion
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.errors import CloudError, NetworkNotFound
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import Clock, Ec2
+
+SUBNET = "subnet-1"
+IN_SUBNET = [{"Name": "subnet-id", "Values": [SUBNET]}]
+ALIVE = [
+    {"Name": "instance-id", "Values": ["i-1"]},
+    {"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]},
+]
+LEAKED = {"NetworkInterfaceId": "eni-1", "Status": "available", "Description": "of a function"}
+OF_VM = {"NetworkInterfaceId": "eni-2", "Status": "in-use", "Attachment": {"InstanceId": "i-1"}}
+
+
+def lay_use(ec2: Ec2, *interfaces: dict[str, Any]) -> None:
+    """Lay out a deletion that is refused, and the interfaces that are in the way."""
+    ec2.refuses("delete_subnet", "DependencyViolation", "no", SubnetId=SUBNET)
+    lay_interfaces(ec2, *interfaces)
+
+
+def lay_interfaces(ec2: Ec2, *interfaces: dict[str, Any]) -> None:
+    """Lay out the question for the interfaces."""
+    ec2.answers("describe_network_interfaces", {"NetworkInterfaces": list(interfaces)}, Filters=IN_SUBNET)
+
+
+def test_ending_vm(ec2: Ec2, clock: Clock) -> None:
+    """The interface of an instance that is ending is waited for."""
+    lay_use(ec2, OF_VM)
+    ec2.answers("describe_instances", {"Reservations": []}, Filters=ALIVE)
+    lay_use(ec2)
+    ec2.answers("delete_subnet", SubnetId=SUBNET)
+    subnet_deletion.delete(ec2.client, SUBNET)
+    assert len(clock.pauses) == 2
+
+
+def test_living_vm(ec2: Ec2, clock: Clock) -> None:
+    """The interface of an instance that lives is an error at once."""
+    lay_use(ec2, LEAKED, OF_VM)
+    ec2.answers("describe_instances", {"Reservations": [{}]}, Filters=ALIVE)
+    with pytest.raises(CloudError, match=r"eni-1 \(available, of a function\), eni-2 \(in-use, i-1\)\. "):
+        subnet_deletion.delete(ec2.client, SUBNET)
+    assert clock.pauses == []
+
+
+def test_leaked_interface(ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interface that stays is named when the wait is over; of many, only the first ones are."""
+    many = [{**LEAKED, "NetworkInterfaceId": f"eni-{number}"} for number in range(11)]
+    monkeypatch.setattr(timing, "SUBNET_RELEASED", timing.AT_ONCE)
+    lay_use(ec2, *many)
+    lay_interfaces(ec2, *many)
+    with pytest.raises(CloudError) as caught:
+        subnet_deletion.delete(ec2.client, SUBNET)
+    assert "eni-9 (available, of a function), …. Delete these" in caught.value.message
+    assert "Timed out after 0 seconds waiting for subnet 'subnet-1' to be released" in caught.value.message
+    assert "DeleteSubnet failed with DependencyViolation" in caught.value.message
+    assert "eni-10" not in caught.value.message
+
+
+def test_interfaces_that_may_not_be_listed(ec2: Ec2) -> None:
+    """When EC2 does not list interfaces or instances, the deletion is retried all the same."""
+    ec2.refuses("delete_subnet", "DependencyViolation", "no", SubnetId=SUBNET)
+    ec2.refuses("describe_network_interfaces", "UnauthorizedOperation", Filters=IN_SUBNET)
+    lay_use(ec2, OF_VM)
+    ec2.refuses("describe_instances", "UnauthorizedOperation", Filters=ALIVE)
+    ec2.answers("delete_subnet", SubnetId=SUBNET)
+    subnet_deletion.delete(ec2.client, SUBNET)
+
+
+@pytest.mark.parametrize("code", ["InvalidSubnetID.NotFound", "InvalidSubnetID.Malformed", "InvalidSubnet"])
+def test_missing(ec2: Ec2, code: str) -> None:
+    """A subnet that EC2 does not know is an error of its own, unless an earlier attempt deleted it."""
+    ec2.refuses("delete_subnet", code, SubnetId=SUBNET)
+    with pytest.raises(NetworkNotFound, match="Network 'subnet-1' not found"):
+        subnet_deletion.delete(ec2.client, SUBNET)
+    ec2.refuses_repetition("delete_subnet", code, SubnetId=SUBNET)
+    subnet_deletion.delete(ec2.client, SUBNET)
+
+
+def test_refused(ec2: Ec2) -> None:
+    """Any other error is AWS's."""
+    ec2.refuses("delete_subnet", "UnauthorizedOperation", SubnetId=SUBNET)
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        subnet_deletion.delete(ec2.client, SUBNET)
+
+
+def test_discard(ec2: Ec2, clock: Clock) -> None:
+    """A new subnet that EC2 does not know yet is looked for during a minute, then it counts as gone."""
+    ec2.refuses("delete_subnet", "InvalidSubnetID.NotFound", SubnetId=SUBNET)
+    ec2.answers("delete_subnet", SubnetId=SUBNET)
+    subnet_deletion.discard(ec2.client, SUBNET)
+    assert len(clock.pauses) == 1
