@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -46,8 +47,7 @@ def test_ipv6(ec2: Any, world: Any, refused: Any) -> None:
     """A subnet's IPv6 range is a free one of the VPC, of a size that EC2 allows."""
     ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)
     (vpc,) = ec2.describe_vpcs(VpcIds=[world.vpc_id])["Vpcs"]
-    whole = vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"]
-    base = whole.partition("/")[0]
+    base = ip_network(vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"]).network_address
     answer = ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/24", Ipv6CidrBlock=f"{base}/64")
     (association,) = answer["Subnet"]["Ipv6CidrBlockAssociationSet"]
     assert association["Ipv6CidrBlock"] == f"{base}/64"
