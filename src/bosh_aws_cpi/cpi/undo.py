@@ -43,16 +43,6 @@ class Undo:
         """
         self._steps.append(lambda: _attempt(what, discard))
 
-    def commit(self) -> None:
-        """Pass the point of no return: from here on nothing is undone, and nothing interrupts the call.
-
-        Raises:
-            Interrupted: Instead, for a signal or because the caller is gone.
-        """
-        interrupts.check()
-        interrupts.close()
-        self._steps.clear()
-
     def run(self, reason: str) -> None:
         """Run the undo steps, the last one first.
 
