@@ -6,7 +6,7 @@ the undo that it starts is not itself interrupted.
 
 The caller is gone when the other end of the response's pipe is closed, for example because the Director's
 task was killed. That ends only calls that create something (`end_without_caller`): nobody else knows the
-resources. All other calls go on to their end.
+resources. All other calls complete their work.
 """
 
 import signal
@@ -53,7 +53,7 @@ class _Signals:
             raise Interrupted(self.received)
 
     def look_for_caller(self, seconds: float = 0) -> None:
-        """Wait for the caller's end, at most so long, and note it like a signal."""
+        """Wait for so many seconds at most until the caller is gone, and record its loss like a signal."""
         if self.caller is not None and _is_unread(self.caller, seconds) and self.received is None:
             self.received = CALLER_GONE
 
@@ -114,7 +114,7 @@ def check() -> None:
 
 
 def pause(seconds: float) -> None:
-    """Sleep, but not longer than the caller is there, if the call needs it.
+    """Sleep; a call that needs its caller wakes up as soon as the caller is gone.
 
     Raises:
         Interrupted: Before, during or after the pause; a shielded step holds it back.

@@ -60,7 +60,7 @@ def test_answer_refused(fake_aws: FakeAws, world: World) -> None:
     answer = Cpi(config(fake_aws.endpoint), command=command).call("create_disk", 1024, {})
     assert answer.returncode == 1
     assert f'{GONE}: {{"result":"vol-' in answer.stderr
-    assert "Deleting the resources that this call created, after its answer could not be written" in (
+    assert "Deleting the resources that this call created, after its response could not be written" in (
         answer.stderr
     )
     assert world.state() == world.empty

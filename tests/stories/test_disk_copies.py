@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 UPDATE = ["DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags"]
+NO_COPY = "A copy can't replace it either"
 ATTACH = ["DescribeInstances", "AttachVolume", "DescribeVolumes"]
 SETTLE = ["CreateTags", "DescribeVolumeStatus", "DescribeVolumes", "DeleteVolume", "CreateTags"]
 
@@ -105,7 +106,7 @@ def test_attached_disk(copied: Copied, failure: WriteError, fake_aws: FakeAws) -
     """A disk that is attached is not copied: the Director detaches it first, or copies it."""
     copied.attach(copied.cid)
     fake_aws.forget_calls()
-    message = f"Volume '{copied.cid}' can't be encrypted in place, nor by a copy: it is attached"
+    message = f"Volume '{copied.cid}' can't be encrypted in place. {NO_COPY}: it is attached"
     assert copied.update().error == failure("NotSupported", message)
     assert fake_aws.actions() == ["DescribeVolumes"]
 
@@ -113,8 +114,8 @@ def test_attached_disk(copied: Copied, failure: WriteError, fake_aws: FakeAws) -
 def test_not_permitted(copied: Copied, deny: Refuse, failure: WriteError) -> None:
     """Without the permission the Director copies: the error names the action, and the disk is as it was."""
     why = deny("CopyVolumes")
-    allow = "Allow ec2:CopyVolumes, and ec2:CreateTags for it, unless the Director is to copy the disk"
-    message = f"Volume '{copied.cid}' can't be encrypted in place, nor by a copy: {why}"
+    allow = "Allow ec2:CopyVolumes, and ec2:CreateTags for it; until then the Director copies the data"
+    message = f"Volume '{copied.cid}' can't be encrypted in place. {NO_COPY}: {why}"
     answer = copied.update()
     assert answer.error == failure("NotSupported", message)
     assert answer.error["message"].endswith(allow)

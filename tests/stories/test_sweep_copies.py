@@ -68,7 +68,7 @@ def test_progress_that_may_not_be_read(copied: Copied, sweep: Sweep, deny: Refus
     (stray,) = answer.document["strays"]
     assert (stray["id"], stray["outcome"]) == (copied.cid, ASK)
     assert stray["why"].endswith(", whose progress is not known")
-    assert "The progress of volume copies is not known: DescribeVolumeStatus failed with" in answer.stderr
+    assert "Could not read the progress of volume copies: DescribeVolumeStatus failed with" in answer.stderr
 
 
 def test_unfinished_copy(copied: Copied, sweep: Sweep, fake_aws: FakeAws) -> None:

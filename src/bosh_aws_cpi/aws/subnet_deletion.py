@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _SHOWN: Final = 10
-"""The maximum number of interfaces in a message."""
-_STAYING: Final = ["pending", "running", "stopping", "stopped"]
-"""The states of instances that keep their interfaces."""
+"""The maximum number of interfaces that an error lists."""
+_ALIVE: Final = ["pending", "running", "stopping", "stopped"]
+"""The states of instances that do not release their interfaces."""
 
 
 @dataclass(frozen=True)
-class _User:
+class _Interface:
     """An interface in a subnet."""
 
     text: str
-    """For messages."""
+    """For errors."""
     vm_cid: str | None
     """The instance that it is attached to."""
 
@@ -46,9 +46,9 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
             client.delete_subnet(SubnetId=subnet_id)
         except client.exceptions.ClientError as error:
             if has_code(error, SUBNET_USED):
-                users = _users(client, subnet_id)
-                if _are_staying(client, users):
-                    raise _in_use(subnet_id, users, described(error)) from error
+                interfaces = _interfaces(client, subnet_id)
+                if _has_living_vm(client, interfaces):
+                    raise _in_use(subnet_id, interfaces, described(error)) from error
                 raise timing.NotYet(described(error)) from error
             if not has_code(error, SUBNET_MISSING):
                 raise
@@ -60,7 +60,7 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
         timing.SUBNET_RELEASED,
         f"subnet '{subnet_id}' to be released",
         attempt,
-        lambda said: _in_use(subnet_id, _users(client, subnet_id), said),
+        lambda said: _in_use(subnet_id, _interfaces(client, subnet_id), said),
     )
 
 
@@ -74,40 +74,41 @@ def discard(client: "EC2Client", subnet_id: str) -> None:
     )
 
 
-def _in_use(subnet_id: str, users: Sequence[_User], said: str) -> CloudError:
-    texts = [*(user.text for user in users[:_SHOWN]), *(["…"] if len(users) > _SHOWN else [])]
+def _in_use(subnet_id: str, interfaces: Sequence[_Interface], said: str) -> CloudError:
+    texts = [*(each.text for each in interfaces[:_SHOWN]), *(["…"] if len(interfaces) > _SHOWN else [])]
     message = (
-        f"Subnet '{subnet_id}' can't be deleted while it has interfaces: {', '.join(texts) or 'none shown'}. "
-        f"Delete these and then the subnet by hand, because the Director forgets it. {said}"
+        f"Subnet '{subnet_id}' can't be deleted while it has interfaces: "
+        f"{', '.join(texts) or 'EC2 did not list them'}. "
+        f"Delete them, and then the subnet, by hand, because the Director does not retry this. {said}"
     )
     return CloudError(message)
 
 
-def _users(client: "EC2Client", subnet_id: str) -> list[_User]:
-    """DescribeNetworkInterfaces: those in a subnet; none if EC2 does not list them."""
+def _interfaces(client: "EC2Client", subnet_id: str) -> list[_Interface]:
+    """DescribeNetworkInterfaces: the interfaces in a subnet; none if the call fails."""
     try:
         pages = client.get_paginator("describe_network_interfaces").paginate(
             Filters=[{"Name": "subnet-id", "Values": [subnet_id]}]
         )
-        return [_user(entry) for page in pages for entry in page["NetworkInterfaces"]]
+        return [_interface(entry) for page in pages for entry in page["NetworkInterfaces"]]
     except (ClientError, BotoCoreError) as error:
         logger.warning("Could not list the interfaces in subnet '%s': %s", subnet_id, described(error))
         return []
 
 
-def _user(entry: Any) -> _User:  # noqa: ANN401 - the SDK's typed dict, looked at by name
+def _interface(entry: Any) -> _Interface:  # noqa: ANN401 - the SDK's typed dict, looked at by name
     vm_cid = entry.get("Attachment", {}).get("InstanceId")
     what = vm_cid or entry.get("Description") or "no description"
-    return _User(f"{entry['NetworkInterfaceId']} ({entry['Status']}, {what})", vm_cid)
+    return _Interface(f"{entry['NetworkInterfaceId']} ({entry['Status']}, {what})", vm_cid)
 
 
-def _are_staying(client: "EC2Client", users: Sequence[_User]) -> bool:
-    """DescribeInstances: whether an instance keeps one of the interfaces; False if EC2 does not say so."""
-    if not (vm_cids := sorted({user.vm_cid for user in users if user.vm_cid})):
+def _has_living_vm(client: "EC2Client", interfaces: Sequence[_Interface]) -> bool:
+    """DescribeInstances: whether an interface belongs to a VM that is not ending; False if the call fails."""
+    if not (vm_cids := sorted({each.vm_cid for each in interfaces if each.vm_cid})):
         return False
     filters = [
         {"Name": "instance-id", "Values": vm_cids},
-        {"Name": "instance-state-name", "Values": _STAYING},
+        {"Name": "instance-state-name", "Values": _ALIVE},
     ]
     try:
         return bool(client.describe_instances(Filters=filters)["Reservations"])  # type: ignore[arg-type]

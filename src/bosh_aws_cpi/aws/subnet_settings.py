@@ -27,7 +27,7 @@ def use_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> None:
 
 
 def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
-    """ReplaceNetworkAclAssociation for a new subnet, which has the VPC's default ACL from the beginning.
+    """ReplaceNetworkAclAssociation for a new subnet, which has the VPC's default ACL at first.
 
     Raises:
         CloudError: EC2 shows no association of the subnet.
@@ -72,8 +72,7 @@ def _once_seen(
         client: The EC2 client.
         subnet_id: The subnet.
         call: The call.
-        is_done: Looks, after the call has failed, whether an attempt at it had its effect: a repeated
-            association is refused.
+        is_done: Checks, after the call failed, whether an earlier attempt succeeded: EC2 refuses the second.
     """
     what = f"subnet '{subnet_id}' to become visible"
     try:

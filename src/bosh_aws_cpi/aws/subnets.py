@@ -1,4 +1,4 @@
-"""The subnets of managed networks: create, find, wait for."""
+"""The subnets of managed networks: create, find, wait until available."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

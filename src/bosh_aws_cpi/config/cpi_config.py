@@ -129,7 +129,7 @@ def _registry(section: Json) -> RegistryConfig | None:
 
 
 def _stemcell(merged: Json) -> Json:
-    """What the context tells about the VM's stemcell; empty if it tells nothing."""
+    """The context's ``vm.stemcell``; empty if it is missing."""
     vm = merged.get("vm")
     stemcell = vm.get("stemcell") if isinstance(vm, dict) else None
     return stemcell if isinstance(stemcell, dict) else {}

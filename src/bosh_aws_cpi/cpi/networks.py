@@ -20,8 +20,8 @@ from bosh_aws_cpi.plan import subnets as plan
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork
 
-_MOST_CHOICES: Final = 20
-"""How many ranges are tried, when other calls take each of them first."""
+_MAX_TAKEN: Final = 20
+"""After so many ranges that other calls took first, create_network fails."""
 
 
 def create_network(cloud: Cloud, network: Json) -> list[Any]:
@@ -34,12 +34,12 @@ def create_network(cloud: Cloud, network: Json) -> list[Any]:
         network: See `ManagedNetwork`.
 
     Returns:
-        The subnet's id; its ``range``, ``gateway`` and ``reserved`` addresses, which AWS keeps; and the
+        The subnet's id; its ``range``, ``gateway`` and ``reserved`` addresses; and the
         cloud properties of a VM's network in it.
 
     Raises:
-        CloudError: A value is wrong, no range is free, or EC2 could not create the subnet; what this call has
-            created is deleted.
+        CloudError: A value is wrong, no range is free, or EC2 could not create the subnet. A subnet that this
+            call created is deleted.
     """
     wish = ManagedNetwork.parse(network)
     order = _Order(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
@@ -70,20 +70,20 @@ class _Order:
         """The tag by which a retry finds the subnet."""
         return tag_plan.CALL_TAG, self.call
 
-    def ranges(self, vpc: Vpc, there: Sequence[ManagedSubnet], tried: Sequence[str]) -> dict[str, str]:
+    def ranges(self, vpc: Vpc, existing: Sequence[ManagedSubnet], tried: Sequence[str]) -> dict[str, str]:
         """CreateSubnet's arguments with the ranges of addresses.
 
         Args:
             vpc: The VPC.
-            there: Its subnets.
-            tried: Ranges that other calls have taken, though EC2 may not show it yet.
+            existing: Its subnets.
+            tried: Ranges that other calls have taken; EC2 may not show their subnets yet.
 
         Raises:
             CloudError: The wanted range can't be used, or none is free.
         """
-        taken = [each for subnet in there for each in (subnet.range, *subnet.ipv6_ranges) if each]
+        taken = [each for subnet in existing for each in (subnet.range, *subnet.ipv6_ranges) if each]
         wanted = self.wish.subnet_range
-        start = random.Random(self.call).getrandbits(32)  # noqa: S311 - spreads subnets, no secret
+        start = random.Random(self.call).getrandbits(32)  # noqa: S311 - spreads subnets; not a secret
         if wanted is None:
             wanted = plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
         else:
@@ -110,7 +110,7 @@ def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
 
 
 def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
-    """The VPC, which must exist, and have the route table and the network ACL.
+    """Find the VPC, and check that the route table and the network ACL belong to it.
 
     Raises:
         CloudError: One is missing, or belongs to another VPC.
@@ -143,7 +143,7 @@ def _check_vpc(key: str, identifier: str, found: str | None, vpc: Vpc) -> None:
 
 def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
     ec2, properties = cloud.ec2, order.wish.cloud_properties
-    subnet = _subnet(cloud, order, vpc, undo)
+    subnet = _find_or_create(cloud, order, vpc, undo)
     subnets.wait_until_available(ec2, subnet.subnet_id)
     if properties.route_table:
         subnet_settings.use_route_table(ec2, subnet.subnet_id, properties.route_table)
@@ -155,22 +155,22 @@ def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
     return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
 
 
-def _subnet(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> ManagedSubnet:
-    """The subnet of this request: an earlier attempt's, or a new one, in a range that no other call takes."""
+def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> ManagedSubnet:
+    """Find the subnet that an earlier attempt at this request created, or create one in a free range."""
     tried: list[str] = []
     while True:
-        there = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
-        earlier = next((each for each in there if each.is_marked(order.mark)), None)
+        existing = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
+        earlier = next((each for each in existing if each.is_marked(order.mark)), None)
         if earlier is not None:  # no undo: the Director may already have its id
             logger.info("Subnet '%s' was created by an earlier attempt at this request", earlier)
             return earlier
-        ranges = order.ranges(vpc, there, tried)
+        ranges = order.ranges(vpc, existing, tried)
         try:
             return _new_subnet(cloud, order, ranges, undo)
         except cloud.ec2.exceptions.ClientError as error:
             chosen = [each for each in ranges.values() if each != order.wish.range]
             is_wanted = order.wish.range is not None and order.wish.range in str(error)
-            if not (has_code(error, RANGE_TAKEN) and chosen) or is_wanted or len(tried) >= _MOST_CHOICES:
+            if not (has_code(error, RANGE_TAKEN) and chosen) or is_wanted or len(tried) >= _MAX_TAKEN:
                 raise
             logger.info("Trying another range: %s", described(error))
             tried += chosen

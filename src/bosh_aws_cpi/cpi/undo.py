@@ -26,7 +26,7 @@ class Undo:
             discard: Discards what ``create`` returned.
 
         Raises:
-            Interrupted: Before or after, for a signal or because the caller is gone.
+            Interrupted: Before or after the creation, because of a signal or because the caller is gone.
         """
         interrupts.check()
         with interrupts.shielded():

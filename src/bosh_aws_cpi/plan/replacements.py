@@ -10,8 +10,7 @@ from bosh_aws_cpi.plan.tags import CALL_TAG, of_origin
 REPLACES_TAG: Final = "bosh_replaces"
 """On a copy: the volume that it was copied from, and how far the replacement is; see `Step`."""
 REPLACED_BY_TAG: Final = "bosh_replaced_by"
-"""On the volume that was copied: the copy. It is empty when the copy was discarded."""
-LINKS: Final = frozenset({REPLACES_TAG, REPLACED_BY_TAG})
+"""On the volume that was copied: the copy. Empty if the copy was discarded."""
 
 
 class Step(Enum):
@@ -62,7 +61,7 @@ def of_volume_copy(volume: Volume, director_uuid: str | None, call: str) -> dict
     """The tags of a new copy: the volume's own, and those that say where the copy comes from.
 
     Args:
-        volume: The volume that is copied. EC2 lets nobody set its tags that begin with "aws:".
+        volume: The volume that is copied. Its tags that begin with "aws:" are left out: EC2 reserves them.
         director_uuid: The Director's UUID.
         call: The id of the call.
     """

@@ -22,7 +22,7 @@ def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[
         taken: The ranges of the VPC's subnets.
 
     Raises:
-        CloudError: The range is not in a range of the VPC, or a subnet has a part of it.
+        CloudError: The range is not in a range of the VPC, or overlaps a subnet.
     """
     if not any(wanted.subnet_of(IPv4Network(each)) for each in vpc_ranges):
         message = f"network.range: {wanted} is not in a range of the VPC, which has {', '.join(vpc_ranges)}"
@@ -39,7 +39,7 @@ def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None
         vpc_ranges: The VPC's IPv4 ranges.
         taken: The ranges of the VPC's subnets, and those that must not be chosen.
         bits: The prefix length; None for the default, 24.
-        start: Any number: it determines where the search begins, so that two calls at once rarely choose the
+        start: Any number: it determines where the search begins, so that concurrent calls rarely choose the
             same range.
 
     Raises:
@@ -56,7 +56,7 @@ def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None
             return choice
     message = (
         f"network.netmask_bits: no /{length} is free in the VPC, which has {', '.join(vpc_ranges)}. "
-        "Set larger netmask_bits, or a range, or add a CIDR block to the VPC"
+        "Set larger netmask_bits for a smaller subnet, or add a CIDR block to the VPC"
     )
     raise CloudError(message)
 
@@ -85,7 +85,7 @@ def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int)
 
 
 def addresses(subnet_range: str) -> Json:
-    """The addresses of a subnet, in create_network's form: range, gateway, and those that AWS keeps."""
+    """The addresses of a subnet as create_network returns them: range, gateway, and those that AWS keeps."""
     network = IPv4Network(subnet_range)
     return {
         "range": subnet_range,
@@ -95,7 +95,7 @@ def addresses(subnet_range: str) -> Json:
 
 
 def _parts(block: IPv6Network, start: int) -> Iterator[IPv6Network]:
-    """The /64s of a block, each made when it is looked at: a /44 has a million."""
+    """The /64s of a block, generated one by one, because a /44 has a million."""
     count = 2 ** (_IPV6_BITS - block.prefixlen)
     size = 2 ** (block.max_prefixlen - _IPV6_BITS)
     for number in range(count):

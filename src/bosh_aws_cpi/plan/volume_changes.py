@@ -110,7 +110,7 @@ def _obstacle_of_encryption(volume: Volume, wanted: Encryption) -> str | None:
 
 
 def _check_decryption(volume: Volume, properties: DiskProperties, wanted: Encryption) -> None:
-    """Check that the volume does not lose its encryption because a property or the configuration says so.
+    """Check that the property ``encrypted`` does not ask to decrypt the volume.
 
     A copy of an encrypted volume is always encrypted (API model, CopyVolumesRequest). A volume may be
     encrypted although no property requests it: because of the account's default, or because the property was

@@ -1,4 +1,4 @@
-"""create_network's definition of a managed network, as the Director gives it."""
+"""The definition of a managed network that the Director passes to create_network."""
 
 from ipaddress import IPv4Network, ip_network
 from typing import Annotated, Any, Final, Self
@@ -27,10 +27,10 @@ class ManagedNetworkProperties(Properties):
     ipv6: Truth = False
     """Give the subnet a free /64 of the VPC's IPv6 ranges, too."""
     auto_assign_public_ip: Truth = False
-    """Set the subnet to assign public addresses. It has no effect on VMs of this CPI, which go by their own
-    `auto_assign_public_ip`."""
+    """Set the subnet to assign public addresses to new instances. It has no effect on VMs of this CPI:
+    their own `auto_assign_public_ip` decides."""
     security_groups: tuple[str, ...] = ()
-    """Names or ids: the groups of VMs in this network, see [below](#security-groups)."""
+    """Names or ids of the security groups of VMs in this network, see [below](#security-groups)."""
     tags: Any = None
     """Hash. The CPI sets these tags when it creates the subnet."""
 
@@ -39,13 +39,13 @@ class ManagedNetwork(Properties):
     """create_network's argument."""
 
     type: str = "manual"
-    """`manual`."""
+    """Must be `manual`."""
     range: Cidr | None = None
     """IPv4 range of the subnet, `/16` to `/28`, in a range of the VPC. Default: a free one."""
     netmask_bits: Annotated[int, Field(strict=True)] | None = None
     """Size of the free range that the CPI chooses if there is no `range`, `16` to `28`. Default: `24`."""
     gateway: str | None = None
-    """Must be the second address of `range`, where AWS's router is. Default: that address."""
+    """Must be the second address of the subnet, where AWS's router is. Default: the second address."""
     cloud_properties: ManagedNetworkProperties = ManagedNetworkProperties()
     """See [below](#cloud_properties-of-a-managed-network)."""
 
@@ -70,12 +70,12 @@ class ManagedNetwork(Properties):
 
     @property
     def vpc_id(self) -> str:
-        """The VPC, which `parse` has checked to be given."""
+        """The VPC; `parse` has checked that it is set."""
         return str(self.cloud_properties.vpc_id)
 
     @property
     def subnet_range(self) -> IPv4Network | None:
-        """``range``, read; None when it is not given."""
+        """``range``, parsed; None if it is not set, or not IPv4."""
         found = None if self.range is None else ip_network(self.range)
         return found if isinstance(found, IPv4Network) else None
 
@@ -87,7 +87,9 @@ class ManagedNetwork(Properties):
         """
         wanted, bits = self.subnet_range, self.netmask_bits
         if self.range is not None and wanted is None:
-            message = f"network.range must be an IPv4 range, not {self.range}; for IPv6, set ipv6: true too"
+            message = (
+                f"network.range must be IPv4, not {self.range}. For IPv6, also set cloud_properties.ipv6"
+            )
             raise CloudError(message)
         given = None if wanted is None else wanted.prefixlen
         for key, length in (("range", given), ("netmask_bits", bits)):
@@ -107,7 +109,7 @@ class ManagedNetwork(Properties):
         if self.gateway is None:
             return
         if self.subnet_range is None:
-            message = "network.gateway needs network.range: give both, or let the CPI choose both"
+            message = "network.gateway needs network.range: set both, or remove gateway"
             raise CloudError(message)
         router = str(self.subnet_range[1])
         if self.gateway != router:

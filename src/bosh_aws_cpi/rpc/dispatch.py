@@ -111,8 +111,8 @@ def _unforeseen(error: BaseException) -> Unknown:
     return Unknown(str(error) or type(error).__name__)
 
 
-def _ended_by(signal: Interrupted) -> CloudError:
-    return CloudError(f"The call was interrupted by {signal.cause} before it was complete")
+def _ended_by(interruption: Interrupted) -> CloudError:
+    return CloudError(f"The call was interrupted by {interruption.cause} before it was complete")
 
 
 def _rescued(typed: BoshError, error: BaseException) -> str:
@@ -147,7 +147,7 @@ def _error_response(error: BoshError, log: str) -> bytes:
         "message": redact(error.message),
         "ok_to_retry": error.ok_to_retry,
     }
-    # With a line's end, because the Director appends it to the task's log as it is.
+    # The log ends with a newline, because the Director appends it unchanged to the task's log.
     return _encoded({"result": None, "error": described, "log": f"{redact(log)}\n" if log else ""})
 
 

@@ -11,10 +11,10 @@ from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, Step, source_of
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a volume is.
+    """Why a volume is a stray.
 
     Attributes:
-        why: What it is, for the report.
+        why: The reason, for the report.
         is_certain: Whether the Director certainly does not need it.
         since: The creation of the copy; None when that is not known.
     """
@@ -25,7 +25,7 @@ class Verdict:
 
 
 def copies(resources: Iterable[Resource]) -> list[str]:
-    """The ids of the volumes that replace others, as far as they are listed, too."""
+    """The ids of the listed volumes that replace another listed volume."""
     listed = list(resources)
     ids = {each.resource_id for each in listed if each.kind == "volume"}
     return sorted(ids & {each.tags.get(REPLACED_BY_TAG, "") for each in listed})
@@ -37,7 +37,7 @@ def is_of_update(volume: Resource, volumes: Sequence[Resource]) -> bool:
 
 
 def judge(volume: Resource, volumes: Sequence[Resource], progress: Mapping[str, int]) -> Verdict | None:
-    """Judge such a volume.
+    """Decide whether such a volume is a stray.
 
     Args:
         volume: The volume, which is not attached.

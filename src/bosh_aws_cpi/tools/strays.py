@@ -166,7 +166,7 @@ def _volume(volume: Resource, there: Inventory) -> Stray | None:
 
 
 def _of_update(volume: Resource, there: Inventory) -> Stray | None:
-    """A volume that an update_disk by a copy has left."""
+    """Judge the old volume of an update_disk by a copy, or a copy without its link."""
     verdict = replaced.judge(volume, there.own["volume"], there.progress)
     if verdict is None:
         return None

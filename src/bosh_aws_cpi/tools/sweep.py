@@ -66,7 +66,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HOURS",
         help="the minimum age of a stray; 24 by default",
     )
-    parser.add_argument("--delete", action="store_true", help="delete the strays; keep disks and instances")
+    parser.add_argument(
+        "--delete", action="store_true", help="delete the strays, except unnamed disks and instances"
+    )
     parser.add_argument(
         "--disk",
         action="append",
@@ -137,11 +139,11 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
 
 
 def _progress(client: "EC2Client", copies: list[str]) -> dict[str, int]:
-    """How far copies of volumes are initialized; without the permission, it is not known."""
+    """How far copies of volumes are initialized; empty if EC2 refuses the call."""
     try:
         return volume_copies.progress(client, copies) if copies else {}
     except client.exceptions.ClientError as error:
-        log.logger.warning("The progress of volume copies is not known: %s", described(error))
+        log.logger.warning("Could not read the progress of volume copies: %s", described(error))
         return {}
 
 

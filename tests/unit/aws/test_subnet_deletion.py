@@ -62,7 +62,7 @@ def test_leaked_interface(ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_interfaces(ec2, *many)
     with pytest.raises(CloudError) as caught:
         subnet_deletion.delete(ec2.client, SUBNET)
-    assert "eni-9 (available, of a function), …. Delete these" in caught.value.message
+    assert "eni-9 (available, of a function), …. Delete them" in caught.value.message
     assert "Timed out after 0 seconds waiting for subnet 'subnet-1' to be released" in caught.value.message
     assert "DeleteSubnet failed with DependencyViolation" in caught.value.message
     assert "eni-10" not in caught.value.message

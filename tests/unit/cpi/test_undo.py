@@ -146,5 +146,5 @@ def test_success_that_nobody_gets_to_know() -> None:
     undo = Undo()
     undoing(undo, lambda undo: undo.create(lambda: "a", lambda created: notes.append(f"remove {created}")))
     assert notes == []
-    undo.run("its answer could not be written")
+    undo.run("its response could not be written")
     assert notes == ["remove a"]

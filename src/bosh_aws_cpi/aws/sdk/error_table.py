@@ -100,7 +100,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidID": Row(Kind.MISSING, "this is not the id of a resource that can have tags"),
     "InvalidNetworkAclID.NotFound": Row(Kind.MISSING, "correct network_acl of the managed network"),
     "InvalidAssociationID.NotFound": Row(
-        Kind.MISSING, "the subnet's association was changed in the meantime: retry the deployment"
+        Kind.MISSING, "somebody changed the subnet's association during the call: retry the deployment"
     ),
     "InvalidAttachment.NotFound": Row(Kind.MISSING, "the resource is not attached any more"),
     "InvalidAttachmentID.NotFound": Row(Kind.MISSING, "the resource is not attached any more"),
@@ -271,10 +271,11 @@ ROWS: Final[dict[str, Row]] = {
         Kind.INVALID, "correct capacity_reservation: it is unknown, or has no capacity left"
     ),
     "InvalidSubnet.Conflict": Row(
-        Kind.INVALID, "another subnet has a part of the range: correct range of the managed network"
+        Kind.INVALID, "the range overlaps another subnet: correct range of the managed network"
     ),
     "InvalidSubnet.Range": Row(
-        Kind.INVALID, "correct range of the managed network: it must be in a range of the VPC, /16 to /28"
+        Kind.INVALID,
+        "correct range of the managed network: it must be in a range of the VPC, from /16 to /28",
     ),
     "InvalidFilter": Row(Kind.INVALID, _REPORT),
     "FilterLimitExceeded": Row(Kind.INVALID, _REPORT),
@@ -353,7 +354,7 @@ ROWS: Final[dict[str, Row]] = {
     "DependencyViolation": Row(Kind.STATE, "delete the resources that depend on this one first"),
     "RouteAlreadyExists": Row(Kind.STATE, "retry the deployment"),
     "Resource.AlreadyAssociated": Row(
-        Kind.STATE, "the elastic IP, or the subnet's route table, is associated otherwise: disassociate it"
+        Kind.STATE, "the elastic IP is in use, or the subnet has another route table: disassociate it"
     ),
     "Resource.AlreadyAssigned": Row(Kind.STATE, "use another address, or delete the resource that holds it"),
     "IdempotentInstanceTerminated": Row(Kind.STATE, "retry the deployment"),

@@ -90,8 +90,8 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
 def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
     """DetachVolume, and wait; returns the volume, or None when it was deleted.
 
-    Nothing is attached to a VM that is gone. The job of the Director that detaches a dynamic disk rescues
-    DiskNotAttached and no other error.
+    A VM that is gone has no disks, so the error is DiskNotAttached: the Director's job that detaches a
+    dynamic disk rescues no other.
 
     Raises:
         DiskNotAttached: It is not attached to that VM, or EC2 does not know the VM.

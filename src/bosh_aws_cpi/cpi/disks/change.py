@@ -55,7 +55,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
 
     Raises:
         DiskNotFound: EC2 does not know the disk, and no copy has replaced it.
-        NotSupported: It can't be done in place or by a copy, or not now: the Director then copies the disk.
+        NotSupported: It can't be done in place or by a copy, or not now: the Director then copies the data.
         CloudError: A property is wrong, or the change failed.
     """
     properties = DiskProperties.parse(cloud_properties)

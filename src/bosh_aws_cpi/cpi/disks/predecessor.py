@@ -1,8 +1,8 @@
-"""What becomes of a volume that a copy replaces, and of its copy: decided when the Director uses one of them.
+"""Deletes the volume that a copy replaced, or the copy, when the Director uses the other one.
 
 update_disk leaves two volumes, because its answer may be lost. A later call shows which one the Director
 knows. If it is the copy, the old volume is deleted once EBS no longer needs it. If it is the old volume, the
-copy is discarded, because it lacks what is written from then on.
+copy is discarded, because it will lack the data that is written from then on.
 """
 
 from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
@@ -28,7 +28,7 @@ def follow_up(cloud: Cloud, volume: Volume | None) -> None:
     if volume.tags.get(REPLACED_BY_TAG):
         try:
             _take_back(cloud, volume)
-        except Exception as error:  # noqa: BLE001 - the disk is attached or detached: that is what counts
+        except Exception as error:  # noqa: BLE001 - the disk is attached or detached: the call succeeded
             logger.warning("Could not discard the copy of volume '%s': %s", volume.disk_cid, described(error))
 
 
@@ -44,7 +44,7 @@ def settle(cloud: Cloud, copy: Volume) -> None:
         return
     try:
         _settle(cloud, copy, source)
-    except Exception as error:  # noqa: BLE001 - the disk can be used: that is what counts
+    except Exception as error:  # noqa: BLE001 - the disk can be used: the call succeeded
         logger.warning(
             "Could not delete volume '%s', which '%s' replaces: %s", source, copy.disk_cid, described(error)
         )
@@ -59,7 +59,8 @@ def _settle(cloud: Cloud, copy: Volume, source: str) -> None:
         return
     progress = volume_copies.progress(cloud.ec2, [copy.disk_cid]).get(copy.disk_cid)
     if progress != volume_copies.INITIALIZED:
-        logger.info("Volume '%s' stays: EBS has copied %s %% of it to '%s'", source, progress, copy.disk_cid)
+        shown = "an unknown part" if progress is None else f"{progress} %"
+        logger.info("Volume '%s' is kept: EBS has copied %s of it to '%s'", source, shown, copy.disk_cid)
         return
     if (step := _delete(cloud, source, copy.disk_cid)) is not None:
         _note(cloud, copy, source, step)
@@ -72,14 +73,16 @@ def _delete(cloud: Cloud, source: str, copy_cid: str) -> Step | None:
     except DiskNotFound:
         return Step.DELETED
     if volume.tags.get(REPLACED_BY_TAG) != copy_cid:
-        logger.warning("Volume '%s' stays, although '%s' replaced it: it was used again", source, copy_cid)
+        logger.warning(
+            "Volume '%s' is kept, although '%s' replaced it: somebody used it again", source, copy_cid
+        )
         return Step.KEPT
     logger.info("Deleting volume '%s', which '%s' has replaced", source, copy_cid)
     return Step.DELETED if inventory.delete_idle_volume(cloud.ec2, source) else None
 
 
 def _take_back(cloud: Cloud, volume: Volume) -> None:
-    """Discard the copy of a volume that is used again, unless the Director may have used the copy, too."""
+    """Discard the copy of a volume that is used again, unless the Director may know the copy, too."""
     copy_cid = volume.tags[REPLACED_BY_TAG]
     try:
         copy = volumes.find(cloud.ec2, copy_cid)
@@ -87,7 +90,9 @@ def _take_back(cloud: Cloud, volume: Volume) -> None:
         copy = None
     if copy and not copy.attachments and replacements.is_unknown_copy(copy, volume.disk_cid):
         logger.warning(
-            "Deleting volume '%s': it is a copy of '%s', which is used again", copy_cid, volume.disk_cid
+            "Deleting volume '%s': it is an outdated copy of '%s', which the Director uses again",
+            copy_cid,
+            volume.disk_cid,
         )
         inventory.delete_idle_volume(cloud.ec2, copy_cid)
     tags.require(cloud.ec2, volume.disk_cid, {REPLACED_BY_TAG: ""})

@@ -1,7 +1,7 @@
 """update_disk by a copy: the copy of a volume becomes the disk when EBS can't change the volume in place.
 
-The old volume stays until the Director certainly knows the copy, and the copy has all of its data: see
-`predecessor`. So whatever ends this call, the disk that the Director knows exists, with its data.
+The old volume is kept until the Director certainly knows the copy, and the copy has all data: see
+`predecessor`. So however this call ends, the disk that the Director knows exists, with its data.
 """
 
 import uuid
@@ -42,16 +42,16 @@ class Wish:
     call: str
 
     def refusal(self, reason: str) -> NotSupported:
-        """The error when there is no copy either: the Director then copies the disk."""
-        return NotSupported(f"{self.why}, nor by a copy: {reason}")
+        """The error if a copy is not possible either: the Director then copies the data."""
+        return NotSupported(f"{self.why}. A copy can't replace it either: {reason}")
 
 
 def replace(cloud: Cloud, wish: Wish) -> str:
     """Copy the volume, and return the copy's id when it is available and has the volume's tags.
 
-    An earlier copy of the volume may lack data that was written since, so it is discarded. But if it is
-    attached, it is the disk; and if this request created it, in a killed attempt or at the same time, it is
-    used.
+    An earlier copy of the volume may lack data that was written since, so it is discarded, with two
+    exceptions. If it is attached, its id is the result. If this request created it, in a killed or a
+    concurrent attempt, it is used.
 
     Raises:
         NotSupported: The volume is attached, or AWS does not permit or can't make the copy.
@@ -64,7 +64,7 @@ def replace(cloud: Cloud, wish: Wish) -> str:
     earlier = _copies(cloud, volume.disk_cid)
     if used := next((copy for copy in earlier if copy.attachments), None):
         logger.warning(
-            "'%s', a copy of volume '%s', is in use: it is the disk", used.disk_cid, volume.disk_cid
+            "Volume '%s' already replaces '%s': it is a copy, and attached", used.disk_cid, volume.disk_cid
         )
         return used.disk_cid
     unknown = [copy for copy in earlier if replacements.is_unknown_copy(copy, volume.disk_cid)]
@@ -78,8 +78,8 @@ def replace(cloud: Cloud, wish: Wish) -> str:
 def _is_of_this_request(cloud: Cloud, copy: Volume, wish: Wish) -> bool:
     """Whether this request created a copy, and nobody attached the volume since.
 
-    Then the volume's tags are still those that the copy got: attach_disk empties the link to the copy, and
-    the Director changes attached_at.
+    If nobody did, the copy has the volume's tags: attach_disk would empty the link to the copy, and the
+    Director would change attached_at.
     """
     wanted = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, wish.call)
     is_taken_back = wish.volume.tags.get(REPLACED_BY_TAG) == ""
@@ -109,7 +109,7 @@ def _copies(cloud: Cloud, disk_cid: str) -> list[Volume]:
 
 
 def _copy(cloud: Cloud, wish: Wish, own: str | None, undo: Undo) -> str:
-    """Copy the volume; with a random client token if the first one belongs to an earlier copy.
+    """Copy the volume. If the client token belongs to an earlier copy, use a random one.
 
     Args:
         cloud: The call's cloud.
@@ -147,7 +147,7 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
 
 
 def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo) -> None:
-    """Tag the old volume with its copy, and with the Director, whose resources `cpi sweep` lists."""
+    """Tag the old volume with its copy's id, and with the Director's UUID, so that `cpi sweep` lists it."""
     old = wish.volume.disk_cid
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     undo.arm(
@@ -165,4 +165,4 @@ def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo) -> None:
 def _permission(error: ClientError) -> str:
     if not has_code(error, UNAUTHORIZED):
         return ""
-    return ". Allow ec2:CopyVolumes, and ec2:CreateTags for it, unless the Director is to copy the disk"
+    return ". Allow ec2:CopyVolumes, and ec2:CreateTags for it; until then the Director copies the data"

@@ -34,7 +34,7 @@ class HttpRegistry:
         self._session.auth = (user, password)  # type: ignore[assignment]  # requests accepts bytes, too
 
     def check(self, vm_cid: str) -> None:
-        """Do nothing: whether it answers is known only when it is called."""
+        """Do nothing: only a request shows whether the registry works."""
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings.

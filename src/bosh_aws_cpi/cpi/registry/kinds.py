@@ -15,7 +15,7 @@ class Registry(Protocol):
     """Whether settings can be written; False if a registry is needed but none is configured."""
 
     def check(self, vm_cid: str) -> None:
-        """Refuse an attach or a detach that the registry can't take, before AWS does it."""
+        """Raise an error if the registry can't store an attach or a detach, before AWS changes anything."""
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings, the complete document."""
@@ -37,7 +37,7 @@ class NoRegistry:
     is_there = True
 
     def check(self, vm_cid: str) -> None:
-        """Do nothing: it takes everything."""
+        """Do nothing: the VM needs no registry."""
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Do nothing: user_data contains all settings."""
