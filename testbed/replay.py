@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from testbed.executable import Answer, Cpi
 
 CREATING: Final = frozenset({"create_stemcell", "create_vm", "create_disk", "snapshot_disk"})
-"""The methods that answer the id of a new resource."""
+"""The methods that return the id of a new resource."""
 ID: Final = re.compile(r"\b[a-z]+-[0-9a-f]+\b")
-"""AWS's ids, also inside of messages and in "AMI light"."""
+"""AWS's ids, also inside messages and in "ami-… light"."""
 
 
 @dataclass(frozen=True)

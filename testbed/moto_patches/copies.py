@@ -1,7 +1,7 @@
 """CopyVolumes, the initialization of copies, and what is written on volumes.
 
-The contents of a volume are a list of the instances that have had it: each is taken to have written on it.
-They are told at `/testbed/contents`, and are no part of AWS's API.
+The contents of a volume are a list of the instances that had it, because each may have written on it.
+`/testbed/contents` returns them; AWS's API does not.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def contents_of(thing: Any) -> list[str]:
 
 
 def begin_initialization(volume: Any) -> None:
-    """Let a copy be initialized: the states are percentages, and a test may choose them."""
+    """Begin to initialize a copy: the states are percentages, and a test may choose them."""
 
     def enter(state: str, _: str) -> None:
         volume.testbed_progress = int(state)
@@ -135,10 +135,10 @@ def volume_with_contents(
 
 @PATCHES.around(EBSBackend, "delete_volume")
 def needed_source(original: Callable[..., Any], backend: Any, volume_id: str) -> Any:
-    """A copy may lose its data with its source until it is initialized, for all that AWS says.
+    """A copy may lose its data if its source is deleted before it is initialized: AWS does not exclude it.
 
     "During initialization, the data blocks are copied from the source volume" in the background (EBS user
-    guide, "Copy an Amazon EBS volume"); no page says what becomes of them if the source is deleted.
+    guide, "Copy an Amazon EBS volume"); no page says what happens to them if the source is deleted.
     """
     result = original(backend, volume_id)
     for copy in backend.volumes.values():

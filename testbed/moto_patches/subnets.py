@@ -64,8 +64,8 @@ def created_subnet(
 ) -> Any:
     """EC2 checks size and IPv6 range of a subnet, which assigns no public addresses, and is pending at first.
 
-    moto did not check them, and made the first subnet of a zone a default subnet. A subnet is of
-    the default VPC or no default subnet (VPC user guide, "Default subnets").
+    moto did not check them, and made the first subnet of a zone a default subnet. Only
+    subnets of the default VPC are default subnets (VPC user guide, "Default subnets").
     """
     cidr_block, ipv6_cidr_block = canonical(cidr_block) or cidr_block, canonical(ipv6_cidr_block)
     if cidr_block and int(cidr_block.rpartition("/")[2]) not in IPV4_LENGTHS:
@@ -160,8 +160,8 @@ def associated_table(
     """EC2 refuses to associate a subnet that is associated with another route table.
 
     Its code is Resource.AlreadyAssociated (hashicorp/terraform-provider-aws, documentation of
-    aws_route_table_association, "Import"). moto answered the
-    existing association. EC2 also refuses a route table of another VPC; moto did not.
+    aws_route_table_association, "Import"). moto returned the existing
+    association. EC2 also refuses a route table of another VPC; moto did not.
     """
     table = backend.get_route_table(route_table_id)
     if subnet_id is not None:
@@ -181,7 +181,7 @@ def associated_table(
 def replaced_acl(original: Callable[..., Any], backend: Any, association_id: str, network_acl_id: str) -> Any:
     """EC2 refuses an unknown association, an unknown ACL, and one of another VPC, and changes nothing.
 
-    moto failed (HTTP 500) for an unknown association, and for an unknown ACL it lost the association.
+    moto failed (HTTP 500) for an unknown association, and lost the association for an unknown ACL.
     """
     acl = backend.get_network_acl(network_acl_id)
     associations = {key: each for acl in backend.network_acls.values() for key, each in _of_acl(acl).items()}

@@ -1,4 +1,4 @@
-"""Recorded flows of real callers: reading them, and what every replay must answer."""
+"""Recorded flows of real callers: reads them, and checks the responses of a replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `bosh create-env` and the Director's client really sent, replayed: answers, and the state afterwards.
+"""Requests of `bosh create-env` and the Director's client, replayed: responses, and the state afterwards.
 
 Both callers ask for info before every call. It is replayed where a flow has it first, and where
 it was answered otherwise than before; that the others are there is only counted.

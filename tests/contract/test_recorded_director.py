@@ -1,6 +1,6 @@
-"""What a whole Director (283.1.6) really sent, replayed: the answers, and what is there afterwards.
+"""Requests that a whole Director (283.1.6) sent, replayed: the responses, and the resources afterwards.
 
-Each flow is replayed on its own: first the test lays the VMs and disks that were there before it. Calls
+Each flow is replayed on its own: first the test creates the VMs and disks that existed before it. Calls
 that overlapped in time are replayed in the order of the recording.
 """
 
@@ -78,7 +78,7 @@ class Scene:
         disks: Sequence[str] = (),
         snapshots: Sequence[str] = (),
     ) -> None:
-        """Check that these VMs with these disks, these free disks and these snapshots are all there is."""
+        """Check that only these VMs with these disks, these free disks and these snapshots exist."""
         names = self.replay.names
         devices = {vm_cid: attached(self.world, names[vm_cid]) for vm_cid in vms}
         for vm_cid, expected in vms.items():
@@ -183,7 +183,7 @@ def test_disk_gets_encrypted(scene: Scene, fake_aws: FakeAws) -> None:
 
 
 def test_hotswap(scene: Scene) -> None:
-    """The new VMs exist before the old ones are deleted; they get the disks, and then other ones."""
+    """The new VMs exist before the old ones are deleted; they get the old disks, and then new ones."""
     scene.lay("i-e75571ae627ef2943", "10.0.1.21", "vol-16d2a741f62ada7c6")
     scene.lay("i-85de70f21ff740667", "10.0.1.22", "vol-78af2e6eb9d735599")
     scene.play("85-director-hotswap.jsonl")

@@ -176,7 +176,7 @@ def test_unreachable(fake_aws: FakeAws, registry: Registry) -> None:
 
 
 def test_disabled(cpi: Cpi) -> None:
-    """Without a registry an old stemcell's disk can't be written down, in these words."""
+    """Without a registry, a disk of an old stemcell's VM is refused, with the Ruby release's message."""
     words = "An attempt to {} registry settings has failed for instance_id={}. The registry is disabled."
     for verb in ("attach_disk", "detach_disk"):
         answer = cpi.call(verb, VM, DISK, stemcell=1)

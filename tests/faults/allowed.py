@@ -73,8 +73,8 @@ DELETED_ALL_THE_SAME = (
 UPDATED, UPDATED_AGAIN = (f"update_disk by a copy{more}" for more in ("", " after an earlier one"))
 COPY_ATTACHED = "attach_disk of a copy"
 SETTLED_LATER = (
-    "The disk is attached or detached: what keeps its old disk from being deleted is logged, and the next "
-    "call about the disk deletes it"
+    "The disk is attached or detached: an error of the deletion of its old disk is logged, and the next call "
+    "for the disk deletes it"
 )
 DELETED, KNOWN, COPIED = (copy_of(f"disk{step}", COPY_HELD) for step in (" deleted", " known", ""))
 UNDONE_LINK = (
@@ -132,7 +132,7 @@ STEPS: dict[str, list[Step]] = {
         Step(UNDONE_LINK, Change([FREE], [f"{FREE} [bosh_replaced_by=]"])),
     ],
     UPDATED_AGAIN: [
-        Step("The earlier copy is stale, whatever becomes of this request", Change([copy_of("disk")])),
+        Step("The earlier copy is outdated, however this request ends", Change([copy_of("disk")])),
         Step(UNDONE_LINK, Change([copy_of("disk"), old("copy")], [old("")])),
     ],
     COPY_ATTACHED: [

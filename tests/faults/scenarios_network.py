@@ -1,4 +1,4 @@
-"""What is asked for managed networks."""
+"""The requests for managed networks."""
 
 from __future__ import annotations
 

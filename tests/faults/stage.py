@@ -98,7 +98,7 @@ class Stage:
         return self.painter.name(answer["VolumeId"], "disk")
 
     def copy(self, disk_cid: str, link: str = "", progress: str = "100") -> str:
-        """Have a copy there, initialized so far, that replaces a volume of the Director's, with this link."""
+        """Have a copy with this progress and this link, which replaces a volume of the Director."""
         self.fake_aws.rule(action="CopyVolumes", states=[progress])
         tags = [_director(), {"Key": "bosh_replaces", "Value": link or disk_cid}]
         (copy,) = self.ec2.copy_volumes(

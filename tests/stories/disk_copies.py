@@ -1,4 +1,4 @@
-"""A disk that update_disk replaces by a copy, for the stories about what becomes of both volumes."""
+"""A disk that update_disk replaces by a copy, for the stories about both volumes."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ class Copied:
         return self._cpi.call("detach_disk", self.vm_cid, disk_cid, stemcell=2)
 
     def progress(self, *percent: str) -> None:
-        """Let the next copies be initialized so far, at one question after the other."""
+        """Set the progress of the next copies, in percent, for each DescribeVolumeStatus in turn."""
         self._fake_aws.rule(action="CopyVolumes", states=list(percent))
 
     @property
     def disks(self) -> list[str]:
-        """The volumes that there are, but for those of the VM."""
+        """All volumes except the VM's."""
         return sorted(set(self._world.state()["volumes"]) - self._laid)
 
     def tags(self, disk_cid: str) -> dict[str, str]:
@@ -95,13 +95,13 @@ class Copied:
         return dict(found)
 
     def writes(self, disk_cid: str) -> int:
-        """Count how often something was written that is on a volume."""
+        """Count the writes whose data a volume has."""
         written = self._fake_aws.contents()[disk_cid]
         assert set(written) <= {self.vm_cid}
         return len(written)
 
 
 def copy_tags(source: str, step: str = "") -> dict[str, str]:
-    """Write the tags of a copy, but for its call."""
+    """Write the tags of a copy, except bosh_call."""
     own = {key: value for key, value in OWN_TAGS.items() if key != "bosh_call"}
     return {**own, "bosh_director_uuid": DIRECTOR_UUID, "bosh_replaces": f"{source} {step}".rstrip()}

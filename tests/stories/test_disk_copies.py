@@ -86,7 +86,7 @@ def test_figures(
 
 @pytest.mark.parametrize("code", ["VolumeModificationRateExceeded", "UnsupportedOperation"])
 def test_not_modifiable_now(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, code: str) -> None:
-    """A volume that EBS does not modify, or not yet, is copied too, with all its figures."""
+    """A volume that EBS can't modify, or can't modify yet, is copied, with all figures."""
     disk_cid = volumes.make()
     fake_aws.rule(action="ModifyVolume", error={"code": code, "message": "Not now."})
     new = cpi.call("update_disk", disk_cid, 2048, {"iops": 3000}).ok()
@@ -95,7 +95,7 @@ def test_not_modifiable_now(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, code:
 
 
 def test_earlier_change(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, world: World) -> None:
-    """So is a volume that EBS still changes to something else."""
+    """A volume that EBS is still changing to something else is copied, too."""
     disk_cid = volumes.make()
     fake_aws.rule(action="ModifyVolume", states=["optimizing"])
     world.ec2.modify_volume(VolumeId=disk_cid, Size=3)
@@ -103,7 +103,7 @@ def test_earlier_change(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, world: Wo
 
 
 def test_attached_disk(copied: Copied, failure: WriteError, fake_aws: FakeAws) -> None:
-    """A disk that is attached is not copied: the Director detaches it first, or copies it."""
+    """An attached disk is not copied: the error is NotSupported, and the Director copies the data."""
     copied.attach(copied.cid)
     fake_aws.forget_calls()
     message = f"Volume '{copied.cid}' can't be encrypted in place. {NO_COPY}: it is attached"
@@ -112,7 +112,7 @@ def test_attached_disk(copied: Copied, failure: WriteError, fake_aws: FakeAws) -
 
 
 def test_not_permitted(copied: Copied, deny: Refuse, failure: WriteError) -> None:
-    """Without the permission the Director copies: the error names the action, and the disk is as it was."""
+    """Without the permission the error is NotSupported and names the action; the disk is unchanged."""
     why = deny("CopyVolumes")
     allow = "Allow ec2:CopyVolumes, and ec2:CreateTags for it; until then the Director copies the data"
     message = f"Volume '{copied.cid}' can't be encrypted in place. {NO_COPY}: {why}"
@@ -124,7 +124,7 @@ def test_not_permitted(copied: Copied, deny: Refuse, failure: WriteError) -> Non
 
 @pytest.mark.parametrize("code", ["ConcurrentCopyVolumeLimitExceeded", "UnsupportedOperation"])
 def test_refused(copied: Copied, fake_aws: FakeAws, code: str) -> None:
-    """The same where AWS refuses the copy, with its words."""
+    """If AWS refuses the copy, the error is NotSupported with AWS's message; the disk is unchanged."""
     fake_aws.rule(action="CopyVolumes", error={"code": code, "message": "Not now."})
     error = copied.update().error
     assert error["type"] == "Bosh::Clouds::NotSupported"
@@ -133,7 +133,7 @@ def test_refused(copied: Copied, fake_aws: FakeAws, code: str) -> None:
 
 
 def test_failed_copy(copied: Copied, fake_aws: FakeAws) -> None:
-    """The same where EBS can't make the copy, for example because it can't use the key."""
+    """If EBS can't create the copy, for example because of its key, the error is NotSupported."""
     fake_aws.rule(action="DescribeVolumes", replace=[["<status>available<", "<status>error<"]])
     error = copied.update().error
     fake_aws.clear_rules()
@@ -143,7 +143,7 @@ def test_failed_copy(copied: Copied, fake_aws: FakeAws) -> None:
 
 
 def test_no_room_for_a_tag(copied: Copied, fake_aws: FakeAws) -> None:
-    """The same where the old disk has no room for the tag by which it is found; the copy is deleted."""
+    """If the old disk has too many tags for the link, the error is NotSupported; the copy is deleted."""
     fake_aws.rule(action="CreateTags", times=1, error={"code": "TagLimitExceeded", "message": "full"})
     error = copied.update().error
     assert error["type"] == "Bosh::Clouds::NotSupported"
@@ -151,7 +151,7 @@ def test_no_room_for_a_tag(copied: Copied, fake_aws: FakeAws) -> None:
     assert copied.disks == [copied.cid]
 
 
-def test_encryption_that_is_taken_out(
+def test_encryption_removed(
     cpi_with: CpiWith, volumes: Volumes, failure: WriteError, fake_aws: FakeAws
 ) -> None:
     """Without the property an encrypted disk stays encrypted, which is logged; `false` is not supported."""
@@ -166,7 +166,7 @@ def test_encryption_that_is_taken_out(
 
 
 def test_attached_copy(copied: Copied, fake_aws: FakeAws) -> None:
-    """Once the Director attaches an initialized copy, the old disk is deleted; later calls ask no more."""
+    """When the Director attaches an initialized copy, the old disk is deleted; later calls skip this."""
     new = copied.update().ok()
     fake_aws.forget_calls()
     copied.attach(new).ok()
@@ -179,7 +179,7 @@ def test_attached_copy(copied: Copied, fake_aws: FakeAws) -> None:
 
 
 def test_copy_in_initialization(copied: Copied, fake_aws: FakeAws) -> None:
-    """While EBS copies data the old disk stays, since the copy would lose them; it goes at a later call."""
+    """While EBS copies the data, the old disk stays; a later call deletes it."""
     copied.progress("0", "99", "100")
     new = copied.update().ok()
     fake_aws.forget_calls()
@@ -194,8 +194,8 @@ def test_copy_in_initialization(copied: Copied, fake_aws: FakeAws) -> None:
     assert (copied.disks, copied.writes(new)) == ([new], 3)
 
 
-def test_progress_that_ec2_does_not_show(copied: Copied, deny: Refuse, warnings: ReadWarnings) -> None:
-    """Without an answer about the progress the old disk stays, and the disk is attached all the same."""
+def test_progress_unknown(copied: Copied, deny: Refuse, warnings: ReadWarnings) -> None:
+    """If EC2 does not show the progress, the old disk stays, and the copy is attached."""
     new = copied.update().ok()
     why = deny("DescribeVolumeStatus")
     answer = copied.attach(new)
@@ -207,8 +207,8 @@ def test_progress_that_ec2_does_not_show(copied: Copied, deny: Refuse, warnings:
     assert copied.disks == sorted([copied.cid, new])
 
 
-def test_source_that_ec2_does_not_show(copied: Copied, fake_aws: FakeAws) -> None:
-    """A tag alone deletes nothing: EC2 has to say that the disk is a copy of the other one."""
+def test_source_unknown(copied: Copied, fake_aws: FakeAws) -> None:
+    """A tag alone deletes nothing: EC2 must show that the disk is a copy of the old one."""
     new = copied.update().ok()
     fake_aws.rule(action="DescribeVolumes", replace=[["<sourceVolumeId>[^<]*</sourceVolumeId>", ""]])
     copied.attach(new).ok()
@@ -217,7 +217,7 @@ def test_source_that_ec2_does_not_show(copied: Copied, fake_aws: FakeAws) -> Non
 
 
 def test_old_disk_gone(copied: Copied, world: World) -> None:
-    """An old disk that somebody has deleted is noted as deleted."""
+    """If somebody has deleted the old disk, the copy's tag says so."""
     new = copied.update().ok()
     world.ec2.delete_volume(VolumeId=copied.cid)
     copied.attach(new).ok()
@@ -225,7 +225,7 @@ def test_old_disk_gone(copied: Copied, world: World) -> None:
 
 
 def test_old_disk_attached_again(copied: Copied) -> None:
-    """If the Director uses the old disk, its copy is stale: it is discarded, and the old disk's link too."""
+    """If the Director uses the old disk again, the copy is discarded and the old disk's link emptied."""
     new = copied.update().ok()
     copied.attach(copied.cid).ok()
     assert (copied.disks, copied.writes(copied.cid)) == ([copied.cid], 2)
@@ -257,8 +257,8 @@ def test_other_request(copied: Copied) -> None:
     assert copied.disks == sorted([copied.cid, second])
 
 
-def test_copy_that_is_in_use(copied: Copied, fake_aws: FakeAws) -> None:
-    """A copy that is attached is the disk, also for a request that names the old one."""
+def test_copy_in_use(copied: Copied, fake_aws: FakeAws) -> None:
+    """If a copy is attached, another request for the old disk returns that copy."""
     copied.progress("0")
     new = copied.update().ok()
     copied.attach(new).ok()
@@ -267,8 +267,8 @@ def test_copy_that_is_in_use(copied: Copied, fake_aws: FakeAws) -> None:
     assert fake_aws.actions() == ["DescribeVolumes"] * 2
 
 
-def test_old_disk_that_is_replaced(copied: Copied, failure: WriteError) -> None:
-    """A request for an old disk that is gone gets its copy; without one the disk is not found."""
+def test_old_disk_deleted(copied: Copied, failure: WriteError) -> None:
+    """A request for a deleted old disk returns its copy; without a copy it is DiskNotFound."""
     new = copied.update().ok()
     copied.attach(new).ok()
     copied.detach(new).ok()
@@ -279,7 +279,7 @@ def test_old_disk_that_is_replaced(copied: Copied, failure: WriteError) -> None:
 
 
 def test_copy_of_a_copy(copied: Copied) -> None:
-    """A copy that is updated again is known to the Director: the first disk goes, then the second."""
+    """If the Director updates a copy, it knows the copy: the first disk is deleted, then the second."""
     first = copied.update().ok()
     second = copied.update_other(first).ok()
     assert copied.disks == sorted([first, second])
@@ -288,7 +288,7 @@ def test_copy_of_a_copy(copied: Copied) -> None:
 
 
 def test_same_request_at_once(copied: Copied, fake_aws: FakeAws) -> None:
-    """The same request that is sent twice at once creates one copy, and both get its id."""
+    """If the same request is sent twice at once, one copy is created, and both return its id."""
     fake_aws.rule(action="CopyVolumes", hold=True)
     process = copied.start(**REQUEST)
     try:

@@ -1,4 +1,4 @@
-"""Managed networks: what the Director does with them, from their creation to their deletion."""
+"""Managed networks, from their creation to their deletion."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_taken_ipv6_range(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, 
 
 
 def test_every_range_taken(cpi: Cpi, wish: Any, fake_aws: FakeAws, sent: ReadCalls) -> None:
-    """When EC2 refuses each range, different ones are tried, but not without end."""
+    """If other calls take each range first, others are tried, up to a limit."""
     conflict = {"code": "InvalidSubnet.Conflict", "message": "The CIDR conflicts with another subnet"}
     fake_aws.rule(action="CreateSubnet", error=conflict)
     error = cpi.call("create_network", wish()).error
@@ -193,7 +193,7 @@ def test_rollback(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     ["AssociateRouteTable", "DescribeNetworkAcls", "ReplaceNetworkAclAssociation", "ModifySubnetAttribute"],
 )
 def test_undo(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, action: str, left: ListResources) -> None:
-    """Whichever later step fails, the subnet is deleted, and the first error is answered."""
+    """Whichever later step fails, the subnet is deleted, and the first error is returned."""
     acl_id = world.ec2.create_network_acl(VpcId=world.vpc_id)["NetworkAcl"]["NetworkAclId"]
     nth = 2 if action == "DescribeNetworkAcls" else 1
     fake_aws.rule(action=action, nth=nth, times=None, error=DENIED)
@@ -297,7 +297,7 @@ def test_bad_input(
     properties: dict[str, Any],
     message: str,
 ) -> None:
-    """What can't be right is an error that names the key, and AWS is not called."""
+    """An invalid value is an error that names the key, and AWS is not called."""
     error = cpi.call("create_network", wish(given, **properties)).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert message in error["message"]
@@ -355,7 +355,7 @@ def test_another_vpc(cpi: Cpi, world: World, wish: Any, key: str) -> None:
 
 
 def test_delete_in_use(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, fake_aws: FakeAws) -> None:
-    """A subnet in which a VM runs stays; the error says at once which interface is in the way."""
+    """A subnet in which a VM runs stays; the error names the interface, without waiting."""
     subnet_id, _, properties = cpi.call("create_network", wish()).ok()
     vm_cid = create_vm(networks={"apps": {"type": "dynamic", "cloud_properties": properties}}).ok()[0]
     nic_id = world.instance(vm_cid)["NetworkInterfaces"][0]["NetworkInterfaceId"]
@@ -370,7 +370,7 @@ def test_delete_in_use(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, f
 
 @pytest.mark.usefixtures("hasty")
 def test_delete_after_vms(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
-    """Interfaces that are still being deleted are waited for."""
+    """delete_network waits until EC2 has deleted the VMs' interfaces."""
     subnet_id, _, _ = cpi.call("create_network", wish()).ok()
     error = {"code": "DependencyViolation", "message": "It has dependencies."}
     fake_aws.rule(action="DeleteSubnet", error=error, seconds=20 / SPEED)

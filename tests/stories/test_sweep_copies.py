@@ -44,7 +44,7 @@ def test_replaced(copied: Copied, sweep: Sweep) -> None:
 
 
 def test_young(copied: Copied, sweep: Sweep) -> None:
-    """The age of such a stray is that of its copy, however old the disk is."""
+    """The age of a replaced disk is that of its copy, however old the disk is."""
     copied.progress("0", "100")
     copied.attach(copied.update().ok()).ok()
     assert sweep.outcomes("--delete", status=0) == {copied.cid: "too young"}
@@ -60,7 +60,7 @@ def test_copy_that_is_not_attached(copied: Copied, sweep: Sweep) -> None:
 
 
 def test_progress_that_may_not_be_read(copied: Copied, sweep: Sweep, deny: Refuse) -> None:
-    """Without the permission for DescribeVolumeStatus the operator has to decide, too; that is logged."""
+    """Without the permission for DescribeVolumeStatus the operator has to decide, and a line is logged."""
     copied.progress("0")
     copied.attach(copied.update().ok()).ok()
     deny("DescribeVolumeStatus")
@@ -72,7 +72,7 @@ def test_progress_that_may_not_be_read(copied: Copied, sweep: Sweep, deny: Refus
 
 
 def test_unfinished_copy(copied: Copied, sweep: Sweep, fake_aws: FakeAws) -> None:
-    """A copy of an update_disk that was killed is deleted by its name; the disk that is known stays."""
+    """The copy of a killed update_disk is deleted if it is named; the Director's disk stays."""
     kill_at(fake_aws, copied.start, action="CopyVolumes", when="after")
     (copy,) = set(copied.disks) - {copied.cid}
     assert sweep.outcomes("--delete", *ANY_AGE) == {copy: ASK}

@@ -92,7 +92,7 @@ def test_vm_that_nobody_knows(
     world: World,
     fake_aws: FakeAws,
 ) -> None:
-    """The VM of a killed task is named, with its age, and with the command that frees the address."""
+    """The error names the VM of a killed task, its age, and the command that frees the address."""
     kill_at(
         fake_aws,
         lambda: start_vm(networks=networks(), agent_id="killed"),

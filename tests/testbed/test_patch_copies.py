@@ -53,7 +53,7 @@ def test_defaults(ec2: Any, make: Callable[..., str]) -> None:
 
 
 def test_figures(ec2: Any, make: Callable[..., str]) -> None:
-    """A copy gets the figures, the key and the tags that it is to have."""
+    """A copy gets the requested figures, key and tags."""
     specification = [{"ResourceType": "volume", "Tags": TAGS}]
     figures = {"Size": 20, "VolumeType": "gp3", "Iops": 4000, "Throughput": 250}
     wanted = {**figures, "Encrypted": True, "KmsKeyId": KEY}
@@ -86,7 +86,7 @@ def test_refused(ec2: Any, make: Callable[..., str], refused: Any) -> None:
 
 
 def test_token(ec2: Any, make: Callable[..., str], refused: Any) -> None:
-    """A known client token answers the first copy; with other parameters it is refused."""
+    """A known client token returns the first copy; with other parameters it is refused."""
     source = make()
     first, again = (copied(ec2, source, ClientToken="t") for _ in range(2))
     assert first["VolumeId"] == again["VolumeId"]
@@ -95,7 +95,7 @@ def test_token(ec2: Any, make: Callable[..., str], refused: Any) -> None:
 
 
 def test_progress(ec2: Any, make: Callable[..., str], fake_aws: FakeAws) -> None:
-    """A copy is initialized at once, or as a rule says; an empty volume is never being initialized."""
+    """A copy is initialized at once, or as a rule says; an empty volume has no progress."""
     source = make()
     assert progress(ec2, source) is None
     assert progress(ec2, copied(ec2, source)["VolumeId"]) == 100
@@ -105,7 +105,7 @@ def test_progress(ec2: Any, make: Callable[..., str], fake_aws: FakeAws) -> None
 
 
 def test_contents(ec2: Any, make: Callable[..., str], run: Any, fake_aws: FakeAws) -> None:
-    """Who has a volume writes on it; copies, snapshots and volumes from snapshots have what it had then."""
+    """An instance writes on its volumes; copies and volumes from snapshots have the contents of that time."""
     source, vm = make(), run()["InstanceId"]
     empty = copied(ec2, source)["VolumeId"]
     ec2.attach_volume(VolumeId=source, InstanceId=vm, Device="/dev/sdf")
@@ -119,7 +119,7 @@ def test_contents(ec2: Any, make: Callable[..., str], run: Any, fake_aws: FakeAw
 def test_source_deleted(
     ec2: Any, make: Callable[..., str], fake_aws: FakeAws, reached: str, expected: list[str]
 ) -> None:
-    """Whose source is deleted before it is initialized loses its contents."""
+    """A copy whose source is deleted before it is initialized loses its contents."""
     source = make()
     fake_aws.rule(action="CopyVolumes", states=[reached])
     copy = copied(ec2, source)["VolumeId"]

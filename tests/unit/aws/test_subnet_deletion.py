@@ -25,18 +25,18 @@ OF_VM = {"NetworkInterfaceId": "eni-2", "Status": "in-use", "Attachment": {"Inst
 
 
 def lay_use(ec2: Ec2, *interfaces: dict[str, Any]) -> None:
-    """Lay out a deletion that is refused, and the interfaces that are in the way."""
+    """Let EC2 refuse the deletion, and list these interfaces."""
     ec2.refuses("delete_subnet", "DependencyViolation", "no", SubnetId=SUBNET)
     lay_interfaces(ec2, *interfaces)
 
 
 def lay_interfaces(ec2: Ec2, *interfaces: dict[str, Any]) -> None:
-    """Lay out the question for the interfaces."""
+    """Let EC2 list these interfaces."""
     ec2.answers("describe_network_interfaces", {"NetworkInterfaces": list(interfaces)}, Filters=IN_SUBNET)
 
 
 def test_ending_vm(ec2: Ec2, clock: Clock) -> None:
-    """The interface of an instance that is ending is waited for."""
+    """The deletion waits for the interface of an instance that is ending."""
     lay_use(ec2, OF_VM)
     ec2.answers("describe_instances", {"Reservations": []}, Filters=ALIVE)
     lay_use(ec2)
@@ -46,7 +46,7 @@ def test_ending_vm(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_living_vm(ec2: Ec2, clock: Clock) -> None:
-    """The interface of an instance that lives is an error at once."""
+    """The interface of a running instance is an error at once."""
     lay_use(ec2, LEAKED, OF_VM)
     ec2.answers("describe_instances", {"Reservations": [{}]}, Filters=ALIVE)
     with pytest.raises(CloudError, match=r"eni-1 \(available, of a function\), eni-2 \(in-use, i-1\)\. "):
@@ -55,7 +55,7 @@ def test_living_vm(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_leaked_interface(ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An interface that stays is named when the wait is over; of many, only the first ones are."""
+    """If interfaces remain after the wait, the error names the first of them."""
     many = [{**LEAKED, "NetworkInterfaceId": f"eni-{number}"} for number in range(11)]
     monkeypatch.setattr(timing, "SUBNET_RELEASED", timing.AT_ONCE)
     lay_use(ec2, *many)
@@ -69,7 +69,7 @@ def test_leaked_interface(ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_interfaces_that_may_not_be_listed(ec2: Ec2) -> None:
-    """When EC2 does not list interfaces or instances, the deletion is retried all the same."""
+    """If EC2 refuses to list interfaces or instances, the deletion is still retried."""
     ec2.refuses("delete_subnet", "DependencyViolation", "no", SubnetId=SUBNET)
     ec2.refuses("describe_network_interfaces", "UnauthorizedOperation", Filters=IN_SUBNET)
     lay_use(ec2, OF_VM)
@@ -96,7 +96,7 @@ def test_refused(ec2: Ec2) -> None:
 
 
 def test_discard(ec2: Ec2, clock: Clock) -> None:
-    """A new subnet that EC2 does not know yet is looked for during a minute, then it counts as gone."""
+    """The deletion of a new subnet is retried if EC2 does not know the subnet yet."""
     ec2.refuses("delete_subnet", "InvalidSubnetID.NotFound", SubnetId=SUBNET)
     ec2.answers("delete_subnet", SubnetId=SUBNET)
     subnet_deletion.discard(ec2.client, SUBNET)

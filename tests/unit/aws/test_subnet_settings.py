@@ -19,7 +19,7 @@ REPLACEMENT = {"AssociationId": "aclassoc-1", "NetworkAclId": ACL}
 
 
 def lay_acl(ec2: Ec2, acl_id: str) -> None:
-    """Lay out the question for the subnet's network ACL, which other subnets have, too."""
+    """Let EC2 show the subnet's network ACL, which another subnet has, too."""
     of_subnets: list[dict[str, Any]] = [
         {"NetworkAclAssociationId": f"aclassoc-{number}", "SubnetId": subnet_id, "NetworkAclId": acl_id}
         for number, subnet_id in enumerate(["subnet-0", SUBNET])
@@ -64,7 +64,7 @@ def test_replaced_already(ec2: Ec2, now: str) -> None:
 
 
 def test_same_acl(ec2: Ec2) -> None:
-    """A subnet that has the network ACL is left as it is."""
+    """If the subnet already has the network ACL, nothing is changed."""
     lay_acl(ec2, ACL)
     subnet_settings.use_acl(ec2.client, SUBNET, ACL)
 

@@ -140,8 +140,8 @@ def test_armed_before_a_step_that_fails() -> None:
     assert removed == ["a"]
 
 
-def test_success_that_nobody_gets_to_know() -> None:
-    """When all goes well nothing is undone, until the caller turns out to be gone."""
+def test_caller_gone_after_success() -> None:
+    """After a success the undo steps stay armed, and run if the caller is gone."""
     notes: list[str] = []
     undo = Undo()
     undoing(undo, lambda undo: undo.create(lambda: "a", lambda created: notes.append(f"remove {created}")))

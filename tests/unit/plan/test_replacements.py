@@ -16,12 +16,12 @@ COPY = replace(OLD, disk_cid="vol-2", source_cid="vol-1", tags={"bosh_replaces":
 
 @pytest.mark.parametrize("step", Step)
 def test_link(step: Step) -> None:
-    """What a tag says can be read again."""
+    """The tag's value is parsed as it was written."""
     assert replacements.source_of({"bosh_replaces": replacements.link("vol-1", step)}) == ("vol-1", step)
 
 
 def test_links() -> None:
-    """All values are known by which copies of a volume are found."""
+    """The search for a volume's copies uses every value of the tag."""
     assert replacements.links("vol-1") == ["vol-1", "vol-1 known", "vol-1 deleted", "vol-1 kept"]
 
 
@@ -54,7 +54,7 @@ def test_pending(value: str, expected: str | None) -> None:
     ids=["unknown", "known", "no tag", "no copy", "of another volume"],
 )
 def test_unknown_copy(copy: Volume, *, expected: bool) -> None:
-    """Only what EC2 and the tag call a new copy of the volume may be discarded as one."""
+    """A volume is an unknown copy only if both EC2 and the tag say so."""
     assert replacements.is_unknown_copy(copy, "vol-1") is expected
 
 

@@ -36,7 +36,7 @@ def test_start(start: int, expected: str) -> None:
 
 
 def test_taken() -> None:
-    """Ranges that overlap a subnet, even in a part or as a whole, are passed over."""
+    """A range that overlaps a subnet is skipped."""
     taken = ("10.0.0.0/25", "10.0.1.128/28", "10.0.2.0/23", "2600:1f18::/64")
     assert chosen(24, *taken) == "10.0.4.0/24"
     assert chosen(24, "10.0.128.0/17", start=200) == "10.4.0.0/24"
@@ -85,7 +85,7 @@ def test_wanted(wanted: str, problem: str | None) -> None:
     [([], 0, HALF), ([], 1, OTHER_HALF), ([], 2, HALF), ([HALF], 0, OTHER_HALF), ([OTHER_HALF], 1, HALF)],
 )
 def test_ipv6(taken: list[str], start: int, expected: str) -> None:
-    """A free /64 is chosen likewise."""
+    """A free IPv6 /64 is chosen, from the start on."""
     assert str(subnets.free_ipv6_range(IPV6, taken, start)) == expected
 
 

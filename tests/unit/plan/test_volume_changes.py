@@ -144,7 +144,7 @@ def test_encrypted_later(default: Encryption, given: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("default", "value"), [(PLAIN, False), (BY_KEY, None)])
 def test_decrypted(default: Encryption, value: object) -> None:
-    """EBS encrypts every copy of an encrypted volume, so the Director copies if it is to be decrypted."""
+    """An encrypted volume can't be decrypted, not even by a copy: the error is NotSupported."""
     with pytest.raises(NotSupported) as caught:
         change(SECRET, 20, default, encrypted=value)
     assert caught.value.message == (
@@ -156,7 +156,7 @@ def test_decrypted(default: Encryption, value: object) -> None:
 @pytest.mark.parametrize("key", [OTHER_KEY, "b", "alias/a", KEY.replace("key/", "alias/"), "key/a"])
 @pytest.mark.parametrize("is_default", [True, False])
 def test_other_key(key: str, *, is_default: bool) -> None:
-    """Nor can it change the key; an alias counts as another key, because it does not name its key."""
+    """EBS can't change the key in place; an alias counts as another key, because it does not name its key."""
     given = {} if is_default else {"encrypted": True, "kms_key_arn": key}
     default = Encryption(encrypted=True, kms_key_arn=key if is_default else KEY)
     planned = change(SECRET, 20, default, **given)
@@ -182,7 +182,7 @@ def test_other_key(key: str, *, is_default: bool) -> None:
     ],
 )
 def test_copy(volume: Volume, default: Encryption, given: dict[str, Any], expected: dict[str, Any]) -> None:
-    """A copy has all figures, whether they differ or not, and keeps its key unless it is to have another."""
+    """A copy gets all figures, changed or not, and keeps its key unless another one is set."""
     figures = {"Size": 10, "VolumeType": "gp3", "Iops": 3000, "Throughput": 125}
     assert change(volume, default=default, **given).by_copy == {**figures, **expected}
 

@@ -36,7 +36,7 @@ def strays(*resources: object, progress: dict[str, int] | None = None) -> list[S
 
 @pytest.mark.parametrize("value", ["vol-old", "vol-old known"])
 def test_certain(value: str) -> None:
-    """An old disk is a stray since its copy exists, if the copy is attached and initialized."""
+    """An old disk is a stray from its copy's creation on, if the copy is attached and initialized."""
     (stray,) = strays(OLD, replace(NEW, tags=tagged(value)))
     assert stray == Stray(OLD, "replaced by vol-new", Removal.DELETE, NEW.created)
 
@@ -63,7 +63,7 @@ def test_doubt(copy: object, doubt: str) -> None:
 
 
 def test_unknown_progress() -> None:
-    """The same if EC2 does not show whether EBS needs it."""
+    """If EC2 does not show whether EBS needs the old disk, the operator has to name it."""
     (stray,) = strays(OLD, NEW, progress={})
     why = "replaced by vol-new, whose progress is not known"
     assert stray == Stray(OLD, why, Removal.DISK, NEW.created)
@@ -71,7 +71,7 @@ def test_unknown_progress() -> None:
 
 @pytest.mark.parametrize("copy", [[], [replace(NEW, tags={**NEW.tags, "bosh_director_uuid": "another"})]])
 def test_copy_that_is_not_there(copy: list[object]) -> None:
-    """The same if the copy is gone, or another Director's."""
+    """If the copy is gone, or another Director's, the operator has to name the old disk."""
     (stray,) = strays(OLD, *copy)
     why = "replaced by vol-new, which this Director does not have"
     assert stray == Stray(OLD, why, Removal.DISK, OLD.created)
@@ -104,6 +104,6 @@ def test_copy_that_the_director_knows(step: str) -> None:
 
 
 def test_copies() -> None:
-    """The progress is asked for copies that are listed with the disk that they replace."""
+    """The progress is read for copies that are listed with the disk that they replace."""
     assert copies([OLD, NEW]) == ["vol-new"]
     assert copies([OLD]) == copies([NEW]) == []
