@@ -126,7 +126,7 @@ def pause(seconds: float) -> None:
     end = time.monotonic() + seconds
     _signals.look_for_caller(seconds)
     _signals.raise_if_due()
-    if _signals.received is None:  # a poll may end early, for no reason that matters
+    if _signals.received is None:  # the poll may end early although the caller is there
         time.sleep(max(0, end - time.monotonic()))
 
 
@@ -166,7 +166,7 @@ def shielded() -> Iterator[None]:
 def _is_unread(descriptor: int, seconds: float) -> bool:
     """Whether the other end of a pipe is closed, or gets closed within so many seconds.
 
-    Linux reports a closed end whatever is asked for. macOS does so only if an event is asked for (NixOS/nix,
+    Linux always reports a closed end; macOS does so only if the poller registers an event (NixOS/nix,
     issue 1871 and pull request 1872, which name Apple's radar 37537852).
     """
     import select  # noqa: PLC0415 - calls that create nothing don't need it

@@ -119,7 +119,8 @@ def test_copy_that_its_call_discards(
     world.ec2.deregister_image(ImageId=first)
     fake_aws.release()
     message = finish(process).error["message"]
-    assert message == f"AMI '{first}', the stemcell's copy, was deleted by the call that created it: retry"
+    expected = f"The call that created AMI '{first}' has deleted it: upload the stemcell again"
+    assert message == expected
     assert world.state()["images"] == []
 
 

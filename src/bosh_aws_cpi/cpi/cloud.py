@@ -51,11 +51,11 @@ class Cloud:
         Raises:
             CPIAPIVersionNotSupported: The stemcell's api_version is not a positive integer.
         """
-        return self.registry if self.is_stemcell_told or self.config.registry else NoRegistry()
+        return self.registry if self.is_stemcell_known or self.config.registry else NoRegistry()
 
     @property
-    def is_stemcell_told(self) -> bool:
-        """Whether the stemcell's api_version is certain; otherwise 1 is assumed."""
+    def is_stemcell_known(self) -> bool:
+        """Whether the request determines the stemcell's api_version; otherwise the CPI assumes 1."""
         return self.api_version == 1 or self.config.is_stemcell_given
 
     @cached_property

@@ -110,11 +110,11 @@ def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
 def _usable_registry(cloud: Cloud, vm_cid: str) -> Registry:
     """The VM's registry, checked before AWS changes anything.
 
-    If the Director does not tell the stemcell's version, a VM without settings in the registry needs none.
+    If the request lacks the stemcell's version, a VM without settings in the registry needs no registry.
     """
     registry = cloud.registry_of_existing_vm
     registry.check(vm_cid)
-    return registry if cloud.is_stemcell_told or registry.has(vm_cid) else NoRegistry()
+    return registry if cloud.is_stemcell_known or registry.has(vm_cid) else NoRegistry()
 
 
 def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:

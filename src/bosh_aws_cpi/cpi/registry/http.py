@@ -40,7 +40,7 @@ class HttpRegistry:
         """Whether it has settings of a VM.
 
         Raises:
-            CloudError: It does not answer.
+            CloudError: The registry did not answer, or refused the request.
         """
         what = f"Cannot read settings for '{vm_cid}'"
         answer = self._send("GET", vm_cid, what)

@@ -43,7 +43,7 @@ class NoRegistry:
         """Do nothing: the VM needs no registry."""
 
     def has(self, vm_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
-        """No settings are needed."""
+        """Return True: the VM needs no settings."""
         return True
 
     def save(self, vm_cid: str, settings: Json) -> None:
@@ -75,7 +75,7 @@ class DisabledRegistry:
         raise _disabled("read", vm_cid)
 
     def has(self, vm_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
-        """There is none to ask."""
+        """Return False: there is no registry."""
         return False
 
     def save(self, vm_cid: str, settings: Json) -> None:  # noqa: ARG002 - the protocol's signature

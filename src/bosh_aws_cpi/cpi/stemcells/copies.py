@@ -95,7 +95,7 @@ def _reuse(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
     tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
     images.note_snapshots(cloud.ec2, image)
     if images.find(cloud.ec2, ami_id) is None:
-        message = f"AMI '{ami_id}', the stemcell's copy, was deleted by the call that created it: retry"
+        message = f"The call that created AMI '{ami_id}' has deleted it: upload the stemcell again"
         raise CloudError(message)
     return ami_id
 
