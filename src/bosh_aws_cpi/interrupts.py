@@ -123,8 +123,11 @@ def pause(seconds: float) -> None:
     if not _signals.watches:
         time.sleep(seconds)
         return
+    end = time.monotonic() + seconds
     _signals.look_for_caller(seconds)
     _signals.raise_if_due()
+    if _signals.received is None:  # a poll may end early, for no reason that matters
+        time.sleep(max(0, end - time.monotonic()))
 
 
 def pending() -> str | None:
@@ -161,9 +164,14 @@ def shielded() -> Iterator[None]:
 
 
 def _is_unread(descriptor: int, seconds: float) -> bool:
-    """Whether the other end of a pipe is closed, or gets closed within so many seconds."""
+    """Whether the other end of a pipe is closed, or gets closed within so many seconds.
+
+    Linux reports a closed end whatever is asked for. macOS does so only if an event is asked for (NixOS/nix,
+    issue 1871 and pull request 1872, which name Apple's radar 37537852).
+    """
     import select  # noqa: PLC0415 - calls that create nothing don't need it
 
     poller = select.poll()
-    poller.register(descriptor, 0)  # no event is asked for: a closed end is always reported
-    return bool(poller.poll(seconds * _MILLISECONDS))
+    poller.register(descriptor, select.POLLHUP)
+    found = poller.poll(seconds * _MILLISECONDS)
+    return any(events & (select.POLLHUP | select.POLLERR) for _, events in found)

@@ -27,6 +27,7 @@ class Image:
     snapshot_ids: Sequence[str]
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,33 @@ def test_unknown_stemcell_without_registry(
     assert volume["State"] == "available"
 
 
+def test_unknown_stemcell_with_registry(
+    cpi: Cpi, world: World, registry: Registry, vm: RunInstance, disk: CreateVolume
+) -> None:
+    """Without the stemcell's version, only a VM that has settings in the registry needs it.
+
+    Whether it has some is asked before AWS changes anything.
+    """
+    new_vm, old_vm, disk_cid = vm(), vm(), disk()
+    registry.documents[old_vm] = json.dumps({"agent_id": "a"})
+    document = json.loads(cpi.config_path.read_text())
+    endpoint = document["cloud"]["properties"]["aws"]["ec2_endpoint"]
+    section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
+    with_registry = Cpi(config(endpoint, registry=section))
+    before = world.instance(new_vm)["BlockDeviceMappings"]
+    registry.answer(500)
+    refused = with_registry.call("attach_disk", new_vm, disk_cid).error
+    assert refused["message"] == f"Cannot read settings for '{new_vm}', got HTTP 500"
+    assert world.instance(new_vm)["BlockDeviceMappings"] == before
+    for vm_cid in (new_vm, old_vm):
+        path = with_registry.call("attach_disk", vm_cid, disk_cid).ok()
+        if vm_cid == old_vm:
+            assert registry.settings(old_vm)["disks"]["persistent"] == {disk_cid: path}
+        assert with_registry.call("detach_disk", vm_cid, disk_cid).ok() is None
+    assert list(registry.documents) == [old_vm]
+    assert registry.settings(old_vm)["disks"]["persistent"] == {}
+
+
 def test_registry_that_fails(
     cpi: Cpi, world: World, registry: Registry, vm: RunInstance, disk: CreateVolume
 ) -> None:

@@ -51,8 +51,12 @@ class Cloud:
         Raises:
             CPIAPIVersionNotSupported: The stemcell's api_version is not a positive integer.
         """
-        is_told = self.api_version == 1 or self.config.is_stemcell_given
-        return self.registry if is_told or self.config.registry else NoRegistry()
+        return self.registry if self.is_stemcell_told or self.config.registry else NoRegistry()
+
+    @property
+    def is_stemcell_told(self) -> bool:
+        """Whether the stemcell's api_version is certain; otherwise 1 is assumed."""
+        return self.api_version == 1 or self.config.is_stemcell_given
 
     @cached_property
     def registry(self) -> Registry:

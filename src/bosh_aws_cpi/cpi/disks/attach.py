@@ -4,7 +4,7 @@ from bosh_aws_cpi.aws import attachments, instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.disks import predecessor
-from bosh_aws_cpi.cpi.registry.kinds import Registry
+from bosh_aws_cpi.cpi.registry.kinds import NoRegistry, Registry
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
@@ -108,10 +108,13 @@ def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
 
 
 def _usable_registry(cloud: Cloud, vm_cid: str) -> Registry:
-    """The VM's registry, checked before AWS changes anything."""
+    """The VM's registry, checked before AWS changes anything.
+
+    If the Director does not tell the stemcell's version, a VM without settings in the registry needs none.
+    """
     registry = cloud.registry_of_existing_vm
     registry.check(vm_cid)
-    return registry
+    return registry if cloud.is_stemcell_told or registry.has(vm_cid) else NoRegistry()
 
 
 def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:

@@ -36,6 +36,18 @@ class HttpRegistry:
     def check(self, vm_cid: str) -> None:
         """Do nothing: whether it answers is known only when it is called."""
 
+    def has(self, vm_cid: str) -> bool:
+        """Whether it has settings of a VM.
+
+        Raises:
+            CloudError: It does not answer.
+        """
+        what = f"Cannot read settings for '{vm_cid}'"
+        answer = self._send("GET", vm_cid, what)
+        if answer.status_code not in {requests.codes.ok, requests.codes.not_found}:
+            raise _refused(what, answer)
+        return answer.status_code == requests.codes.ok
+
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings.
 

@@ -17,6 +17,9 @@ class Registry(Protocol):
     def check(self, vm_cid: str) -> None:
         """Refuse an attach or a detach that the registry can't take, before AWS does it."""
 
+    def has(self, vm_cid: str) -> bool:
+        """Whether it has settings of a VM, or needs none."""
+
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings, the complete document."""
 
@@ -38,6 +41,10 @@ class NoRegistry:
 
     def check(self, vm_cid: str) -> None:
         """Do nothing: it takes everything."""
+
+    def has(self, vm_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
+        """No settings are needed."""
+        return True
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Do nothing: user_data contains all settings."""
@@ -66,6 +73,10 @@ class DisabledRegistry:
             CloudError: Always.
         """
         raise _disabled("read", vm_cid)
+
+    def has(self, vm_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
+        """There is none to ask."""
+        return False
 
     def save(self, vm_cid: str, settings: Json) -> None:  # noqa: ARG002 - the protocol's signature
         """Refuse.
