@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 REQUEST = {"request_id": "cpi-424242"}
 DENIED = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
+UNSHOWN: dict[str, Any] = {
+    "action": "DescribeSubnets",
+    "where": {"Filter.1.Name": "tag:bosh_call"},
+    "replace": [["<subnetSet>.*</subnetSet>", "<subnetSet/>"]],
+}
 UNKNOWN = "subnet-0123456789abcdef0"
 
 
@@ -229,6 +234,49 @@ def test_same_request(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> N
     assert world.state()["subnets"] == sorted([subnet_id, other])
 
 
+def test_leftover_in_the_way(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A subnet that a killed call left in the wanted range is named, with its time and how to delete it."""
+    given = wish({"range": "10.0.9.0/24"})
+    kill_at(
+        fake_aws,
+        lambda: cpi.start("create_network", given, context=REQUEST),
+        when="after",
+        action="CreateSubnet",
+    )
+    (left,) = world.state()["subnets"]
+    error = cpi.call("create_network", given, context={"request_id": "cpi-5"}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert f"overlaps the range of another subnet: 10.0.9.0/24 ({left}). " in error["message"]
+    since = {each["Key"]: each["Value"] for each in described(world, left)["Tags"]}["bosh_created"]
+    assert f"An earlier call may have left {left}, created for this Director at {since}" in error["message"]
+    assert f"`aws ec2 delete-subnet --subnet-id {left}`" in error["message"]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_lost_and_shown_late(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A subnet whose creation was not answered is used, even if EC2 shows it only after the next attempt."""
+    fake_aws.rule(action="CreateSubnet", nth=1, drop="after")
+    fake_aws.rule(**UNSHOWN, seconds=90 / SPEED)
+    subnet_id, addresses, _ = cpi.call("create_network", wish({"range": "10.0.9.0/24"})).ok()
+    assert world.state()["subnets"] == [subnet_id]
+    assert addresses["range"] == "10.0.9.0/24"
+    assert fake_aws.actions().count("CreateSubnet") == 2
+
+
+@pytest.mark.usefixtures("hasty")
+def test_lost_and_undone(cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, left: ListResources) -> None:
+    """Such a subnet that EC2 shows later still, without a wanted range, is deleted if the call fails."""
+    fake_aws.rule(action="CreateSubnet", nth=1, drop="after")
+    fake_aws.rule(**UNSHOWN)
+    fake_aws.rule(action="AssociateRouteTable", error=DENIED)
+    answer = cpi.call("create_network", wish(route_table=world.route_table_id))
+    assert "AssociateRouteTable failed with UnauthorizedOperation" in answer.error["message"]
+    assert "Perhaps left behind, because an attempt was not answered: the subnet with the tag bosh_call=" in (
+        answer.stderr
+    )
+    assert left() == {}
+
+
 def test_same_request_that_fails(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """A subnet of an earlier attempt stays when its completion fails: the Director may know it."""
     given = wish(route_table=world.route_table_id)
@@ -319,7 +367,7 @@ def test_bad_input(
         (
             {"range": "10.0.2.128/25"},
             {},
-            "network.range: 10.0.2.128/25 overlaps the range of another subnet: 10.0.2.0/24",
+            "network.range: 10.0.2.128/25 overlaps the range of another subnet: 10.0.2.0/24 (subnet-",
         ),
         ({"netmask_bits": 16}, {}, "network.netmask_bits: no /16 is free in the VPC, which has 10.0.0.0/16"),
     ],
@@ -364,7 +412,12 @@ def test_delete_in_use(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, f
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert f"can't be deleted while it has interfaces: {nic_id} (in-use, {vm_cid})" in error["message"]
     assert "DeleteSubnet failed with DependencyViolation" in error["message"]
-    assert fake_aws.actions() == ["DeleteSubnet", "DescribeNetworkInterfaces", "DescribeInstances"]
+    looks = ["DescribeNetworkInterfaces", "DescribeInstances"]
+    assert fake_aws.actions() == ["DeleteSubnet", *looks, "CreateTags"]
+    strays = cpi.run("sweep", "--director", DIRECTOR_UUID, "--older-than", "0", "--json").document["strays"]
+    (stray,) = [each for each in strays if each["kind"] == "subnet"]
+    assert (stray["id"], stray["removal"]) == (subnet_id, "a person")
+    assert stray["why"] == "delete_network failed, and it has interfaces: the Director has forgotten it"
     assert world.state()["subnets"] == [subnet_id]
 
 
@@ -376,6 +429,16 @@ def test_delete_after_vms(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) 
     fake_aws.rule(action="DeleteSubnet", error=error, seconds=20 / SPEED)
     assert cpi.call("delete_network", subnet_id).ok() is None
     assert fake_aws.actions().count("DeleteSubnet") > 2
+    assert world.state() == world.empty
+
+
+@pytest.mark.usefixtures("hasty")
+def test_delete_not_found_yet(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A new subnet that DeleteSubnet does not find yet, but that EC2 shows, is deleted."""
+    subnet_id, _, _ = cpi.call("create_network", wish()).ok()
+    error = {"code": "InvalidSubnetID.NotFound", "message": f"'{subnet_id}' does not exist"}
+    fake_aws.rule(action="DeleteSubnet", nth=1, error=error)
+    assert cpi.call("delete_network", subnet_id).ok() is None
     assert world.state() == world.empty
 
 

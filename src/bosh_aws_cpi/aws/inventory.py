@@ -158,15 +158,21 @@ def _images(page: Any) -> Iterable[Resource]:  # noqa: ANN401
 def _subnets(page: Any) -> Iterable[Resource]:  # noqa: ANN401
     for entry in page["Subnets"]:
         tags = _tags(entry)
-        free = IPv4Network(entry["CidrBlock"]).num_addresses - _KEPT_BY_AWS
         yield Resource(
             "subnet",
             entry["SubnetId"],
             entry["State"],
             tags,
             parsed_time(tags.get(CREATED_TAG, "")),
-            is_used=entry["AvailableIpAddressCount"] < free,
+            is_used=_has_interfaces(entry),
         )
+
+
+def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
+    """Whether a subnet has interfaces; True if it has no IPv4 range, whose free addresses show it."""
+    if not (block := subnet.get("CidrBlock")):
+        return True
+    return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - _KEPT_BY_AWS)
 
 
 def _instances(page: Any) -> Iterable[Resource]:  # noqa: ANN401

@@ -81,7 +81,7 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Manag
             CreateSubnet takes no client token.
     """
     return create_once(
-        "the subnet",
+        f"the subnet with the tag {mark[0]}={mark[1]}",
         lambda: _subnet(client.create_subnet(**arguments)["Subnet"]),
         lambda: next((each for each in _listed(client, by_tags(dict([mark]))) if each.is_marked(mark)), None),
         WITHOUT_TOKEN,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bosh_aws_cpi.aws import routes, subnet_deletion, subnet_settings, subnets
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
 from bosh_aws_cpi.aws.subnets import ManagedSubnet, Vpc
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
@@ -87,12 +87,19 @@ class _Order:
         if wanted is None:
             wanted = plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
         else:
-            plan.check_range(wanted, vpc.ranges, taken)
+            plan.check_range(wanted, vpc.ranges, [self._taken(each) for each in existing if each.range])
         chosen = {"CidrBlock": str(wanted)}
         if self.wish.cloud_properties.ipv6:
             free = plan.free_ipv6_range(vpc.ipv6_ranges, [*taken, *tried], start)
             chosen["Ipv6CidrBlock"] = str(free)
         return chosen
+
+    def _taken(self, subnet: ManagedSubnet) -> plan.Taken:
+        director = self.tags.get(tag_plan.DIRECTOR_TAG)
+        is_own = director is not None and subnet.tags.get(tag_plan.DIRECTOR_TAG) == director
+        is_managed = tag_plan.NETWORK_TAG in subnet.tags
+        since = subnet.tags.get(subnets.CREATED_TAG, "an unknown time") if is_own and is_managed else None
+        return plan.Taken(subnet.range, subnet.subnet_id, since)
 
 
 def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
@@ -158,11 +165,12 @@ def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
 def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> ManagedSubnet:
     """Find the subnet that an earlier attempt at this request created, or create one in a free range."""
     tried: list[str] = []
+    is_own = False
     while True:
         existing = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
         earlier = next((each for each in existing if each.is_marked(order.mark)), None)
-        if earlier is not None:  # no undo: the Director may already have its id
-            logger.info("Subnet '%s' was created by an earlier attempt at this request", earlier)
+        if earlier is not None:
+            _keep_or_arm(cloud, earlier, undo, is_own=is_own)
             return earlier
         ranges = order.ranges(vpc, existing, tried)
         try:
@@ -174,6 +182,15 @@ def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> Manage
                 raise
             logger.info("Trying another range: %s", described(error))
             tried += chosen
+            is_own = is_own or may_be_done(error)
+
+
+def _keep_or_arm(cloud: Cloud, subnet: ManagedSubnet, undo: Undo, *, is_own: bool) -> None:
+    """Arm the discard of a subnet that was found by its mark, if this call created it without an answer."""
+    if is_own:
+        undo.arm(subnet, lambda: subnet_deletion.discard(cloud.ec2, subnet.subnet_id))
+    else:  # the Director may already have its id
+        logger.info("Subnet '%s' was created by an earlier attempt at this request", subnet)
 
 
 def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Undo) -> ManagedSubnet:

@@ -1,6 +1,7 @@
 """The ranges of addresses of a managed network's subnet."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
@@ -13,7 +14,17 @@ _KEPT: Final = 4
 """AWS keeps the first four addresses of a subnet, and the last one (VPC user guide, "Subnet sizing")."""
 
 
-def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[str]) -> None:
+@dataclass(frozen=True)
+class Taken:
+    """An IPv4 range that a subnet has."""
+
+    range: str
+    subnet_id: str
+    since: str | None = None
+    """For a managed network's subnet of the same Director: when the CPI created it."""
+
+
+def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[Taken]) -> None:
     """Check that a subnet can have a range.
 
     Args:
@@ -22,14 +33,24 @@ def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[
         taken: The ranges of the VPC's subnets.
 
     Raises:
-        CloudError: The range is not in a range of the VPC, or overlaps a subnet.
+        CloudError: The range is not in a range of the VPC, or overlaps a subnet, which the message names,
+            with the way to delete one that an earlier call may have left.
     """
     if not any(wanted.subnet_of(IPv4Network(each)) for each in vpc_ranges):
         message = f"network.range: {wanted} is not in a range of the VPC, which has {', '.join(vpc_ranges)}"
         raise CloudError(message)
-    if overlapping := [str(each) for each in _networks(taken) if _overlaps(wanted, each)]:
-        message = f"network.range: {wanted} overlaps the range of another subnet: {', '.join(overlapping)}"
-        raise CloudError(message)
+    if overlapping := [each for each in taken if wanted.overlaps(IPv4Network(each.range))]:
+        shown = ", ".join(f"{each.range} ({each.subnet_id})" for each in overlapping)
+        message = f"network.range: {wanted} overlaps the range of another subnet: {shown}"
+        raise CloudError(". ".join([message, *(_remedy(each) for each in overlapping if each.since)]))
+
+
+def _remedy(left: Taken) -> str:
+    return (
+        f"An earlier call may have left {left.subnet_id}, created for this Director at {left.since}: "
+        "if no network of the Director uses it, delete it with "
+        f"`aws ec2 delete-subnet --subnet-id {left.subnet_id}`. `cpi sweep` lists such subnets"
+    )
 
 
 def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None, start: int) -> IPv4Network:

@@ -14,6 +14,7 @@ from typing import Final
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import parsed_time
+from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, NETWORK_TAG, SOURCE_TAG, STEMCELL_TAG
 from bosh_aws_cpi.tools import replaced
@@ -189,9 +190,15 @@ def _of_lost_vm(resource: Resource, there: Inventory) -> Stray | None:
 
 def _subnet(subnet: Resource, there: Inventory) -> Stray | None:
     del there
-    if NETWORK_TAG not in subnet.tags or subnet.is_used:
+    if NETWORK_TAG not in subnet.tags:
         return None
-    why = "perhaps of a managed network that the Director has forgotten"
+    if DELETE_FAILED_TAG in subnet.tags:
+        use = ", and it has interfaces" if subnet.is_used else ""
+        why = f"delete_network failed{use}: the Director has forgotten it"
+    elif subnet.is_used:
+        return None
+    else:
+        why = "perhaps of a managed network that the Director has forgotten"
     return Stray(subnet, why, Removal.HAND, subnet.created)
 
 

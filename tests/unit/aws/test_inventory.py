@@ -89,6 +89,14 @@ SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
         Resource("subnet", "subnet-1", "available", WITH_TIME, THEN, is_used=True),
     ),
     (
+        "subnet",
+        "describe_subnets",
+        PAGE,
+        "Subnets",
+        {"SubnetId": "subnet-1", "State": "available", "Ipv6Native": True, "Tags": TAGS},
+        Resource("subnet", "subnet-1", "available", READ, None, is_used=True),
+    ),
+    (
         "instance",
         "describe_instances",
         PAGE,

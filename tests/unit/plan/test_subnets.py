@@ -11,6 +11,11 @@ from bosh_aws_cpi.plan import subnets
 
 VPC = ["10.0.0.0/16", "10.4.0.0/22"]
 IPV6 = ["2600:1f18::/63"]
+OVERLAPPING = (
+    r"overlaps the range of another subnet: 10\.0\.2\.0/25 \(subnet-1\), 10\.0\.3\.0/24 \(subnet-2\)\. "
+    r"An earlier call may have left subnet-2, created for this Director at THEN: if no network of the "
+    r"Director uses it, delete it with `aws ec2 delete-subnet --subnet-id subnet-2`"
+)
 HALF, OTHER_HALF = "2600:1f18::/64", "2600:1f18:0:1::/64"
 
 
@@ -67,12 +72,12 @@ def test_last_free() -> None:
         ("10.4.0.0/22", None),
         ("10.5.0.0/24", r"network\.range: 10\.5\.0\.0/24 is not in a range of the VPC"),
         ("10.4.0.0/21", "is not in a range of the VPC"),
-        ("10.0.2.0/23", r"overlaps the range of another subnet: 10\.0\.2\.0/25, 10\.0\.3\.0/24"),
+        ("10.0.2.0/23", OVERLAPPING),
     ],
 )
 def test_wanted(wanted: str, problem: str | None) -> None:
     """A wanted range must be in the VPC, and free."""
-    taken = ["10.0.2.0/25", "10.0.3.0/24", "2600:1f18::/64"]
+    taken = [subnets.Taken("10.0.2.0/25", "subnet-1"), subnets.Taken("10.0.3.0/24", "subnet-2", "THEN")]
     if problem is None:
         subnets.check_range(IPv4Network(wanted), VPC, taken)
     else:

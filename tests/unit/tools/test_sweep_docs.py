@@ -10,6 +10,7 @@ import pytest
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import _KINDS, Kind
+from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
@@ -54,7 +55,7 @@ def test_tags() -> None:
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
         tags.NETWORK_TAG,
-        *(AMI_TAG, strays.SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
+        *(AMI_TAG, DELETE_FAILED_TAG, strays.SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
 

@@ -19,6 +19,7 @@ STEMCELL = {"bosh_stemcell": "call-1"}
 COPY = {"bosh_source_ami": "ami-0"}
 CALL = {"bosh_call": "call-2"}
 MANAGED = {"bosh_network": "managed", **CALL}
+REFUSED = {**MANAGED, "bosh_delete_failed": "2026-05-04T12:00:00Z"}
 DONE = {**STEMCELL, "bosh_ami": "ami-1"}
 SAID_OF_DISKS = ("attached_at", "director", "instance_id", "instance_index", "instance_name")
 SAID_OF_VMS = ("compiling", "created_at", "id", "index", "job")
@@ -51,12 +52,15 @@ STRAYS: list[tuple[Resource, Removal]] = [
     ),
     (thing("instance", "stopped", AGENT), Removal.INSTANCE),
     (thing("subnet", tags=MANAGED), Removal.HAND),
+    (thing("subnet", tags=REFUSED), Removal.HAND),
+    (thing("subnet", tags=REFUSED, is_used=True), Removal.HAND),
 ]
 OF_VMS = [thing("interface", tags=AGENT, hours=None), thing("volume", tags=AGENT)]
 NO_STRAYS: list[tuple[str, Resource]] = [
     ("attached", thing("interface", "in-use", AGENT)),
     ("with interfaces", thing("subnet", tags=MANAGED, is_used=True)),
     ("no managed network's", thing("subnet", tags=CALL)),
+    ("no managed network's", thing("subnet", tags={**CALL, "bosh_delete_failed": "x"}, is_used=True)),
     ("going", thing("interface", "detaching", AGENT)),
     ("no VM's", thing("interface")),
     ("attached", thing("volume", "in-use", AGENT)),

@@ -35,6 +35,7 @@ NOT_FOUND_YET: Final = frozenset(
         "InvalidSnapshot.NotFound",
         "InvalidNetworkInterfaceID.NotFound",
         "InvalidSubnetID.NotFound",
+        "InvalidSubnetId.NotFound",
     }
 )
 """A call about a resource that was just created may answer one of these (eventual consistency)."""
