@@ -139,7 +139,7 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
 def _progress(client: "EC2Client", copies: list[str]) -> dict[str, int]:
     """How far copies of volumes are initialized; without the permission, it is not known."""
     try:
-        return volume_copies.progress(client, copies) if copies else {}
+        return volume_copies.progress(client, copies)
     except client.exceptions.ClientError as error:
         log.logger.warning("The progress of volume copies is not known: %s", described(error))
         return {}
