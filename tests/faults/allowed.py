@@ -101,12 +101,14 @@ OUTLIVED: dict[str, list[Outlived]] = {
         Outlived(SETTLED_LATER, frozenset({"CreateTags"}), Change([DELETED], [COPIED, old("copy")])),
         Outlived(
             SETTLED_LATER,
-            frozenset({"DescribeVolumeStatus", "DescribeVolumes2", "DeleteVolume"}),
+            frozenset({"DescribeVolumes2", "DescribeVolumeStatus", "DescribeVolumes3", "DeleteVolume"}),
             Change([DELETED], [KNOWN, old("copy")]),
         ),
         Outlived(SETTLED_LATER, frozenset({"CreateTags2"}), Change([DELETED], [KNOWN])),
     ],
-    "detach_disk of a copy": [Outlived(SETTLED_LATER, frozenset({"DescribeVolumeStatus"}))],
+    "detach_disk of a copy": [
+        Outlived(SETTLED_LATER, frozenset({"DescribeVolumes2", "DescribeVolumeStatus"}))
+    ],
     BALANCED_VM: [
         Outlived(
             f"{DELETED_ALL_THE_SAME}A classic load balancer drops it by and by, as a failing instance",

@@ -27,7 +27,10 @@ ATTACHED = Change(loses=(VM_WITHOUT, FREE), gains=(VM_WITH, HELD))
 DETACHED = Change(loses=(VM_WITH, HELD), gains=(VM_WITHOUT, FREE))
 UPDATE = ("DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags")
 AGAIN = (*UPDATE[:2], "DeleteVolume", "DescribeVolumes", *UPDATE[2:])
-SETTLING = ("CreateTags", "DescribeVolumeStatus", "DescribeVolumes", "DeleteVolume", "CreateTags")
+SETTLING = (
+    *("CreateTags", "DescribeVolumes", "DescribeVolumeStatus"),
+    *("DescribeVolumes", "DeleteVolume", "CreateTags"),
+)
 OF_DIRECTOR = "bosh_director_uuid=director"
 ENCRYPTED = GP3.replace("gp3", "gp3, encrypted True")
 NEW = f"volume made: 2 GiB {ENCRYPTED}, available [bosh_call=…, {OF_DIRECTOR}, bosh_replaces=disk]"
@@ -179,7 +182,7 @@ DISKS = (
     ),
     Scenario(
         name="detach_disk of a copy",
-        calls=("DetachVolume", "DescribeVolumes", "DescribeVolumeStatus"),
+        calls=("DetachVolume", "DescribeVolumes", "DescribeVolumes", "DescribeVolumeStatus"),
         lay=attached_copy,
         success=Change([VM_WITH, copy_of("disk known", COPY_HELD)], [VM_WITHOUT, copy_of("disk known")]),
         is_in_place=True,

@@ -64,9 +64,13 @@ class Copied:
     def use(self, disk_cid: str) -> None:
         """Attach a disk, tag it as the Director does after that, and detach it."""
         self.attach(disk_cid).ok()
+        self.tag(disk_cid)
+        self.detach(disk_cid).ok()
+
+    def tag(self, disk_cid: str) -> None:
+        """Tag a disk as the Director does after it has attached it."""
         metadata = {"director": "bosh", "attached_at": "2026-05-02T00:00:00Z"}
         self._cpi.call("set_disk_metadata", disk_cid, metadata).ok()
-        self.detach(disk_cid).ok()
 
     def start_attaching(self, disk_cid: str) -> Process:
         """Attach a disk without waiting for the answer; the caller ends the process."""

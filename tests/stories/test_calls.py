@@ -131,7 +131,8 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
         lambda there: [there.vm_cid, there.replaced_by_copy()],
         [
             *("DescribeInstances", "AttachVolume", "DescribeVolumes"),
-            *("CreateTags", "DescribeVolumeStatus", "DescribeVolumes", "DeleteVolume", "CreateTags"),
+            *("CreateTags", "DescribeVolumes", "DescribeVolumeStatus"),
+            *("DescribeVolumes", "DeleteVolume", "CreateTags"),
         ],
     ),
     (

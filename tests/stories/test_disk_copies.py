@@ -20,7 +20,8 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 UPDATE = ["DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags"]
 NO_COPY = "A copy can't replace it either"
 ATTACH = ["DescribeInstances", "AttachVolume", "DescribeVolumes"]
-SETTLE = ["CreateTags", "DescribeVolumeStatus", "DescribeVolumes", "DeleteVolume", "CreateTags"]
+ASK = ["DescribeVolumes", "DescribeVolumeStatus"]
+SETTLE = ["CreateTags", *ASK, "DescribeVolumes", "DeleteVolume", "CreateTags"]
 
 
 @pytest.fixture
@@ -148,7 +149,24 @@ def test_no_room_for_a_tag(copied: Copied, fake_aws: FakeAws) -> None:
     error = copied.update().error
     assert error["type"] == "Bosh::Clouds::NotSupported"
     assert "CreateTags failed with TagLimitExceeded: full" in error["message"]
-    assert copied.disks == [copied.cid]
+    assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
+
+
+def test_no_permission_to_tag(copied: Copied, deny: Refuse) -> None:
+    """Without permission for that tag, the Director copies the disk; the error names the action."""
+    deny("CreateTags")
+    error = copied.update().error
+    assert error["type"] == "Bosh::Clouds::NotSupported"
+    assert error["message"].endswith("Allow ec2:CreateTags; until then the Director copies the data")
+    assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
+
+
+def test_earlier_copy_and_no_other(copied: Copied, fake_aws: FakeAws) -> None:
+    """If an earlier copy is discarded and there is no other, the old disk's link is empty."""
+    copied.update().ok()
+    fake_aws.rule(action="CopyVolumes", error={"code": "UnsupportedOperation", "message": "Not now."})
+    assert copied.update().error["type"] == "Bosh::Clouds::NotSupported"
+    assert (copied.disks, copied.tags(copied.cid)["bosh_replaced_by"]) == ([copied.cid], "")
 
 
 def test_encryption_removed(
@@ -184,10 +202,10 @@ def test_copy_in_initialization(copied: Copied, fake_aws: FakeAws) -> None:
     new = copied.update().ok()
     fake_aws.forget_calls()
     copied.attach(new).ok()
-    assert fake_aws.actions() == [*ATTACH, "CreateTags", "DescribeVolumeStatus"]
+    assert fake_aws.actions() == [*ATTACH, "CreateTags", *ASK]
     fake_aws.forget_calls()
     copied.detach(new).ok()
-    assert fake_aws.actions() == ["DetachVolume", "DescribeVolumes", "DescribeVolumeStatus"]
+    assert fake_aws.actions() == ["DetachVolume", "DescribeVolumes", *ASK]
     assert copied.disks == sorted([copied.cid, new])
     assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} known"
     copied.attach(new).ok()

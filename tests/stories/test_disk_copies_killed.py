@@ -21,7 +21,8 @@ pytestmark = pytest.mark.faults
 UPDATE = ("DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags")
 ATTACH = (
     *("DescribeInstances", "AttachVolume", "DescribeVolumes"),
-    *("CreateTags", "DescribeVolumeStatus", "DescribeVolumes", "DeleteVolume", "CreateTags"),
+    *("CreateTags", "DescribeVolumes", "DescribeVolumeStatus"),
+    *("DescribeVolumes", "DeleteVolume", "CreateTags"),
 )
 IN_UPDATE = [(nth, when) for nth in range(1, len(UPDATE) + 1) for when in ("before", "after")]
 IN_ATTACH = [(nth, when) for nth in range(1, len(ATTACH) + 1) for when in ("before", "after")]

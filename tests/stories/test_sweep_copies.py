@@ -71,6 +71,13 @@ def test_progress_that_may_not_be_read(copied: Copied, sweep: Sweep, deny: Refus
     assert "Could not read the progress of volume copies: DescribeVolumeStatus failed with" in answer.stderr
 
 
+def test_copy_that_the_director_may_not_know(copied: Copied, sweep: Sweep, world: World) -> None:
+    """A copy that somebody else has attached does not prove that the Director knows it."""
+    new = copied.update().ok()
+    world.ec2.attach_volume(InstanceId=copied.vm_cid, VolumeId=new, Device="/dev/sdq")
+    assert sweep.outcomes("--delete", *ANY_AGE) == {copied.cid: ASK}
+
+
 def test_unfinished_copy(copied: Copied, sweep: Sweep, fake_aws: FakeAws) -> None:
     """The copy of a killed update_disk is deleted if it is named; the Director's disk stays."""
     kill_at(fake_aws, copied.start, action="CopyVolumes", when="after")

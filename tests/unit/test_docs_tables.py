@@ -31,8 +31,8 @@ WINDOWS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:ti
 """How long something may stay unseen within the wait for it."""
 UNCOUNTED = {*WINDOWS, "THROTTLED_CALL", "AT_ONCE"}
 """Policies that are no wait of their own, or none."""
-REPLACED = {"delete_stemcell": {"VISIBLE"}}
-"""The default of `timing.discard`, where a method has none but calls with another one."""
+REPLACED = {"delete_stemcell": {"VISIBLE"}, "update_disk": {"VOLUME_RELEASED"}}
+"""The default of a function that discards, where a method has none but calls with another one."""
 
 
 def table(page: str, heading: str) -> Iterator[list[str]]:

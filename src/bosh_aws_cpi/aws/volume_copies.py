@@ -1,10 +1,11 @@
 """Copies of EBS volumes: CopyVolumes, and how far copies are initialized."""
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import volumes
-from bosh_aws_cpi.aws.sdk.errors import naming_disk
+from bosh_aws_cpi.aws.sdk.errors import is_volume_missing, naming_disk
 from bosh_aws_cpi.jsontext import Json
 
 if TYPE_CHECKING:
@@ -42,9 +43,17 @@ def progress(client: "EC2Client", disk_cids: Sequence[str]) -> dict[str, int]:
     EBS copies a volume's data in the background, after the copy is available, so the copy may need its
     source until it is initialized (EBS user guide, "Copy an Amazon EBS volume"). EC2 shows the progress up to
     five minutes late (API model, VolumeStatusItem). The result lacks a volume if EC2 does not show its
-    progress as a copy.
+    progress as a copy, or does not know the volume.
     """
-    answer = client.describe_volume_status(VolumeIds=disk_cids)
+    if not disk_cids:  # EC2 would describe all volumes
+        return {}
+    try:
+        answer = client.describe_volume_status(VolumeIds=disk_cids)
+    except client.exceptions.ClientError as error:
+        known = [each for each in disk_cids if not re.search(rf"{re.escape(each)}\b", str(error))]
+        if not is_volume_missing(error) or len(known) == len(disk_cids):
+            raise
+        return progress(client, known)
     details = {
         each["VolumeId"]: each.get("InitializationStatusDetails", {}) for each in answer["VolumeStatuses"]
     }

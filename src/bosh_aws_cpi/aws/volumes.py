@@ -155,8 +155,8 @@ def _not_created(disk_cid: str, how: str) -> NotCreated:
     )
 
 
-def delete(client: "EC2Client", disk_cid: str) -> None:
-    """DeleteVolume, retried while EBS still holds the volume for a VM that was just deleted.
+def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.VOLUME_RELEASED) -> None:
+    """DeleteVolume; ``patience`` says how long to retry while EBS holds the volume for a VM that is deleted.
 
     Raises:
         DiskNotFound: EC2 does not know it.
@@ -171,7 +171,7 @@ def delete(client: "EC2Client", disk_cid: str) -> None:
             logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
 
     with naming_disk(disk_cid):
-        timing.patiently(timing.VOLUME_RELEASED, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
+        timing.patiently(patience, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
 
 
 def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
@@ -192,8 +192,8 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     timing.until(timing.VOLUME_DELETED, f"volume '{disk_cid}' to be deleted", probe)
 
 
-def discard(client: "EC2Client", disk_cid: str) -> None:
-    """Discard a volume that was just created.
+def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.VOLUME_RELEASED) -> None:
+    """Discard a volume that was just created; ``patience`` says how long to retry while it is in use.
 
     Raises:
         CloudError: The deletion is not certain.
@@ -202,7 +202,7 @@ def discard(client: "EC2Client", disk_cid: str) -> None:
     timing.discard(
         f"volume '{disk_cid}'",
         lambda error: isinstance(error, DiskNotFound),
-        lambda: delete(client, disk_cid),
+        lambda: delete(client, disk_cid, patience),
     )
     wait_until_deleted(client, disk_cid)
 
@@ -218,10 +218,14 @@ def discard_unless(client: "EC2Client", disk_cid: str, is_used: Callable[[Volume
     except Exception as error:  # noqa: BLE001 - when in doubt, delete it
         logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
         is_needed = False
-    if is_needed:
-        logger.warning("Volume '%s' is not deleted: it is in use", disk_cid)
-        return
-    discard(client, disk_cid)
+    try:
+        if not is_needed:
+            discard(client, disk_cid, timing.AT_ONCE)  # the other call may begin to use it now
+            return
+    except client.exceptions.ClientError as error:
+        if not has_code(error, VOLUME_IN_USE):
+            raise
+    logger.warning("Volume '%s' is not deleted: it is in use", disk_cid)
 
 
 def _volume(entry: "VolumeTypeDef") -> Volume:

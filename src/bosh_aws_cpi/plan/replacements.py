@@ -27,6 +27,9 @@ class Step(Enum):
 
 
 _SETTLED: Final = frozenset({Step.DELETED, Step.KEPT})
+_REPLACED: Final = frozenset({Step.KNOWN, Step.DELETED})
+_USED_TAG: Final = "attached_at"
+"""The Director's tag with the time of the last attachment in UTC, as "2026-05-01T00:00:00Z"."""
 
 
 def link(source_cid: str, step: Step) -> str:
@@ -52,9 +55,36 @@ def pending_source(tags: Mapping[str, str]) -> str | None:
     return found[0] if found is not None and found[1] not in _SETTLED else None
 
 
-def is_unknown_copy(copy: Volume, source_cid: str) -> bool:
-    """Whether a volume is certainly a copy of another one, and the Director may not know it."""
-    return copy.source_cid == source_cid and source_of(copy.tags) == (source_cid, Step.COPIED)
+def is_unknown_copy(copy: Volume, source: Volume) -> bool:
+    """Whether a volume is certainly a copy of another one, and nothing shows that the Director knows it."""
+    is_used = copy.attachments or _was_attached_later(copy, source)
+    return _is_new_copy(copy, source) and not is_used
+
+
+def is_unnoted_copy(copy: Volume, source: Volume) -> bool:
+    """Whether the Director has used a copy although the copy's link does not say so."""
+    return _is_new_copy(copy, source) and _was_attached_later(copy, source)
+
+
+def is_the_disk(copy: Volume, source: Volume) -> bool:
+    """Whether a copy is attached in place of the volume that it replaces, and that names it."""
+    is_named = source.tags.get(REPLACED_BY_TAG) == copy.disk_cid
+    return bool(copy.attachments) and is_named and copy.source_cid == source.disk_cid
+
+
+def is_successor(copy: Volume, source_cid: str) -> bool:
+    """Whether a volume is certainly a copy of another one, and the Director uses it in place of that one."""
+    link = source_of(copy.tags)
+    return copy.source_cid == source_cid and link is not None and link[1] in _REPLACED
+
+
+def _is_new_copy(copy: Volume, source: Volume) -> bool:
+    return copy.source_cid == source.disk_cid and source_of(copy.tags) == (source.disk_cid, Step.COPIED)
+
+
+def _was_attached_later(copy: Volume, source: Volume) -> bool:
+    """Whether the Director has attached a copy: the copy begins with the tags of its source."""
+    return copy.tags.get(_USED_TAG, "") > source.tags.get(_USED_TAG, "")
 
 
 def of_volume_copy(volume: Volume, director_uuid: str | None, call: str) -> dict[str, str]:

@@ -25,15 +25,16 @@ class Verdict:
 
 
 def copies(resources: Iterable[Resource]) -> list[str]:
-    """The ids of the listed volumes that replace another listed volume."""
-    listed = list(resources)
-    ids = {each.resource_id for each in listed if each.kind == "volume"}
-    return sorted(ids & {each.tags.get(REPLACED_BY_TAG, "") for each in listed})
+    """The ids of the volumes that are copies of other listed volumes."""
+    volumes = [each for each in resources if each.kind == "volume"]
+    ids = {each.resource_id for each in volumes}
+    return sorted(each.resource_id for each in volumes if each.source_id in ids)
 
 
 def is_of_update(volume: Resource, volumes: Sequence[Resource]) -> bool:
     """Whether a copy has replaced the volume, or the volume is a copy that the Director may not know."""
-    return bool(volume.tags.get(REPLACED_BY_TAG)) or _is_unlinked(volume, volumes)
+    has_copy = volume.tags.get(REPLACED_BY_TAG) or _keeper(volume, volumes)
+    return bool(has_copy) or _is_unlinked(volume, volumes)
 
 
 def judge(volume: Resource, volumes: Sequence[Resource], progress: Mapping[str, int]) -> Verdict | None:
@@ -45,17 +46,21 @@ def judge(volume: Resource, volumes: Sequence[Resource], progress: Mapping[str, 
         progress: How far copies are initialized, in percent, by id.
 
     Returns:
-        The verdict; None while EBS needs the volume, because its copy is not initialized.
+        The verdict; None while EBS needs the volume, because one of its copies is not initialized.
     """
-    copy_id = volume.tags.get(REPLACED_BY_TAG)
-    if not copy_id:
-        return Verdict("a copy that update_disk did not finish", is_certain=False, since=volume.created)
-    copy = _by_id(copy_id, volumes)
-    if copy is not None and progress.get(copy_id, INITIALIZED) < INITIALIZED:
+    shown = [progress.get(each.resource_id) for each in volumes if each.source_id == volume.resource_id]
+    if any(percent is not None and percent < INITIALIZED for percent in shown):
         return None
-    doubt = _doubt(volume, copy) or (None if copy_id in progress else "whose progress is not known")
-    why = ", ".join(filter(None, [f"replaced by {copy_id}", doubt]))
-    return Verdict(why, is_certain=doubt is None, since=(copy or volume).created)
+    unknown = "whose progress is not known" if None in shown else None
+    if copy_id := volume.tags.get(REPLACED_BY_TAG):
+        copy = _by_id(copy_id, volumes)
+        doubts = list(filter(None, [_doubt(volume, copy), unknown]))
+        why = ", ".join([f"replaced by {copy_id}", *doubts])
+        return Verdict(why, is_certain=not doubts, since=(copy or volume).created)
+    if keeper := _keeper(volume, volumes):
+        why = f"replaced by {keeper.resource_id}, and perhaps used again since"
+        return Verdict(", ".join(filter(None, [why, unknown])), is_certain=False, since=keeper.created)
+    return Verdict("a copy that update_disk did not finish", is_certain=False, since=volume.created)
 
 
 def _doubt(old: Resource, copy: Resource | None) -> str | None:
@@ -65,7 +70,15 @@ def _doubt(old: Resource, copy: Resource | None) -> str | None:
     link = source_of(copy.tags)
     if link is None or {link[0], copy.source_id} != {old.resource_id}:
         return "which is not its copy"
-    return None if copy.state == "in-use" else "which is not attached"
+    if copy.state != "in-use":
+        return "which is not attached"
+    return "which the Director may not know" if link[1] is Step.COPIED else None
+
+
+def _keeper(old: Resource, volumes: Sequence[Resource]) -> Resource | None:
+    """The copy of a volume that the CPI keeps, because the volume was used again after the copy."""
+    kept = (old.resource_id, Step.KEPT)
+    return next((each for each in volumes if source_of(each.tags) == kept), None)
 
 
 def _is_unlinked(copy: Resource, volumes: Sequence[Resource]) -> bool:

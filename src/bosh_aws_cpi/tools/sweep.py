@@ -141,7 +141,7 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
 def _progress(client: "EC2Client", copies: list[str]) -> dict[str, int]:
     """How far copies of volumes are initialized; empty if EC2 refuses the call."""
     try:
-        return volume_copies.progress(client, copies) if copies else {}
+        return volume_copies.progress(client, copies)
     except client.exceptions.ClientError as error:
         log.logger.warning("Could not read the progress of volume copies: %s", described(error))
         return {}

@@ -47,3 +47,15 @@ def test_progress(ec2: Ec2, details: dict[str, Any] | None, expected: dict[str, 
     status = {"VolumeId": DISK, **({} if details is None else {"InitializationStatusDetails": details})}
     ec2.answers("describe_volume_status", {"VolumeStatuses": [status]}, VolumeIds=[DISK])
     assert volume_copies.progress(ec2.client, [DISK]) == expected
+
+
+def test_progress_without_a_volume_that_is_gone(ec2: Ec2) -> None:
+    """A volume that is gone does not hide the progress of the others; without ids there is no call."""
+    details = {"InitializationType": "volume-copy", "Progress": 7}
+    status = {"VolumeId": DISK, "InitializationStatusDetails": details}
+    ec2.refuses(
+        "describe_volume_status", NOT_FOUND, f"The volume '{OTHER}' does not exist.", VolumeIds=[DISK, OTHER]
+    )
+    ec2.answers("describe_volume_status", {"VolumeStatuses": [status]}, VolumeIds=[DISK])
+    assert volume_copies.progress(ec2.client, [DISK, OTHER]) == {DISK: 7}
+    assert volume_copies.progress(ec2.client, []) == {}

@@ -42,6 +42,11 @@ def test_pending(value: str, expected: str | None) -> None:
     assert replacements.pending_source({"bosh_replaces": value}) == expected
 
 
+LATER, EARLIER = ({"bosh_replaces": "vol-1", "attached_at": f"2026-05-0{day}T00:00:00Z"} for day in (2, 1))
+USED = {"attached_at": "2026-05-01T12:00:00Z"}
+HELD = {"i-1": ("attached", "/dev/sdf")}
+
+
 @pytest.mark.parametrize(
     ("copy", "expected"),
     [
@@ -50,12 +55,56 @@ def test_pending(value: str, expected: str | None) -> None:
         (replace(COPY, tags={}), False),
         (replace(COPY, source_cid=None), False),
         (replace(COPY, source_cid="vol-3"), False),
+        (replace(COPY, attachments=HELD), False),
+        (replace(COPY, tags=EARLIER), True),
+        (replace(COPY, tags=LATER), False),
     ],
-    ids=["unknown", "known", "no tag", "no copy", "of another volume"],
+    ids=["unknown", "known", "no tag", "no copy", "of another volume", "attached", "stale", "used"],
 )
 def test_unknown_copy(copy: Volume, *, expected: bool) -> None:
-    """A volume is an unknown copy only if both EC2 and the tag say so."""
-    assert replacements.is_unknown_copy(copy, "vol-1") is expected
+    """Only what EC2 and the tag call a copy of the volume, and nobody has used, may be discarded as one."""
+    assert replacements.is_unknown_copy(copy, replace(OLD, tags=USED)) is expected
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [(LATER, True), (EARLIER, False), ({**LATER, "bosh_replaces": "vol-1 known"}, False)],
+)
+def test_unnoted_copy(tags: dict[str, str], *, expected: bool) -> None:
+    """The Director's tag shows that it has used a copy of which the link does not say so."""
+    assert replacements.is_unnoted_copy(replace(COPY, tags=tags), replace(OLD, tags=USED)) is expected
+
+
+@pytest.mark.parametrize(
+    ("copy", "named", "expected"),
+    [
+        (replace(COPY, attachments=HELD), "vol-2", True),
+        (replace(COPY, attachments=HELD), "", False),
+        (replace(COPY, attachments=HELD, source_cid="vol-3"), "vol-2", False),
+        (COPY, "vol-2", False),
+    ],
+    ids=["the disk", "not named", "no copy", "not attached"],
+)
+def test_the_disk(copy: Volume, named: str, *, expected: bool) -> None:
+    """An attached copy is the disk only if the volume names it and EC2 calls it a copy of the volume."""
+    assert replacements.is_the_disk(copy, replace(OLD, tags={"bosh_replaced_by": named})) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "expected"),
+    [
+        ("vol-1", "vol-1", False),
+        ("vol-1 known", "vol-1", True),
+        ("vol-1 deleted", "vol-1", True),
+        ("vol-1 kept", "vol-1", False),
+        ("vol-1 known", "vol-3", False),
+        ("", "vol-1", False),
+    ],
+)
+def test_successor(value: str, source: str, *, expected: bool) -> None:
+    """A copy succeeds its volume if the Director has used it, and not the volume after it."""
+    copy = replace(COPY, tags={"bosh_replaces": value}, source_cid=source)
+    assert replacements.is_successor(copy, "vol-1") is expected
 
 
 def test_tags_of_a_copy() -> None:

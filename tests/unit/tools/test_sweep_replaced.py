@@ -34,10 +34,9 @@ def strays(*resources: object, progress: dict[str, int] | None = None) -> list[S
     return Inventory(DIRECTOR, resources, DONE if progress is None else progress).strays()  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("value", ["vol-old", "vol-old known"])
-def test_certain(value: str) -> None:
-    """An old disk is a stray from its copy's creation on, if the copy is attached and initialized."""
-    (stray,) = strays(OLD, replace(NEW, tags=tagged(value)))
+def test_certain() -> None:
+    """An old disk is a stray from its copy's creation on, if the copy is known, attached and initialized."""
+    (stray,) = strays(OLD, NEW)
     assert stray == Stray(OLD, "replaced by vol-new", Removal.DELETE, NEW.created)
 
 
@@ -47,10 +46,33 @@ def test_needed(copy: object) -> None:
     assert strays(OLD, copy, progress={"vol-new": 99}) == []
 
 
+def test_needed_by_another_copy() -> None:
+    """The same while EBS needs it for any other copy."""
+    other = replace(NEW, resource_id="vol-third")
+    assert strays(OLD, NEW, other, progress={**DONE, "vol-third": 99}) == []
+    (stray,) = strays(OLD, NEW, other)
+    assert stray.removal is Removal.DISK
+
+
+def test_both_doubts() -> None:
+    """The report names all doubts."""
+    (stray,) = strays(OLD, replace(NEW, state="available"), progress={})
+    assert stray.why == "replaced by vol-new, which is not attached, whose progress is not known"
+
+
+def test_old_disk_that_a_copy_keeps() -> None:
+    """An old disk that its copy no longer replaces may be unknown to the Director."""
+    old = replace(OLD, tags={**OLD.tags, "bosh_replaced_by": ""})
+    (stray,) = strays(old, replace(NEW, tags=tagged("vol-old kept")))
+    why = "replaced by vol-new, and perhaps used again since"
+    assert stray == Stray(old, why, Removal.DISK, NEW.created)
+
+
 @pytest.mark.parametrize(
     ("copy", "doubt"),
     [
         (replace(NEW, state="available"), "which is not attached"),
+        (replace(NEW, tags=tagged("vol-old")), "which the Director may not know"),
         (replace(NEW, tags=tagged("vol-other")), "which is not its copy"),
         (replace(NEW, tags=tagged("")), "which is not its copy"),
         (replace(NEW, source_id="vol-other"), "which is not its copy"),
@@ -104,6 +126,6 @@ def test_copy_that_the_director_knows(step: str) -> None:
 
 
 def test_copies() -> None:
-    """The progress is read for copies that are listed with the disk that they replace."""
-    assert copies([OLD, NEW]) == ["vol-new"]
+    """The progress is read for all copies that are listed with the disk that they were copied from."""
+    assert copies([OLD, NEW, replace(NEW, resource_id="vol-third")]) == ["vol-new", "vol-third"]
     assert copies([OLD]) == copies([NEW]) == []

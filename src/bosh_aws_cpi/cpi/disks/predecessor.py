@@ -6,12 +6,14 @@ copy is discarded, because it will lack the data that is written from then on.
 """
 
 from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import DiskNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import replacements
+from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG, Step
 
 
@@ -50,20 +52,36 @@ def settle(cloud: Cloud, copy: Volume) -> None:
         )
 
 
+def copies(cloud: Cloud, disk_cid: str) -> list[Volume]:
+    """Find the volumes that are tagged as copies of a volume, by this Director."""
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    wanted = {REPLACES_TAG: replacements.links(disk_cid), **{key: [value] for key, value in origin.items()}}
+    return volumes.find_tagged(cloud.ec2, wanted)
+
+
 def _settle(cloud: Cloud, copy: Volume, source: str) -> None:
-    """Delete the old volume only if EC2 says that the copy was made from it and is initialized."""
+    """Delete the old volume only if EC2 shows the copy as one of it, and all of its copies as initialized."""
     if replacements.source_of(copy.tags) == (source, Step.COPIED):
         _note(cloud, copy, source, Step.KNOWN)
     if copy.source_cid != source:
         logger.warning("EC2 does not show that volume '%s' is a copy of '%s'", copy.disk_cid, source)
         return
-    progress = volume_copies.progress(cloud.ec2, [copy.disk_cid]).get(copy.disk_cid)
-    if progress != volume_copies.INITIALIZED:
-        shown = "an unknown part" if progress is None else f"{progress} %"
-        logger.info("Volume '%s' is kept: EBS has copied %s of it to '%s'", source, shown, copy.disk_cid)
+    if reading := _reading(cloud, copy, source):
+        logger.info("Volume '%s' stays: EBS may still copy data from it to %s", source, ", ".join(reading))
         return
     if (step := _delete(cloud, source, copy.disk_cid)) is not None:
         _note(cloud, copy, source, step)
+
+
+def _reading(cloud: Cloud, copy: Volume, source: str) -> list[str]:
+    """The copies of a volume that may still need it, with their progress."""
+    others = [each.disk_cid for each in copies(cloud, source) if each.source_cid == source]
+    reading = sorted({copy.disk_cid, *others})
+    progress = volume_copies.progress(cloud.ec2, reading)
+    shown = {each: f"{progress[each]} %" if each in progress else "progress not known" for each in reading}
+    return [
+        f"'{each}' ({shown[each]})" for each in reading if progress.get(each) != volume_copies.INITIALIZED
+    ]
 
 
 def _delete(cloud: Cloud, source: str, copy_cid: str) -> Step | None:
@@ -88,15 +106,19 @@ def _take_back(cloud: Cloud, volume: Volume) -> None:
         copy = volumes.find(cloud.ec2, copy_cid)
     except DiskNotFound:
         copy = None
-    if copy and not copy.attachments and replacements.is_unknown_copy(copy, volume.disk_cid):
+    if copy and replacements.is_unknown_copy(copy, volume):
         logger.warning(
-            "Deleting volume '%s': it is an outdated copy of '%s', which the Director uses again",
+            "Deleting volume '%s', an outdated copy: the Director attached the old disk '%s' after "
+            "update_disk. A Director before 282.1.7 ignores the new id",
             copy_cid,
             volume.disk_cid,
         )
         inventory.delete_idle_volume(cloud.ec2, copy_cid)
+    elif copy and replacements.is_unnoted_copy(copy, volume):
+        _note(cloud, copy, volume.disk_cid, Step.KNOWN)
     tags.require(cloud.ec2, volume.disk_cid, {REPLACED_BY_TAG: ""})
 
 
 def _note(cloud: Cloud, copy: Volume, source: str, step: Step) -> None:
-    tags.require(cloud.ec2, copy.disk_cid, {REPLACES_TAG: replacements.link(source, step)})
+    link = {REPLACES_TAG: replacements.link(source, step)}
+    tags.require(cloud.ec2, copy.disk_cid, link, timing.DISK_TAGGABLE)
