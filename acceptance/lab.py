@@ -100,14 +100,14 @@ class Lab:
 
     def wait_for_volume(self, state: str, volume_id: str) -> str:
         """Wait until a volume is in a state."""
-        _wait_for(state, lambda: self._volume(volume_id)["State"])
+        _wait_for(state, lambda: self.describe_volume(volume_id)["State"])
         return volume_id
 
     def attach(self, volume_id: str, device: str) -> Said:
         """Attach a volume to the shared instance, and wait until it is attached."""
         said = said_to(self.ec2.attach_volume, VolumeId=volume_id, InstanceId=self.instance_id, Device=device)
         if not said.code:
-            _wait_for("attached", lambda: self._volume(volume_id)["Attachments"][0]["State"])
+            _wait_for("attached", lambda: self.describe_volume(volume_id)["Attachments"][0]["State"])
         return said
 
     def detach(self, volume_id: str) -> None:
@@ -115,7 +115,19 @@ class Lab:
         self.ec2.detach_volume(VolumeId=volume_id)
         self.wait_for_volume("available", volume_id)
 
-    def _volume(self, volume_id: str) -> Any:
+    def copy_volume(self, source_id: str, **arguments: Any) -> str:
+        """Copy a volume."""
+        (copy,) = self.ec2.copy_volumes(**self.copy_arguments(source_id, **arguments))["Volumes"]
+        volume_id: str = copy["VolumeId"]
+        return volume_id
+
+    def copy_arguments(self, source_id: str, **arguments: Any) -> dict[str, Any]:
+        """The arguments of CopyVolumes for a copy of type gp3, and these."""
+        tags = self.tagged("volume")
+        return {"SourceVolumeId": source_id, "VolumeType": "gp3", "TagSpecifications": tags, **arguments}
+
+    def describe_volume(self, volume_id: str) -> Any:
+        """Describe a volume."""
         return self.ec2.describe_volumes(VolumeIds=[volume_id])["Volumes"][0]
 
     @property

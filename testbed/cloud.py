@@ -142,6 +142,11 @@ class FakeAws:
             self._world = world
         return replace(self._world, groups=dict(self._world.groups), laid=copy.deepcopy(self._world.laid))
 
+    def contents(self) -> dict[str, list[str]]:
+        """Tell what is written on each volume: the instances that have had it; see `moto_patches.copies`."""
+        contents: dict[str, list[str]] = self._ask("GET", "/testbed/contents")
+        return contents
+
     def calls(self) -> list[dict[str, Any]]:
         """List the calls so far: service, action, parameters and HTTP status."""
         calls: list[dict[str, Any]] = self._ask("GET", "/testbed/calls")

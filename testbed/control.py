@@ -62,6 +62,7 @@ class Control:
             ("DELETE", ""): self._reset,
             ("POST", "resources"): self._keep_resources,
             ("PUT", "resources"): self._restore_resources,
+            ("GET", "contents"): self._tell_contents,
             ("GET", "calls"): self._list_calls,
             ("DELETE", "calls"): self._forget_calls,
             ("POST", "rules"): self._add_rules,
@@ -89,6 +90,10 @@ class Control:
         del request
         self._resources.restore()
         return _told([])
+
+    def _tell_contents(self, request: Request) -> Response:
+        del request
+        return _told(self._resources.contents())
 
     def _list_calls(self, request: Request) -> Response:
         del request

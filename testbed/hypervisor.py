@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import ipaddress
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from botocore.exceptions import ClientError
 
@@ -56,6 +57,13 @@ which `mount -c` takes it. scripts/e2e-tools tries these commands.
 """
 AGENT = "bosh/bin/bosh-agent"
 """The agent's path in a stemcell, below /var/vcap."""
+
+ADDRESS = "dummy-default-network-settings.json"
+"""The file from which the dummy platform reads the machine's address, below the agent's folder.
+
+bosh-agent, platform/dummy_platform.go, GetDefaultNetwork; the form is that of `Network` in
+settings/settings.go. A real platform asks the operating system.
+"""
 
 
 @dataclass(frozen=True)
@@ -95,15 +103,20 @@ class Machine:
 
     @property
     def serving(self) -> bool:
-        """Whether the agent listens at the address of its settings, on the loopback interface."""
-        try:
-            mbus = urlsplit(self.settings.get("mbus", ""))
-        except ValueError:  # the file is being written
-            return False
+        """Whether a connection to the address of its settings is accepted, on the loopback interface."""
+        mbus = self._mbus
         if mbus.hostname != HOST or not mbus.port:
             return False
         with socket.socket() as probe:
             return probe.connect_ex((HOST, mbus.port)) == 0
+
+    @property
+    def _mbus(self) -> SplitResult:
+        """The message bus: with https the agent's own address, otherwise that of a NATS server."""
+        mbus = ""
+        with contextlib.suppress(ValueError):  # the file is being written
+            mbus = self.settings.get("mbus", "")
+        return urlsplit(mbus)
 
     def end(self) -> None:
         """Cut the power: end the agent and all that it started."""
@@ -114,7 +127,7 @@ class Machine:
         self.process.wait()
         # The kernel ends what is left in the namespace, and closes its sockets, in its own time.
         deadline = time.monotonic() + PATIENCE
-        while self.serving and time.monotonic() < deadline:
+        while self._mbus.scheme == "https" and self.serving and time.monotonic() < deadline:
             time.sleep(0.01)
 
     def _kept(self, name: str, default: object) -> Any:
@@ -250,6 +263,7 @@ class Hypervisor:
         (folder / AGENT).hardlink_to(self._ours)
         config = json.dumps(self._configuration(instance_id))
         (folder / "bosh" / "agent.json").write_text(config)
+        (folder / "bosh" / ADDRESS).write_text(json.dumps(self._address(instance_id)))
         log = self._folder / f"{instance_id}.log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(
@@ -261,6 +275,18 @@ class Hypervisor:
                 start_new_session=True,  # `unshare` and the agent are ended at once
             )
         return Machine(instance_id, folder, log, process)
+
+    def _address(self, instance_id: str) -> dict[str, str]:
+        """The address of an instance's first interface, as the agent reports it for a dynamic network."""
+        (reservation,) = self._ec2.describe_instances(InstanceIds=[instance_id])["Reservations"]
+        (instance,) = reservation["Instances"]
+        (subnet,) = self._ec2.describe_subnets(SubnetIds=[instance["SubnetId"]])["Subnets"]
+        block = ipaddress.ip_network(subnet["CidrBlock"])
+        return {
+            "ip": instance["PrivateIpAddress"],
+            "netmask": str(block.netmask),
+            "gateway": str(block[1]),
+        }
 
     @staticmethod
     def _command() -> list[str]:

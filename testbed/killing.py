@@ -1,4 +1,4 @@
-"""The executable is killed, interrupted or left by its caller at a given call to AWS, without randomness."""
+"""Kills, interrupts or abandons the executable at a given call to AWS, without randomness."""
 
 from __future__ import annotations
 
@@ -93,9 +93,9 @@ def abandon_at(
 
 
 def leave(process: Process) -> None:
-    """Close the other end of a process's stdout; who reads it from now on reads nothing."""
+    """Close the other end of a process's stdout; later reads return nothing."""
     if process.stdout is None or process.stdout.closed:
-        raise AssertionError("nobody reads its stdout")
+        raise AssertionError("the process's stdout is not a pipe, or is closed")
     process.stdout.close()
     process.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "rb")
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping
-    from pathlib import Path
+    from collections.abc import Container, Mapping, Sequence
 
     from testbed.executable import Answer, Cpi
 
-LIGHT = " light"
+CREATING: Final = frozenset({"create_stemcell", "create_vm", "create_disk", "snapshot_disk"})
+"""The methods that return the id of a new resource."""
+ID: Final = re.compile(r"\b[a-z]+-[0-9a-f]+\b")
+"""AWS's ids, also inside messages and in "ami-… light"."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,14 @@ class Replay:
         self.names = dict(names)
         self._cpi = cpi
 
-    def play(self, flow: Path, methods: Container[str] | None = None) -> list[Step]:
-        """Send a flow's requests: all, or those of some methods."""
-        lines = [json.loads(line) for line in flow.read_text().splitlines()]
-        chosen = [line for line in lines if methods is None or line["request"]["method"] in methods]
+    def play(self, flow: Sequence[dict[str, Any]], methods: Container[str] | None = None) -> list[Step]:
+        """Send a flow's requests: all, or those of some methods.
+
+        Args:
+            flow: Requests with their responses: `{"request": …, "response": …}`.
+            methods: The methods to send; None for all.
+        """
+        chosen = [line for line in flow if methods is None or line["request"]["method"] in methods]
         return [self._send(line["request"], line["response"]) for line in chosen]
 
     def same(self, later: str, earlier: str) -> None:
@@ -62,7 +69,7 @@ class Replay:
     def _send(self, recorded: dict[str, Any], response: dict[str, Any]) -> Step:
         request = self._translated(recorded)
         answer = self._cpi.raw(json.dumps(request).encode())
-        if recorded["method"] in {"create_vm", "create_disk"}:
+        if recorded["method"] in CREATING:
             self._learn(response["result"], answer.document["result"])
         return Step(request, self._translated(response), answer)
 
@@ -78,6 +85,6 @@ class Replay:
             return {key: self._translated(inner) for key, inner in value.items()}
         if isinstance(value, list):
             return [self._translated(inner) for inner in value]
-        if isinstance(value, str) and value.endswith(LIGHT):
-            return self._translated(value.removesuffix(LIGHT)) + LIGHT
-        return self.names.get(value, value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            return self.names.get(value) or ID.sub(lambda found: self.names.get(found[0], found[0]), value)
+        return value

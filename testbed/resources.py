@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from moto.core.base_backend import BackendDict
 from moto.core.model_instances import reset_model_data
+from moto.ec2.models import ec2_backends
+
+from testbed.moto_patches.copies import contents_of
 
 if TYPE_CHECKING:
     import threading
@@ -56,6 +59,12 @@ class Resources:
             for service, accounts in _copied(self._kept).items():
                 for account, regions in accounts.items():
                     service[account].update(regions)
+
+    def contents(self) -> dict[str, list[str]]:
+        """Tell what is written on each volume of EC2."""
+        with self._lock:
+            backends = [each for regions in ec2_backends.values() for each in regions.values()]
+            return {volume.id: contents_of(volume) for each in backends for volume in each.volumes.values()}
 
     def _delete(self) -> None:
         self.generation += 1

@@ -71,7 +71,7 @@ class World:
 
         Returns:
             Sorted ids under `instances` (terminated ones are gone), `volumes`,
-            `interfaces`, `snapshots` and `images`.
+            `interfaces`, `snapshots`, `images` and `subnets`.
         """
         return {kind: sorted(set(ids) - set(self.laid[kind])) for kind, ids in self._existing().items()}
 
@@ -99,6 +99,7 @@ class World:
             "interfaces": [i["NetworkInterfaceId"] for i in interfaces],
             "snapshots": [s["SnapshotId"] for s in snapshots],
             "images": [i["ImageId"] for i in images],
+            "subnets": [s["SubnetId"] for s in ec2.describe_subnets()["Subnets"]],
         }
 
 

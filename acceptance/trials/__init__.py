@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acceptance.trials import balancers, blocks, disks, errors, images, interfaces, launches, tokens
+from acceptance.trials import balancers, blocks, disks, errors, images, interfaces, launches, subnets, tokens
 
 if TYPE_CHECKING:
     from acceptance.trials.trial import Trial
 
-MODULES = (errors, interfaces, blocks, disks, balancers, launches, tokens, images)
+MODULES = (errors, interfaces, subnets, blocks, disks, balancers, launches, tokens, images)
 """Cheap ones first; those that take minutes last."""
 
 

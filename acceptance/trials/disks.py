@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import UNKNOWN_KEY, Seen, Trials
+from bosh_aws_cpi.aws import volume_copies
 from bosh_aws_cpi.aws.attachments import says_name_taken
 from bosh_aws_cpi.aws.modifications import NOT_MODIFIABLE
 from bosh_aws_cpi.aws.sdk.error_codes import VOLUME_IN_USE
@@ -109,6 +110,44 @@ def _modification_state(lab: Lab, volume_id: str) -> str:
     said = said_to(lab.ec2.describe_volumes_modifications, VolumeIds=[volume_id])
     changes = [] if said.code else said.answer["VolumesModifications"]
     return str(changes[0]["ModificationState"]) if changes else "not shown"
+
+
+@TRIALS.of("volume-copied")
+def volume_copied(lab: Lab) -> Seen:
+    """Copy a volume to a larger, encrypted one, and an encrypted one without asking for that, and smaller."""
+    source, encrypted = lab.create_volume(), lab.create_volume(Size=2, Encrypted=True)
+    smaller = said_to(lab.ec2.copy_volumes, **lab.copy_arguments(encrypted, Size=1))
+    copies = [lab.copy_volume(source, Size=2, Encrypted=True), lab.copy_volume(encrypted)]
+    shown = [lab.describe_volume(lab.wait_for_volume("available", each)) for each in copies]
+    wanted = {
+        "Size": 2,
+        "VolumeType": "gp3",
+        "Encrypted": True,
+        "AvailabilityZone": lab.network.zone,
+    }
+    agrees = (
+        all(wanted.items() <= each.items() for each in shown)
+        and [each.get("SourceVolumeId") for each in shown] == [source, encrypted]
+        and all(each.get("Tags") for each in shown)
+        and bool(smaller.code)
+    )
+    names = (*wanted, "SourceVolumeId", "Tags")
+    seen = [{name: each.get(name) for name in names} for each in shown]
+    return Seen(agrees, f"copies: {seen}; smaller: {smaller.text}")
+
+
+@TRIALS.of("volume-copy-progress")
+def volume_copy_progress(lab: Lab) -> Seen:
+    """Copy a volume, and wait until its data is copied."""
+    copy = lab.wait_for_volume("available", lab.copy_volume(lab.spare_volume_id))
+
+    def completed() -> dict[str, int]:
+        progress = volume_copies.progress(lab.ec2, [copy])
+        if progress.get(copy) != volume_copies.INITIALIZED:
+            raise NotYet(f"progress {progress}")
+        return progress
+
+    return Seen(agrees=True, text=f"progress {until(completed)}")
 
 
 @TRIALS.of("volume-key")

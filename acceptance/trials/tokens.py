@@ -27,6 +27,10 @@ def _volume_id(answer: Any) -> str:
     return str(answer["VolumeId"])
 
 
+def _copy_id(answer: Any) -> str:
+    return str(answer["Volumes"][0]["VolumeId"])
+
+
 def _nic_id(answer: Any) -> str:
     return str(answer["NetworkInterface"]["NetworkInterfaceId"])
 
@@ -74,6 +78,19 @@ def token_volume(lab: Lab) -> Seen:
     )
     texts = (_text(each, first, _volume_id) for each in (again, other, deleted))
     return Seen(agrees, "again: {}; larger: {}; after it was deleted: {}".format(*texts))
+
+
+@TRIALS.of("token-volume-copy")
+def token_volume_copy(lab: Lab) -> Seen:
+    """Copy a volume twice with one client token, then with another size."""
+    arguments = lab.copy_arguments(lab.create_volume(), ClientToken=lab.token())
+    copy = lab.ec2.copy_volumes
+    first = _copy_id(copy(**arguments))
+    again = said_to(copy, **arguments)
+    other = said_to(copy, **{**arguments, "Size": 2})
+    agrees = _same(first, again, _copy_id) and other.code in TOKEN_SPENT
+    texts = (_text(each, first, _copy_id) for each in (again, other))
+    return Seen(agrees, "again: {}; with another size: {}".format(*texts))
 
 
 @TRIALS.of("token-interface")

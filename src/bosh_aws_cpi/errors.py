@@ -108,6 +108,9 @@ class NetworkNotFound(CloudError):
 
     wire_type = "Bosh::Clouds::NetworkNotFound"
 
+    def __init__(self, subnet_id: str) -> None:
+        super().__init__(f"Network '{subnet_id}' not found")
+
 
 class NoDiskSpace(CloudError):
     """There is no space for the disk."""

@@ -6,7 +6,7 @@ the undo that it starts is not itself interrupted.
 
 The caller is gone when the other end of the response's pipe is closed, for example because the Director's
 task was killed. That ends only calls that create something (`end_without_caller`): nobody else knows the
-resources. All other calls go on to their end.
+resources. All other calls complete their work.
 """
 
 import signal
@@ -53,7 +53,7 @@ class _Signals:
             raise Interrupted(self.received)
 
     def look_for_caller(self, seconds: float = 0) -> None:
-        """Wait for the caller's end, at most so long, and note it like a signal."""
+        """Wait for so many seconds at most until the caller is gone, and record its loss like a signal."""
         if self.caller is not None and _is_unread(self.caller, seconds) and self.received is None:
             self.received = CALLER_GONE
 
@@ -114,7 +114,7 @@ def check() -> None:
 
 
 def pause(seconds: float) -> None:
-    """Sleep, but not longer than the caller is there, if the call needs it.
+    """Sleep; a call that needs its caller wakes up as soon as the caller is gone.
 
     Raises:
         Interrupted: Before, during or after the pause; a shielded step holds it back.
@@ -123,8 +123,11 @@ def pause(seconds: float) -> None:
     if not _signals.watches:
         time.sleep(seconds)
         return
+    end = time.monotonic() + seconds
     _signals.look_for_caller(seconds)
     _signals.raise_if_due()
+    if _signals.received is None:  # the poll may end early although the caller is there
+        time.sleep(max(0, end - time.monotonic()))
 
 
 def pending() -> str | None:
@@ -161,9 +164,14 @@ def shielded() -> Iterator[None]:
 
 
 def _is_unread(descriptor: int, seconds: float) -> bool:
-    """Whether the other end of a pipe is closed, or gets closed within so many seconds."""
+    """Whether the other end of a pipe is closed, or gets closed within so many seconds.
+
+    Linux always reports a closed end; macOS does so only if the poller registers an event (NixOS/nix,
+    issue 1871 and pull request 1872, which name Apple's radar 37537852).
+    """
     import select  # noqa: PLC0415 - calls that create nothing don't need it
 
     poller = select.poll()
-    poller.register(descriptor, 0)  # no event is asked for: a closed end is always reported
-    return bool(poller.poll(seconds * _MILLISECONDS))
+    poller.register(descriptor, select.POLLHUP)
+    found = poller.poll(seconds * _MILLISECONDS)
+    return any(events & (select.POLLHUP | select.POLLERR) for _, events in found)

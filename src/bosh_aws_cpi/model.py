@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 from bosh_aws_cpi.jsontext import Json
@@ -26,6 +27,7 @@ class Image:
     snapshot_ids: Sequence[str]
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,9 @@ class Volume:
     """MiB/s."""
     kms_key_arn: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    source_cid: str | None = None
+    """The volume that it was copied from."""
+    created: datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,16 @@ def check_free(subnet: Any, wanted: Iterable[str]) -> None:
                 "InvalidParameterValue",
                 f"Address {address} does not fall within the subnet's address range",
             )
-        if parsed in itertools.islice(subnet.cidr, RESERVED + 1):
+        if parsed in {*itertools.islice(subnet.cidr, RESERVED + 1), *_last(subnet.cidr)}:
             refuse(
                 "InvalidParameterValue",
                 f"Address {address} is in subnet's reserved address range",
             )
+
+
+def _last(cidr: Any) -> list[Any]:
+    """The last address of an IPv4 range, which AWS keeps too (VPC user guide, "Subnet sizing")."""
+    return [cidr[-1]] if cidr.version == 4 else []
 
 
 def check_prefixes_free(subnet: Any, wanted: Iterable[str]) -> None:

@@ -85,6 +85,7 @@ for _owner, _name in (
     (InstanceResponse, "run_instances"),
     (ElasticNetworkInterfaces, "create_network_interface"),
     (ElasticBlockStore, "create_volume"),
+    (ElasticBlockStore, "copy_volumes"),
     (AmisResponse, "copy_image"),
 ):
     PATCHES.around(_owner, _name)(idempotent)

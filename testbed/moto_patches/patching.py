@@ -23,11 +23,13 @@ class Patch:
         owner: The class or module of moto that is corrected.
         name: The method, property or function in it.
         replacement: Called with the original, then with the original's arguments.
+        is_new: Whether moto lacks the method: the replacement is then called without an original.
     """
 
     owner: Any
     name: str
     replacement: Replacement
+    is_new: bool = False
 
 
 class Patches(list[Patch]):
@@ -42,9 +44,24 @@ class Patches(list[Patch]):
 
         return note
 
+    def adding(self, owner: Any, name: str) -> Callable[[Replacement], Replacement]:
+        """Note the decorated function as the method `owner.name`, which moto lacks."""
+
+        def note(replacement: Replacement) -> Replacement:
+            self.append(Patch(owner, name, replacement, is_new=True))
+            return replacement
+
+        return note
+
 
 def install(patch: Patch) -> None:
-    """Install a correction; fails when moto no longer has the function that it corrects."""
+    """Install a correction; fails when moto no longer has the function that it corrects, or has a new one."""
+    if patch.is_new:
+        if hasattr(patch.owner, patch.name):
+            message = f"moto has a {patch.name} of its own now"
+            raise TypeError(message)
+        setattr(patch.owner, patch.name, patch.replacement)
+        return
     original = vars(patch.owner)[patch.name]
     if isinstance(original, property):
         if original.fget is None:

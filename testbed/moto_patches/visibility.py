@@ -26,7 +26,9 @@ DESCRIBED = {
     "DescribeInstanceStatus": "i",
     "DescribeNetworkInterfaces": "eni",
     "DescribeSnapshots": "snap",
+    "DescribeSubnets": "subnet",
     "DescribeVolumes": "vol",
+    "DescribeVolumeStatus": "vol",
     "DescribeVolumesModifications": "vol",
 }
 """The calls that take filters, with the prefix of the ids that they look for."""
@@ -103,4 +105,4 @@ def _backends() -> list[Any]:
 
 
 def _collections(backend: Any) -> list[dict[str, Any]]:
-    return [backend.volumes, backend.snapshots, backend.amis, backend.enis]
+    return [backend.volumes, backend.snapshots, backend.amis, backend.enis, *backend.subnets.values()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.elastic_block_store import EBSBackend
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
@@ -67,12 +68,18 @@ def settle_performance(volume: Any) -> None:
 
 @PATCHES.around(EBSBackend, "create_volume")
 def whole_volume(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 shows the type's own iops and throughput, and the snapshot's key.
+    """EC2 shows the type's own iops and throughput, and the snapshot's key, and refuses too many iops.
 
-    moto set the iops of gp3 only, and did not take over the snapshot's key.
+    moto set the iops of gp3 only, accepted any number, and did not take over the snapshot's key. RunInstances
+    creates the volumes of its block devices with this function, too.
     """
     volume = original(backend, *positional, **keywords)
     settle_performance(volume)
+    try:
+        check_iops(volume.volume_type, int(volume.size), int(volume.iops) if volume.iops else None)
+    except EC2ClientError:
+        del backend.volumes[volume.id]
+        raise
     snapshot = backend.snapshots.get(volume.snapshot_id)
     if snapshot is not None and snapshot.encrypted and not volume.kms_key_id:
         volume.kms_key_id = snapshot.kms_key_id
@@ -98,12 +105,9 @@ def volumes_of_an_unknown_key(
 
 
 @PATCHES.around(ElasticBlockStore, "create_volume")
-def known_zone_and_figures(original: Callable[..., Any], response: Any) -> Any:
-    """EC2 refuses an unknown zone and too many iops; moto accepted both."""
+def known_zone(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 refuses an unknown zone; moto accepted it."""
     zone = parameter(response, "AvailabilityZone")
     if response.ec2_backend.get_zone_by_name(zone) is None:
         refuse("InvalidZone.NotFound", f"The zone '{zone}' does not exist.")
-    size, iops = parameter(response, "Size"), parameter(response, "Iops")
-    if size:
-        check_iops(parameter(response, "VolumeType", "gp2"), int(size), int(iops) if iops else None)
     return original(response)

@@ -131,20 +131,6 @@ def test_unknown_keys(offline: Cpi, result: Checked) -> None:
     assert result(send(offline, {"method": "ping", "arguments": [], "more": {"a": [1]}})) == "pong"
 
 
-@pytest.mark.parametrize(
-    ("method", "version"), [("create_network", 1), ("create_network", 2), ("delete_network", 3)]
-)
-def test_not_implemented(offline: Cpi, early: Checked, method: str, version: int) -> None:
-    """A known name without an implementation says so, by the reference's class of the contract version."""
-    expected = (NOT_IMPLEMENTED, f"'{method}' is not implemented by Bosh::AwsCloud::CloudV{version}")
-    assert early(offline.call(method, api_version=version)) == expected
-
-
-def test_not_implemented_needs_configuration(early: Checked) -> None:
-    """The configuration is checked for a name without an implementation, too."""
-    assert early(Cpi(NO_PROPERTIES).call("create_network", {}))[0] == "Unknown"
-
-
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_configure_networks(offline: Cpi, late: Checked, version: int) -> None:
     """configure_networks is not supported in any version: the Director then makes a new VM."""

@@ -1,4 +1,4 @@
-"""Nobody reads the answer any more: what a call created is deleted, what it deletes or changes is done."""
+"""The caller is gone: a call that creates something deletes it, and other calls complete their work."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GONE = "The caller is gone and did not read the response"
 
 @pytest.mark.usefixtures("hasty")
 def test_waiting(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
-    """A call that waits for what it created ends when its caller is gone, however long the wait would be."""
+    """A call that waits for its new resource ends when its caller is gone, however long the wait would be."""
     fake_aws.rule(action="DescribeVolumes", replace=[["available", "creating"]])
     answer = abandon_at(fake_aws, lambda: cpi.start("create_disk", 1024, {}), action="DescribeVolumes")
     assert (answer.returncode, answer.stdout) == (1, b"")
@@ -60,7 +60,7 @@ def test_answer_refused(fake_aws: FakeAws, world: World) -> None:
     answer = Cpi(config(fake_aws.endpoint), command=command).call("create_disk", 1024, {})
     assert answer.returncode == 1
     assert f'{GONE}: {{"result":"vol-' in answer.stderr
-    assert "Deleting the resources that this call created, after its answer could not be written" in (
+    assert "Deleting the resources that this call created, after its response could not be written" in (
         answer.stderr
     )
     assert world.state() == world.empty
@@ -68,7 +68,7 @@ def test_answer_refused(fake_aws: FakeAws, world: World) -> None:
 
 @pytest.mark.usefixtures("hasty")
 def test_deletion(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
-    """A deletion goes on to its end without a caller, and waits until it is certain."""
+    """A deletion continues without its caller, and waits until it is complete."""
     launched = world.ec2.run_instances(
         ImageId=world.image_id, SubnetId=world.subnet_id, MinCount=1, MaxCount=1
     )

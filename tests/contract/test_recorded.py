@@ -1,4 +1,4 @@
-"""What the two callers really sent, replayed: the answers they expect, and the right state afterwards.
+"""Requests of `bosh create-env` and the Director's client, replayed: responses, and the state afterwards.
 
 Both callers ask for info before every call. It is replayed where a flow has it first, and where
 it was answered otherwise than before; that the others are there is only counted.
@@ -6,14 +6,13 @@ it was answered otherwise than before; that the others are there is only counted
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from testbed.replay import Replay
+from tests.contract.recorded import attached, check, is_info, persistent, read, shape, shortened, tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -25,17 +24,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("warm")
 
-RECORDED = Path(__file__).parent.parent / "data" / "recorded"
 AMI, OLDER_AMI = "ami-0123456789abcdef3", "ami-0123456789abcdef2"
 UUID_LENGTH = 36
 FIRST_VM, FIRST_DISK = "i-48fcd10e95a2419ba", "vol-351c9a9f155c458fb"
 SECOND_DISK = "vol-440210d6b8984d4ab"
-
-INFO = {"stemcell_formats": ["aws-raw", "aws-light"], "api_version": 3}
-"""The recorder's CPI knew contract version 2 at first, and named the formats in another order."""
-
-NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
-"""The recorder's CPI answered device names; on a t3.medium, EC2's guests see NVMe devices."""
 
 
 @pytest.fixture
@@ -55,68 +47,24 @@ def replay(cpi: Cpi, world: World) -> Replay:
 
 
 @pytest.fixture
-def play(replay: Replay, tmp_path: Path) -> Callable[..., list[Step]]:
+def play(replay: Replay) -> Callable[..., list[Step]]:
     """Return a function that plays a recorded flow, with each answer of info once."""
 
-    def shortened(name: str, methods: Container[str] | None = None) -> list[Step]:
-        lines = [json.loads(line) for line in (RECORDED / name).read_text().splitlines()]
-        is_info = [line["request"]["method"] == "info" for line in lines]
-        assert is_info[0]
-        assert all(before or now for before, now in pairwise(is_info)), "a call without info before it"
-        assert is_info.count(True) >= is_info.count(False)
-        answers = [line["response"] for line in lines]
-        kept = [
-            line
-            for number, line in enumerate(lines)
-            if not is_info[number] or line["response"] not in answers[:number]
-        ]
-        flow = tmp_path / name
-        flow.write_text("".join(json.dumps(line) + "\n" for line in kept))
-        return replay.play(flow, methods)
+    def play_shortened(name: str, methods: Container[str] | None = None) -> list[Step]:
+        flow = read(name)
+        infos = [is_info(line) for line in flow]
+        assert infos[0]
+        assert all(before or now for before, now in pairwise(infos)), "a call without info before it"
+        assert infos.count(True) >= infos.count(False)
+        return replay.play(shortened(flow), methods)
 
-    return shortened
-
-
-def shape(value: Any) -> Any:
-    """Keep the JSON types of a document, and forget its values."""
-    if isinstance(value, dict):
-        return {key: shape(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [shape(inner) for inner in value]
-    return type(value)
-
-
-def check(steps: list[Step]) -> None:
-    """Check that every answer is the recorded one, but for the two known differences."""
-    for step in steps:
-        expected = step.recorded
-        if step.method == "info":
-            expected = {**expected, "result": INFO}
-        if step.method == "attach_disk":
-            path = NVME + step.request["arguments"][1].replace("-", "")
-            expected = {**expected, "result": path}
-        assert step.answer.returncode == 0
-        assert step.answer.document == expected
-        assert shape(step.answer.document) == shape(step.recorded)
-
-
-def attached(world: World, vm_cid: str) -> dict[str, str]:
-    """Return the volumes of a running instance by device name."""
-    instance = world.instance(vm_cid)
-    assert instance["State"]["Name"] == "running"
-    return {device["DeviceName"]: device["Ebs"]["VolumeId"] for device in instance["BlockDeviceMappings"]}
-
-
-def tags(entry: dict[str, Any]) -> dict[str, str]:
-    """Return the tags of a description."""
-    return {tag["Key"]: tag["Value"] for tag in entry["Tags"]}
+    return play_shortened
 
 
 def check_vm(replay: Replay, world: World, vm_cid: str, disks: dict[str, str]) -> None:
     """Check that one VM is all there is, with these persistent disks, tagged as the caller asked."""
     devices = attached(world, replay.names[vm_cid])
-    persistent = {name: volume for name, volume in devices.items() if name not in {"/dev/xvda", "/dev/sdb"}}
-    assert persistent == {name: replay.names[disk_cid] for name, disk_cid in disks.items()}
+    assert persistent(devices) == {name: replay.names[disk_cid] for name, disk_cid in disks.items()}
     state = world.state()
     assert state["instances"] == [replay.names[vm_cid]]
     assert state["volumes"] == sorted(devices.values())

@@ -34,11 +34,11 @@ def name(value: object) -> str:
     return "absent" if value is ABSENT else str(value)[:40]
 
 
-def send(cpi: Cpi, method: str, version: Any) -> Answer:
-    """Call a method without arguments in any version, also one that is none."""
+def send(cpi: Cpi, method: str, version: Any, *arguments: Any) -> Answer:
+    """Call a method in any version, also one that is none."""
     document: dict[str, Any] = {
         "method": method,
-        "arguments": [],
+        "arguments": list(arguments),
         "context": {"director_uuid": DIRECTOR_UUID},
     }
     if version is not ABSENT:
@@ -51,10 +51,12 @@ def send(cpi: Cpi, method: str, version: Any) -> Answer:
     [(ABSENT, 1), (0, 1), (-1, 1), (1, 1), (2, 2), (3, 3), (4, 3), (99, 3), (10**30, 3), (-(10**30), 1)],
     ids=name,
 )
-def test_contract(offline: Cpi, early: Checked, version: Any, contract: int) -> None:
+def test_contract(offline: Cpi, early: Checked, late: Checked, version: Any, contract: int) -> None:
     """An api_version selects the contract; absent or low is V1, high is V3."""
-    expected = f"'create_network' is not implemented by Bosh::AwsCloud::CloudV{contract}"
-    assert early(send(offline, "create_network", version)) == ("Bosh::Clouds::NotImplemented", expected)
+    limits = {1: "2", 2: "2", 3: "2 to 3"}[contract]
+    assert f"takes {limits} arguments" in early(send(offline, "create_stemcell", version))[1]
+    refusal = late(send(offline, "create_vm", version, *CREATE_VM))[1]
+    assert f"without registry with CPI {'v1.' if contract == 1 else 'v2 and stemcell'}" in refusal
 
 
 @pytest.mark.parametrize("version", [None, True, False, "2", 2.0, {}], ids=name)
@@ -164,7 +166,7 @@ def test_announced_version_limits_info_alone(early: Checked) -> None:
     """A request may ask for a higher version than what is announced."""
     document = config(NOWHERE)
     document["cloud"]["properties"]["debug"] = {"cpi": {"api_version": 1}}
-    assert early(Cpi(document).call("create_network", api_version=3))[1].endswith("CloudV3")
+    assert "takes 2 to 3 arguments" in early(Cpi(document).call("create_stemcell", api_version=3))[1]
 
 
 def test_ping(offline: Cpi, result: Checked) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
+import ssl
+import time
 import urllib.request
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 
@@ -29,11 +33,12 @@ def boot(world: World, hypervisor: Hypervisor, tmp_path: Path) -> Callable[..., 
     """Return a function that launches an instance with agent settings and waits for its machine."""
     pem = Authority(tmp_path, "ca").certify().read_text()  # a key and its certificate
 
-    def launch(agent_id: str, port: int) -> Machine:
+    def launch(agent_id: str, port: int, mbus: str = "https", **more: Any) -> Machine:
         blobstore = {"provider": "local", "options": {"blobstore_path": "/var/vcap/micro_bosh/data/cache"}}
         settings = {
             "agent_id": agent_id,
-            "mbus": f"https://mbus:password@127.0.0.1:{port}",
+            "mbus": f"{mbus}://mbus:password@127.0.0.1:{port}",
+            **more,
             "env": {
                 "bosh": {
                     "blobstores": [blobstore],
@@ -95,6 +100,54 @@ def test_port_is_free_for_the_next_machine(
     world.ec2.terminate_instances(InstanceIds=[first.instance_id])
     hypervisor.settle()
     assert not listens(port)
+
+
+def call(port: int, method: str, *arguments: Any) -> Any:
+    """Call a method of the agent at its own port, and return the value of its answer."""
+    body = json.dumps({"protocol": 3, "method": method, "arguments": arguments, "reply_to": "test"})
+    login = base64.b64encode(b"mbus:password").decode()
+    request = urllib.request.Request(
+        f"https://127.0.0.1:{port}/agent", body.encode(), {"Authorization": f"Basic {login}"}
+    )
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with urllib.request.urlopen(request, timeout=10, context=context) as response:  # noqa: S310
+        return json.loads(response.read())["value"]
+
+
+def test_address(boot: Callable[..., Machine], world: World) -> None:
+    """For a dynamic network the agent reports the address that EC2 has given to its instance."""
+    port = free_port()
+    machine = boot("agent-1", port, networks={"default": {"type": "dynamic"}})
+    task = call(port, "apply", {"networks": {"default": {"type": "dynamic"}}})
+    while isinstance(task, dict):
+        task = call(port, "get_task", task["agent_task_id"])
+    assert task == "applied"
+    shown = call(port, "get_state")["networks"]["default"]
+    (subnet,) = world.ec2.describe_subnets(SubnetIds=[world.subnet_id])["Subnets"]
+    assert subnet["CidrBlock"] == "10.0.1.0/24"
+    assert (shown["ip"], shown["netmask"], shown["gateway"]) == (
+        world.instance(machine.instance_id)["PrivateIpAddress"],
+        "255.255.255.0",
+        "10.0.1.1",
+    )
+
+
+def test_message_bus_outlives_its_machines(
+    boot: Callable[..., Machine], world: World, hypervisor: Hypervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine with a NATS server as its message bus ends although that server's port stays open."""
+
+    def refuse(_: float) -> None:
+        raise AssertionError("the machine's end waits for the port of the message bus")
+
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=refuse)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        machine = boot("agent-1", server.getsockname()[1], mbus="nats")
+        monkeypatch.setattr("testbed.hypervisor.time", clock)
+        world.ec2.terminate_instances(InstanceIds=[machine.instance_id])
+        assert hypervisor.settle() == []
+        assert machine.serving
 
 
 def test_agent_that_ends_is_told(world: World, hypervisor: Hypervisor) -> None:

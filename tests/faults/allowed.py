@@ -8,7 +8,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tests.faults.scenario import Change
-from tests.faults.scenarios_disk import ATTACHED, DETACHED
+from tests.faults.scenarios_disk import (
+    ATTACHED,
+    COPY_HELD,
+    COPY_USED,
+    DETACHED,
+    FREE,
+    copy_of,
+    old,
+)
 from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
 from tests.faults.scenarios_vm import BALANCERS
 
@@ -62,6 +70,16 @@ DELETED_ALL_THE_SAME = (
     "A VM that is to be deleted is deleted, as it is without deregister_on_delete: what keeps it from "
     "leaving its load balancers is logged. "
 )
+UPDATED, UPDATED_AGAIN = (f"update_disk by a copy{more}" for more in ("", " after an earlier one"))
+COPY_ATTACHED = "attach_disk of a copy"
+SETTLED_LATER = (
+    "The disk is attached or detached: an error of the deletion of its old disk is logged, and the next call "
+    "for the disk deletes it"
+)
+DELETED, KNOWN, COPIED = (copy_of(f"disk{step}", COPY_HELD) for step in (" deleted", " known", ""))
+UNDONE_LINK = (
+    "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
+)
 OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm": [BUILT_IN_TABLE],
     "create_vm with everything": [BUILT_IN_TABLE],
@@ -78,6 +96,18 @@ OUTLIVED: dict[str, list[Outlived]] = {
             frozenset({"CreateTags"}),
             Change([HEAVY_SNAPSHOT], [WITHOUT_AMI]),
         )
+    ],
+    COPY_ATTACHED: [
+        Outlived(SETTLED_LATER, frozenset({"CreateTags"}), Change([DELETED], [COPIED, old("copy")])),
+        Outlived(
+            SETTLED_LATER,
+            frozenset({"DescribeVolumes2", "DescribeVolumeStatus", "DescribeVolumes3", "DeleteVolume"}),
+            Change([DELETED], [KNOWN, old("copy")]),
+        ),
+        Outlived(SETTLED_LATER, frozenset({"CreateTags2"}), Change([DELETED], [KNOWN])),
+    ],
+    "detach_disk of a copy": [
+        Outlived(SETTLED_LATER, frozenset({"DescribeVolumes2", "DescribeVolumeStatus"}))
     ],
     BALANCED_VM: [
         Outlived(
@@ -99,6 +129,19 @@ AWS_FIRST = (
     "same call again finishes it"
 )
 STEPS: dict[str, list[Step]] = {
+    UPDATED: [
+        Step(UNDONE_LINK, Change([FREE], [old("")])),
+        Step(UNDONE_LINK, Change([FREE], [f"{FREE} [bosh_replaced_by=]"])),
+    ],
+    UPDATED_AGAIN: [
+        Step("The earlier copy is outdated, however this request ends", Change([copy_of("disk")])),
+        Step(UNDONE_LINK, Change([copy_of("disk"), old("copy")], [old("")])),
+    ],
+    COPY_ATTACHED: [
+        Step(SETTLED_LATER, Change(COPY_USED.loses, [COPY_USED.gains[0], COPIED])),
+        Step(SETTLED_LATER, Change(COPY_USED.loses, [COPY_USED.gains[0], KNOWN])),
+        Step(SETTLED_LATER, Change([*COPY_USED.loses, old("copy")], [COPY_USED.gains[0], KNOWN])),
+    ],
     OLD_ATTACHING: [Step(AWS_FIRST, ATTACHED)],
     OLD_DETACHING: [Step(AWS_FIRST, DETACHED)],
     BALANCED_VM: [
@@ -110,6 +153,14 @@ AGAIN: dict[str, Again] = {
     "delete_disk": Again(
         "The contract has DiskNotFound for an unknown disk, and callers take it as deleted",
         "Bosh::Clouds::DiskNotFound",
+    ),
+    "detach_disk of a copy": Again(
+        "The contract has DiskNotAttached for a disk that is not attached",
+        "Bosh::Clouds::DiskNotAttached",
+    ),
+    "delete_network": Again(
+        "The contract has NetworkNotFound for an unknown network, and the Director takes it as deleted",
+        "Bosh::Clouds::NetworkNotFound",
     ),
     "detach_disk": Again(
         "The contract has DiskNotAttached for a disk that is not attached",

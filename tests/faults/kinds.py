@@ -64,7 +64,7 @@ class Expected(Enum):
         BUSY: The same, and the error says that the same request may succeed later.
         ENDED: It answers that it was ended, and nothing is left, or it succeeds.
         REPEATED: It ends without an answer; made again, it succeeds and does so once.
-        ABANDONED: Nobody takes its answer: what it creates is gone, what it changes is changed.
+        ABANDONED: Nobody reads its response: what it creates is deleted, what it changes is changed.
     """
 
     SURVIVED = auto()

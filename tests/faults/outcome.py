@@ -79,18 +79,18 @@ class Outcome:
 
     @property
     def _is_abandoned(self) -> bool:
-        """Whether nobody takes the answer."""
+        """Whether nobody reads the response."""
         return self.case.kind.expected == Expected.ABANDONED
 
     def _of_silence(self) -> Iterator[Problem]:
-        """Without a reader, the exit status and the log are all that tells."""
+        """Without a reader, only the exit status and the log show the result."""
         answer = self.answer
         if (answer.returncode, answer.stdout) != (1, b"") or GONE not in answer.stderr:
             yield Problem(OTHER, f"nobody read its answer, and its exit status is {answer.returncode}")
 
     @property
     def _is_done(self) -> bool:
-        """Whether the request says that what it asks for is done, or has to do it with nobody to tell."""
+        """Whether the request reports success, or must succeed although nobody reads its response."""
         if self._is_abandoned:
             return not self.case.scenario.makes
         if list(_malformed(self.answer)):
@@ -158,12 +158,12 @@ class Outcome:
     def _wanted(self) -> list[list[str]]:
         """List the pictures that are well."""
         scenario = self.case.scenario
+        steps = [step.change.of(self.before) for step in STEPS.get(scenario.name, [])]
         if self._is_abandoned and scenario.makes:
-            return [sorted(self.before)]
+            return [sorted(self.before), *steps]
         success = scenario.success.of(self.before)
         if self._is_done:
             return [self._with_traces(self._outlived.of(success) if self._outlived else success)]
-        steps = [step.change.of(self.before) for step in STEPS.get(scenario.name, [])]
         return [sorted(self.before), *steps, *([success] if scenario.is_in_place else [])]
 
     def _with_traces(self, picture: list[str]) -> list[str]:

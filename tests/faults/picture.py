@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from testbed.traffic import Traffic
     from testbed.world import World
 
-ID = re.compile(r"\b(?:ami|i|snap|vol)-[0-9a-f]{8,17}\b")
+ID = re.compile(r"\b(?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17}\b")
+TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 DRAWN = re.compile(r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,64})\b")
 ENDED = "ended instance"
 FIGURES = {"Encrypted": "encrypted", "Iops": "iops", "Throughput": "throughput"}
@@ -61,7 +62,7 @@ class Painter:
         """Put names in the place of ids."""
         for identifier, name in self.names.items():
             line = line.replace(identifier, name)
-        return DRAWN.sub("…", ID.sub("new", line))
+        return TIME.sub("…", DRAWN.sub("…", ID.sub("new", line)))
 
     def picture(self) -> list[str]:
         """Describe all there is, sorted; what has ended is there too, see `lasting`."""
@@ -73,6 +74,7 @@ class Painter:
             *self._instances(),
             *self._disks(),
             *self._exposed(),
+            *self._subnets(),
             *(_settings(*each) for each in self.registry.documents.items()),
         ]
         return sorted(self.named(line) for line in lines)
@@ -88,6 +90,23 @@ class Painter:
         for each in ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]:
             if each["SnapshotId"] not in self.world.laid["snapshots"]:
                 yield _snapshot(each) + (self.contents(each["SnapshotId"]) if self.contents else "")
+
+    def _subnets(self) -> Iterator[str]:
+        """Describe the subnets that were not laid, and what is associated with no subnet that is there."""
+        ec2 = self.world.ec2
+        there = {each["SubnetId"]: each for each in ec2.describe_subnets()["Subnets"]}
+        links: dict[str, list[str]] = {}
+        for table in ec2.describe_route_tables()["RouteTables"]:
+            for each in table["Associations"]:
+                links.setdefault(each.get("SubnetId", ""), []).append(table["RouteTableId"])
+        for acl in ec2.describe_network_acls()["NetworkAcls"]:
+            for each in acl["Associations"]:
+                name = "default ACL" if acl["IsDefault"] else acl["NetworkAclId"]
+                links.setdefault(each["SubnetId"], []).append(name)
+        for subnet_id in sorted((there.keys() | links.keys()) - {"", *self.world.laid["subnets"]}):
+            linked = "".join(f", {name}" for name in sorted(links.get(subnet_id, [])))
+            shown = _subnet(there[subnet_id]) if subnet_id in there else f"no subnet {subnet_id}"
+            yield f"{shown}{linked}"
 
     def _exposed(self) -> Iterator[str]:
         if self.traffic is None:
@@ -159,6 +178,15 @@ def _interface(entry: Mapping[str, Any]) -> str:
     return (
         f"{entry['NetworkInterfaceId']}{prefixes}: in {entry['SubnetId']}, {groups}, {entry['Status']}"
         f"{on}{checked}{_tags(entry.get('TagSet', []))}"
+    )
+
+
+def _subnet(entry: Mapping[str, Any]) -> str:
+    ipv6 = ", with IPv6" * len(entry["Ipv6CidrBlockAssociationSet"])
+    public = ", public" if entry["MapPublicIpOnLaunch"] else ""
+    return (
+        f"subnet {entry['SubnetId']}: {entry['CidrBlock']}{ipv6} in {entry['AvailabilityZone']}, "
+        f"{entry['State']}{public}{_tags(entry.get('Tags', []))}"
     )
 
 

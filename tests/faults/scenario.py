@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 MAKING = frozenset(
     {
         "CopyImage",
+        "CopyVolumes",
         "CreateNetworkInterface",
         "CreateSnapshot",
+        "CreateSubnet",
         "CreateVolume",
         "RegisterImage",
         "RunInstances",
@@ -107,5 +109,5 @@ class Scenario:
         return self.result == '"made"'
 
     def shown(self, result: Any) -> Any:
-        """Return what counts of a result: of create_vm's, which also repeats networks, the VM's id."""
-        return result[0] if self.verb == "create_vm" else result
+        """Return what counts of a result: of create_vm's and create_network's, which say more, the id."""
+        return result[0] if self.verb in {"create_vm", "create_network"} else result

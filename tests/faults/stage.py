@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from testbed.executable import Cpi, config
+from testbed.executable import DIRECTOR_UUID, Cpi, config
 from testbed.registry import PASSWORD, USER
 from testbed.traffic import Traffic
 from tests.faults.picture import Painter
@@ -97,6 +97,20 @@ class Stage:
         answer = self.ec2.create_volume(AvailabilityZone=self.world.zone, Size=1, VolumeType="gp3")
         return self.painter.name(answer["VolumeId"], "disk")
 
+    def copy(self, disk_cid: str, link: str = "", progress: str = "100") -> str:
+        """Have a copy with this progress and this link, which replaces a volume of the Director."""
+        self.fake_aws.rule(action="CopyVolumes", states=[progress])
+        tags = [_director(), {"Key": "bosh_replaces", "Value": link or disk_cid}]
+        (copy,) = self.ec2.copy_volumes(
+            SourceVolumeId=disk_cid,
+            VolumeType="gp3",
+            TagSpecifications=[{"ResourceType": "volume", "Tags": tags}],
+        )["Volumes"]
+        self.fake_aws.clear_rules()
+        replaced_by = [_director(), {"Key": "bosh_replaced_by", "Value": copy["VolumeId"]}]
+        self.ec2.create_tags(Resources=[disk_cid], Tags=replaced_by)
+        return self.painter.name(copy["VolumeId"], "copy")
+
     def vm_with_disk(self) -> list[str]:
         """Have an instance with a volume attached."""
         vm_cid, disk_cid = self.vm(), self.disk()
@@ -108,6 +122,32 @@ class Stage:
         answer = self.ec2.create_snapshot(VolumeId=self.disk())
         return self.painter.name(answer["SnapshotId"], "snapshot")
 
+    def network(self) -> dict[str, Any]:
+        """Have what a managed network can be given; returns such cloud properties."""
+        vpc_id = self.world.vpc_id
+        self.ec2.associate_vpc_cidr_block(VpcId=vpc_id, AmazonProvidedIpv6CidrBlock=True)
+        acl = self.ec2.create_network_acl(VpcId=vpc_id)["NetworkAcl"]["NetworkAclId"]
+        return {
+            "vpc_id": vpc_id,
+            "availability_zone": self.world.zone,
+            "route_table": self.painter.name(self.world.route_table_id, "table"),
+            "network_acl": self.painter.name(acl, "ACL"),
+            "ipv6": True,
+            "auto_assign_public_ip": True,
+            "tags": {"a": "b"},
+            "security_groups": ["bosh"],
+        }
+
+    def subnet(self) -> str:
+        """Have a subnet there, with a route table and a network ACL of its own."""
+        properties = self.network()
+        answer = self.ec2.create_subnet(
+            VpcId=self.world.vpc_id, CidrBlock="10.0.9.0/24", AvailabilityZone=self.world.zone
+        )
+        subnet_id: str = self.painter.name(answer["Subnet"]["SubnetId"], "subnet")
+        self.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=properties["route_table"])
+        return subnet_id
+
     def route_traffic(self) -> Traffic:
         """Have load balancers, an elastic address, and a route that leads out of the VPC."""
         gateway = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
@@ -118,3 +158,7 @@ class Stage:
         self.painter.name(gateway, "gateway")
         self.painter.traffic = Traffic.lay(self.fake_aws, self.world)
         return self.painter.traffic
+
+
+def _director() -> dict[str, str]:
+    return {"Key": "bosh_director_uuid", "Value": DIRECTOR_UUID}

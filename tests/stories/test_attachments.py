@@ -17,6 +17,7 @@ NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 ALL_NAMES = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
 IN_USE = {"code": "VolumeInUse", "message": "is already attached to an instance"}
 NOT_READY = {"code": "IncorrectState", "message": "Instance is not 'running'."}
+NO_INSTANCE = {"code": "InvalidInstanceID.NotFound", "message": "The instance ID does not exist"}
 ODD_TYPE = {"code": "InvalidInstanceType", "message": "The following supplied instance types do not exist"}
 
 
@@ -100,11 +101,32 @@ def attachment(vm_cid: str) -> str:
 
 
 @pytest.mark.parametrize("unknown", [UNKNOWN_VM, "i-x"])
-@pytest.mark.parametrize("method", ["attach_disk", "detach_disk"])
-def test_unknown_vm(cpi: Cpi, disk: CreateVolume, failure: WriteError, method: str, unknown: str) -> None:
-    """A VM that EC2 does not know is VMNotFound."""
-    answer = cpi.call(method, unknown, disk(), stemcell=2)
-    assert answer.error == failure("VMNotFound", f"VM `{unknown}' not found")
+def test_unknown_vm(cpi: Cpi, disk: CreateVolume, failure: WriteError, unknown: str) -> None:
+    """A VM that EC2 does not know is VMNotFound; no disk is attached to it."""
+    disk_cid = disk()
+    attached = cpi.call("attach_disk", unknown, disk_cid, stemcell=2)
+    assert attached.error == failure("VMNotFound", f"VM `{unknown}' not found")
+    detached = cpi.call("detach_disk", unknown, disk_cid, stemcell=2)
+    message = f"Disk `{disk_cid}' is not attached to instance `{unknown}'"
+    assert detached.error == failure("DiskNotAttached", message, ok_to_retry=True)
+
+
+def test_unknown_vm_and_disk(cpi: Cpi, fake_aws: FakeAws) -> None:
+    """A disk that EC2 does not know is detached already, whether EC2 complains of it or of the VM."""
+    assert cpi.call("detach_disk", UNKNOWN_VM, UNKNOWN_DISK, stemcell=2).ok() is None
+    fake_aws.rule(action="DetachVolume", error=NO_INSTANCE)
+    assert cpi.call("detach_disk", UNKNOWN_VM, UNKNOWN_DISK, stemcell=2).ok() is None
+
+
+def test_unknown_vm_with_disk(
+    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws, failure: WriteError
+) -> None:
+    """A disk that EC2 shows as attached is not reported as detached, even if EC2 denies the VM."""
+    vm_cid, disk_cid = vm(), disk()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
+    fake_aws.rule(action="DetachVolume", error=NO_INSTANCE)
+    answer = cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2)
+    assert answer.error == failure("VMNotFound", f"VM `{vm_cid}' not found")
 
 
 @pytest.mark.parametrize("unknown", [UNKNOWN_DISK, "vol-x"])

@@ -104,6 +104,21 @@ def test_create_disk_for_no_vm(
     assert volume["AvailabilityZone"] in [zone["ZoneName"] for zone in zones]
 
 
+@pytest.mark.parametrize(
+    ("properties", "name"),
+    [
+        ({"name": "dd1"}, "dd1"),
+        ({"name": 7, "tags": {"a": 1}}, "7"),
+        ({"name": "a", "tags": {"Name": "b"}}, "b"),
+    ],
+)
+def test_name(cpi: Cpi, tags_of: ReadTags, properties: dict[str, Any], name: str) -> None:
+    """The name that the Director gives a dynamic disk is its tag Name, unless the tags have one."""
+    answer = cpi.call("create_disk", 1024, properties)
+    assert tags_of(answer.ok())["Name"] == name
+    assert "Unknown properties" not in answer.stderr
+
+
 def test_create_disk_without_any_zone(cpi: Cpi, fake_aws: FakeAws, world: World) -> None:
     """A region without an ordinary zone is an error, and so is a VM that is unknown."""
     fake_aws.rule(

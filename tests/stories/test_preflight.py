@@ -91,6 +91,7 @@ def test_each_action_is_asked_about_once(
     assert [(call["action"], call["status"]) for call in wet] == [
         ("AssignIpv6Addresses", 400),
         ("AssignPrivateIpAddresses", 400),
+        ("ModifySubnetAttribute", 400),
     ]
 
 

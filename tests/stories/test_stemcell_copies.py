@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID
-from testbed.killing import kill_at
+from testbed.executable import DIRECTOR_UUID, finish
+from testbed.killing import kill_at, leave
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +69,8 @@ def test_same_stemcell(
     first = copied({"a": "1"}, **NOBLE)
     call = tags_of(first)["bosh_call"]
     assert copied({"a": "2", "b": "3"}, **NOBLE) == first
+    creator, call = call, tags_of(first)["bosh_call"]
+    assert call != creator
     others = [copied(**NOBLE, kms_key_arn=KEY), copied(**NOBLE, director="another")]
     assert sorted([first, *others]) == world.state()["images"]
     assert fake_aws.actions().count("CopyImage") == 3
@@ -83,6 +85,43 @@ def test_same_stemcell(
     snapshot_id = image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
     assert tags_of(first) == {"a": "2", "b": "3", **marks}
     assert tags_of(snapshot_id) == {"a": "2", "b": "3", **marks, "bosh_ami": first}
+
+
+@pytest.mark.parametrize("is_known_before", [False, True], ids=["while it waits", "before it is answered"])
+def test_copy_that_another_call_uses(
+    cpi: Cpi, copied: Callable[..., str], world: World, fake_aws: FakeAws, *, is_known_before: bool
+) -> None:
+    """A call whose caller is gone keeps its copy if another call has answered it meanwhile."""
+    light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE}
+    action = "CreateTags" if is_known_before else "CopyImage"
+    fake_aws.rule(action=action, hold=True)
+    process = cpi.start("create_stemcell", "/x/image", light, context={"request_id": "cpi-1"})
+    assert fake_aws.wait_until_held() == [action]
+    ami_id = copied(**NOBLE, request_id="cpi-2")
+    leave(process)
+    fake_aws.release()
+    answer = finish(process)
+    assert answer.returncode == 1
+    assert f"AMI '{ami_id}' is not deleted: another call has adopted it" in answer.stderr
+    assert world.state()["images"] == [ami_id]
+    assert len(world.state()["snapshots"]) == 1
+
+
+def test_copy_that_its_call_discards(
+    cpi: Cpi, copied: Callable[..., str], world: World, fake_aws: FakeAws
+) -> None:
+    """A call does not answer a copy that the call that created it has just discarded."""
+    light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE}
+    first = copied(**NOBLE, request_id="cpi-1")
+    fake_aws.rule(action="CreateTags", nth=2, hold=True)
+    process = cpi.start("create_stemcell", "/x/image", light, context={"request_id": "cpi-2"})
+    assert fake_aws.wait_until_held() == ["CreateTags"]
+    world.ec2.deregister_image(ImageId=first)
+    fake_aws.release()
+    message = finish(process).error["message"]
+    expected = f"The call that created AMI '{first}' has deleted it: upload the stemcell again"
+    assert message == expected
+    assert world.state()["images"] == []
 
 
 @pytest.mark.parametrize(

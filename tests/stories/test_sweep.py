@@ -24,6 +24,7 @@ READS = {
     "DescribeInstances",
     "DescribeNetworkInterfaces",
     "DescribeSnapshots",
+    "DescribeSubnets",
     "DescribeVolumes",
 }
 PAGE = Path(__file__).parents[2] / "docs/sweep.md"
@@ -92,7 +93,7 @@ def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
         **dict.fromkeys((*first, disk, ids["instance"]), "removed"),
     }
     told = set(re.findall(r"ec2:(\w+)", PAGE.read_text()))
-    assert told == called | set(fake_aws.actions())
+    assert told == called | set(fake_aws.actions()) | {"DescribeVolumeStatus"}  # only for replaced disks
     world.ec2.deregister_image(ImageId=ids["image"])
     assert list(sweep.outcomes("--delete", *ANY_AGE, status=0).values()) == ["removed"]  # the AMI's snapshot
     assert world.state() == spared
@@ -115,7 +116,7 @@ def test_nothing(yard: Yard, sweep: Sweep) -> None:
     """Where nothing is stray, that is said, and where and at how much was looked; the exit status is 0."""
     yard.instance(**ALIVE, **METADATA)
     answer = sweep("--delete")
-    looked = "Looked at in us-east-1: 0 AMIs, 0 snapshots, 1 volume, 1 interface, 1 instance"
+    looked = "Looked at in us-east-1: 0 AMIs, 0 snapshots, 1 volume, 1 interface, 0 subnets, 1 instance"
     said = f"No strays of director {DIRECTOR_UUID}\n{looked}\n"
     assert (answer.returncode, answer.stdout.decode(), answer.stderr) == (0, said, "")
 
@@ -126,7 +127,7 @@ def test_nothing_at_all(sweep: Sweep, world: World) -> None:
     answer = sweep("--json")
     assert "No resource has the tag of director" in answer.stderr
     assert "UUID, region (us-east-1) or account may be wrong" in answer.stderr
-    kinds = ("AMI", "snapshot", "volume", "interface", "instance")
+    kinds = ("AMI", "snapshot", "volume", "interface", "subnet", "instance")
     assert answer.document["looked_at"] == dict.fromkeys(kinds, 0)
     assert answer.document["region"] == "us-east-1"
 

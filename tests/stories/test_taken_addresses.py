@@ -92,7 +92,7 @@ def test_vm_that_nobody_knows(
     world: World,
     fake_aws: FakeAws,
 ) -> None:
-    """The VM of a killed task is named, with its age, and with the command that frees the address."""
+    """The error names the VM of a killed task, its age, and the command that frees the address."""
     kill_at(
         fake_aws,
         lambda: start_vm(networks=networks(), agent_id="killed"),
@@ -101,7 +101,7 @@ def test_vm_that_nobody_knows(
     )
     (left,) = world.state()["instances"]
     message = create_vm(networks=networks(), agent_id="next").error["message"]
-    assert "An earlier call may have left this instance, launched 0 minutes ago, because it lacks" in message
+    assert "This instance, launched 0 minutes ago, lacks the tags of set_vm_metadata" in message
     command = f"sweep --director {DIRECTOR_UUID} --delete --instance {left}"
     assert message.endswith(f": bin/cpi {command}")
     swept = cpi.run(*command.split())
@@ -109,7 +109,7 @@ def test_vm_that_nobody_knows(
     vm_cid = create_vm(networks=networks(), agent_id="next").ok()[0]
     assert world.state()["instances"] == [vm_cid]
     cpi.call("set_vm_metadata", vm_cid, {"director": "d", "deployment": "p", "job": "j", "index": "0"}).ok()
-    assert "earlier call" not in create_vm(networks=networks(), agent_id="other").error["message"]
+    assert "lacks the tags" not in create_vm(networks=networks(), agent_id="other").error["message"]
     assert "not a stray of this Director" in cpi.run(*command.replace(left, vm_cid).split()).stdout.decode()
     assert world.state()["instances"] == [vm_cid]
 

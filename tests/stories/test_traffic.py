@@ -196,6 +196,7 @@ def test_what_is_elsewhere(
     """What is in another VPC, or does not take instances, can't lead to the VM, and is named as well."""
     vpc_id = world.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
     subnet = world.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.1.1.0/24")["Subnet"]
+    world.laid["subnets"].append(subnet["SubnetId"])
     table_id = world.ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
     common = {"Protocol": "TCP", "Port": 80}
     traffic.elbv2.create_target_group(Name="far", VpcId=vpc_id, TargetType="instance", **common)

@@ -122,9 +122,14 @@ def test_performance_of_types(ec2: Any, volume: str) -> None:
     assert (found["Iops"], found["Throughput"]) == (3000, 125)
 
 
-@pytest.mark.parametrize(
+TOO_MANY_IOPS = pytest.mark.parametrize(
     ("figures", "code", "message"),
     [
+        (
+            {"VolumeType": "gp3", "Size": 20, "Iops": 99_999},
+            "InvalidParameterValue",
+            "Volume iops of 99999 is too high; maximum is 80000.",
+        ),
         (
             {"VolumeType": "gp3", "Size": 10, "Iops": 16_000},
             "InvalidParameterValue",
@@ -141,15 +146,52 @@ def test_performance_of_types(ec2: Any, volume: str) -> None:
             "1000:1 IOPS:GB ratio",
         ),
     ],
-    ids=["ratio", "most", "io2"],
+    ids=["gp3", "ratio", "most", "io2"],
 )
+
+
+@TOO_MANY_IOPS
 def test_too_many_iops(
     ec2: Any, world: Any, refused: Any, figures: dict[str, Any], code: str, message: str
 ) -> None:
-    """A volume with more iops than its type or its size allows is refused."""
+    """CreateVolume refuses more iops than the volume's type or size allows."""
     with refused(code, message):
         ec2.create_volume(AvailabilityZone=world.zone, **figures)
     assert world.state() == world.empty
+
+
+def test_too_many_iops_for_a_snapshot(ec2: Any, world: Any, volume: str, refused: Any) -> None:
+    """If CreateVolume names no size, the size of the snapshot limits the iops."""
+    snapshot = ec2.create_snapshot(VolumeId=volume)["SnapshotId"]
+    with refused("InvalidParameterValue", "Iops to volume size ratio of 600.000000"):
+        ec2.create_volume(
+            AvailabilityZone=world.zone, SnapshotId=snapshot, VolumeType="gp3", Iops=6000, Throughput=125
+        )
+    assert world.state()["volumes"] == [volume]
+
+
+@TOO_MANY_IOPS
+def test_launch_with_too_many_iops(
+    world: Any, run: Any, refused: Any, figures: dict[str, Any], code: str, message: str
+) -> None:
+    """RunInstances refuses block devices with more iops than their type or size allows."""
+    wanted = {**figures, "VolumeSize": figures["Size"]}
+    del wanted["Size"]
+    with refused(code, message):
+        run(BlockDeviceMappings=[{"DeviceName": "/dev/sdb", "Ebs": wanted}])
+    assert world.state() == world.empty
+
+
+@TOO_MANY_IOPS
+def test_change_to_too_many_iops(
+    ec2: Any, world: Any, refused: Any, figures: dict[str, Any], code: str, message: str
+) -> None:
+    """ModifyVolume refuses more iops than the new type or size allows."""
+    created = ec2.create_volume(AvailabilityZone=world.zone, Size=1, VolumeType="gp3")["VolumeId"]
+    with refused(code, message):
+        ec2.modify_volume(VolumeId=created, **figures)
+    (volume,) = ec2.describe_volumes(VolumeIds=[created])["Volumes"]
+    assert (volume["Size"], volume["VolumeType"], volume["Iops"]) == (1, "gp3", 3000)
 
 
 def test_unknown_key(ec2: Any, world: Any, refused: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,8 @@ import yaml
 from bosh_aws_cpi import errors
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG
-from bosh_aws_cpi.properties import disk, network, stemcell, vm, vm_disks
-from bosh_aws_cpi.properties.types import Properties
+from tests.listing import check_listed
+from tests.unit.property_hashes import HASHES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,20 +32,20 @@ def section(title: str) -> str:
 
 def test_hashes() -> None:
     """Every hash of properties that the code reads has its table."""
-    kinds = {
-        kind.__name__
-        for module in (vm, vm_disks, disk, stemcell, network)
-        for kind in vars(module).values()
-        if isinstance(kind, type) and issubclass(kind, Properties) and kind.__module__ == module.__name__
-    }
+    kinds = {kind.__name__ for kind in HASHES}
     # A heavy stemcell has every property of the other kind, too.
     assert set(re.findall(r"^<!-- generated: (\w+) -->$", PAGE, re.MULTILINE)) == kinds - {
         "StemcellProperties"
     }
 
 
-def templates() -> Iterator[str]:
-    """Each string of the source, with an ellipsis for what is filled in."""
+@cache
+def templates() -> str:
+    """The strings of the source, one a line, with an ellipsis for what is filled in."""
+    return "\n".join(_templates())
+
+
+def _templates() -> Iterator[str]:
     for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"):
         if path.name == "instance_type_table.py":
             continue
@@ -60,11 +61,10 @@ def templates() -> Iterator[str]:
 def test_messages() -> None:
     """Each message that the page explains is one of the program's."""
     messages = re.findall(r"^\| (`+)(.+?)\1(?: \(log\))? \|", section("Messages"), flags=re.MULTILINE)
-    source = "\n".join(templates())
     assert len(messages) > 1
     for _, message in messages:
         begin = message.strip().removesuffix("…")
-        assert re.search(re.escape(begin).replace("…", ".+"), source), message
+        assert re.search(re.escape(begin).replace("…", ".+"), templates()), message
 
 
 ALERTS = re.findall(
@@ -77,9 +77,9 @@ ALERTS = re.findall(
 def test_alerts(line: str) -> None:
     """Each log line to alert on is one that the program logs."""
     kinds = "\n".join(f"{kind}: …" for kind in vars(errors))
-    source = "\n".join(templates()) + kinds
     begin = line.removesuffix("…").strip()
-    assert re.search(re.escape(begin).replace("…", ".+"), source), f"no code logs {line!r}"
+    is_found = re.search(re.escape(begin).replace("…", ".+"), templates() + kinds) is not None
+    assert is_found, f"no code logs {line!r}"
 
 
 def test_answers_without_room() -> None:
@@ -88,8 +88,7 @@ def test_answers_without_room() -> None:
     cells = re.findall(r"^\| (`[A-Z].+?) \|", text, flags=re.MULTILINE)
     answers = [name.strip("`") for cell in cells for name in cell.split(", ")]
     page = "docs/cloud-properties.md, When EC2 has no room"
-    assert sorted(NO_CAPACITY.difference(answers)) == [], f"missing in {page}"
-    assert sorted(set(answers) - NO_CAPACITY) == [], f"NO_CAPACITY lacks what is in {page}"
+    check_listed(answers, NO_CAPACITY, f"missing in {page}", f"NO_CAPACITY lacks what is in {page}")
 
 
 def test_tags() -> None:

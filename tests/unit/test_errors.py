@@ -36,6 +36,7 @@ def test_wire_types(kind: type[BoshError], wire_type: str, parent: type[BoshErro
     ("error", "message", "ok_to_retry"),
     [
         (errors.VMNotFound("i-1"), "VM `i-1' not found", False),
+        (errors.NetworkNotFound("subnet-1"), "Network 'subnet-1' not found", False),
         (errors.DiskNotFound("vol-1"), "Disk 'vol-1' not found", False),
         (errors.DiskNotAttached("vol-1", "i-1"), "Disk `vol-1' is not attached to instance `i-1'", True),
         (errors.CloudError("said"), "said", False),

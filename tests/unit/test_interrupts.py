@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 from typing import TYPE_CHECKING
@@ -180,13 +181,37 @@ def test_lost_caller_of_another_call(caller: Callable[[], None]) -> None:
     assert interrupts.pending() is None
 
 
+class Poll:
+    """Stands in for `select.poll`; waits by the replaced clock."""
+
+    def __init__(self, clock: Clock, waits: float, events: int) -> None:
+        """Wait at most so many seconds, and then report these events."""
+        self._clock, self._waits, self._events = clock, waits, events
+
+    def register(self, descriptor: int, events: int) -> None:
+        """Be asked for events; macOS reports no closed end unless one is asked for."""
+        assert descriptor > 0
+        assert events & select.POLLHUP
+
+    def poll(self, milliseconds: float) -> list[tuple[int, int]]:
+        """Wait."""
+        self._clock.now += min(milliseconds / 1000, self._waits)
+        return [(1, self._events)] if self._events else []
+
+
 @pytest.mark.usefixtures("caller")
-def test_pause_with_a_caller(clock: Clock) -> None:
-    """While the caller is there, a pause of a call that creates something takes its time."""
+@pytest.mark.parametrize(
+    ("waits", "events"), [(3600, 0), (2, 0), (0, select.POLLNVAL)], ids=["whole", "early", "no pipe"]
+)
+def test_pause_with_a_caller(
+    monkeypatch: pytest.MonkeyPatch, clock: Clock, waits: float, events: int
+) -> None:
+    """While the caller is there, a pause takes its whole time, even if the system's wait ends early."""
     interrupts.end_without_caller()
-    interrupts.pause(0)
-    assert clock.pauses == []  # it waits for the caller instead of sleeping
-    interrupts.check()
+    monkeypatch.setattr(select, "poll", lambda: Poll(clock, waits, events))
+    interrupts.pause(7)
+    assert clock.now == 7
+    assert interrupts.pending() is None
 
 
 def test_pause_without_a_caller(caller: Callable[[], None]) -> None:

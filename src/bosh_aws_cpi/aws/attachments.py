@@ -9,6 +9,7 @@ from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, may_be_done, naming_d
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Volume
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -96,8 +97,11 @@ def _attached_name(client: "EC2Client", disk_cid: str, vm_cid: str) -> str | Non
     return name if state in {"attaching", "attached"} else None
 
 
-def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
+def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> Volume:
     """Wait until a volume is attached to an instance.
+
+    Returns:
+        The volume, as EC2 showed it last.
 
     Raises:
         CloudError: The wait timed out, or the volume was detached, for example because the instance is
@@ -106,8 +110,9 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     """
     seen: list[str] = []
 
-    def probe() -> None:
-        attachment = find(client, disk_cid).attachments.get(vm_cid)
+    def probe() -> Volume:
+        volume = find(client, disk_cid)
+        attachment = volume.attachments.get(vm_cid)
         seen.append(attachment[0] if attachment else "not attached")
         if attachment is None and (set(seen) != {"not attached"} or len(seen) > MAX_UNSEEN):
             message = f"Volume '{disk_cid}' was detached from instance '{vm_cid}': is the VM terminating?"
@@ -116,8 +121,10 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
             raise timing.NotYet("not attached")
         if attachment[0] != "attached":
             raise timing.NotYet(attachment[0])
+        return volume
 
-    timing.until(timing.VOLUME_ATTACHED, f"volume '{disk_cid}' to be attached to instance '{vm_cid}'", probe)
+    what = f"volume '{disk_cid}' to be attached to instance '{vm_cid}'"
+    return timing.until(timing.VOLUME_ATTACHED, what, probe)
 
 
 def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
@@ -152,21 +159,24 @@ def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     wait_until_detached(client, disk_cid, vm_cid)
 
 
-def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
+def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> Volume | None:
     """Wait until a volume is no longer attached to an instance; a deleted volume is not attached.
+
+    Returns:
+        The volume, as EC2 showed it last; None when it was deleted.
 
     Raises:
         CloudError: The wait timed out. The guest may still have it mounted.
     """
 
-    def probe() -> None:
+    def probe() -> Volume | None:
         try:
-            attachments = find(client, disk_cid).attachments
+            volume = find(client, disk_cid)
         except DiskNotFound:
-            return
-        if vm_cid in attachments:
-            raise timing.NotYet(attachments[vm_cid][0])
+            return None
+        if vm_cid in volume.attachments:
+            raise timing.NotYet(volume.attachments[vm_cid][0])
+        return volume
 
-    timing.until(
-        timing.VOLUME_DETACHED, f"volume '{disk_cid}' to be detached from instance '{vm_cid}'", probe
-    )
+    what = f"volume '{disk_cid}' to be detached from instance '{vm_cid}'"
+    return timing.until(timing.VOLUME_DETACHED, what, probe)

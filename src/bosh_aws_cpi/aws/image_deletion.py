@@ -14,6 +14,7 @@ from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Image
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -62,7 +63,7 @@ def delete(client: "EC2Client", ami_id: str) -> None:
 
 
 def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> None:
-    """Discard an unfinished copy of an AMI, with its snapshots.
+    """Discard an unfinished copy of an AMI, with its snapshots, unless another call has adopted it.
 
     While the copy is pending, EC2 does not list its snapshots with the AMI, and may not show the AMI
     itself yet.
@@ -70,14 +71,18 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
     Args:
         client: The EC2 client.
         ami_id: The copy.
-        own_tags: The tags that only the copy and its snapshots have.
+        own_tags: The tags that only the copy and its snapshots have; a call that adopts it overwrites them.
 
     Raises:
         CloudError: The deletion is not certain. The deletion of every snapshot that was found was tried.
         ClientError: The same.
     """
+    image = _shown(client, ami_id)
+    if image and any(image.tags.get(key, value) != value for key, value in own_tags.items()):
+        logger.warning("AMI '%s' is not deleted: another call has adopted it", ami_id)
+        return
     logger.info("Deleting AMI '%s'", ami_id)
-    shown = _shown_snapshots(client, ami_id)
+    shown = image.snapshot_ids if image else []
     _delete(client, ami_id, timing.VISIBLE, lambda: shown, lambda: _left_by_copy(client, ami_id, own_tags))
 
 
@@ -135,14 +140,13 @@ def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the 
         return client.deregister_image(ImageId=ami_id)
 
 
-def _shown_snapshots(client: "EC2Client", ami_id: str) -> Sequence[str]:
-    """The snapshots that EC2 lists with an AMI; none when the lookup fails: the AMI is deleted anyway."""
+def _shown(client: "EC2Client", ami_id: str) -> Image | None:
+    """An AMI; None when EC2 does not show it, or the lookup fails: the AMI is deleted anyway."""
     try:
-        image = find(client, ami_id)
+        return find(client, ami_id)
     except client.exceptions.ClientError as error:
         logger.warning("Could not look up the snapshots of AMI '%s': %s", ami_id, described(error))
-        return []
-    return image.snapshot_ids if image else []
+        return None
 
 
 def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:

@@ -199,4 +199,5 @@ def _image(entry: "ImageTypeDef") -> Image:
         snapshot_ids=[
             device["Ebs"]["SnapshotId"] for device in devices if device.get("Ebs", {}).get("SnapshotId")
         ],
+        tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from botocore.exceptions import ClientError
@@ -10,13 +11,14 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING, VOLUME_IN_USE
 from bosh_aws_cpi.aws.sdk.errors import has_code, is_volume_missing
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time
+from bosh_aws_cpi.aws.subnets import CREATED_TAG
 from bosh_aws_cpi.jsontext import Json
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
-Kind = Literal["AMI", "snapshot", "volume", "interface", "instance"]
+Kind = Literal["AMI", "snapshot", "volume", "interface", "subnet", "instance"]
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,17 @@ class Resource:
     state: str
     tags: Mapping[str, str]
     created: datetime | None
-    """None for an interface: EC2 does not report it."""
+    """None for an interface: EC2 does not report it. For a subnet: from its tag."""
     size_gib: int = 0
     type: str = ""
     """Of a volume or an instance."""
     iops: int = 0
     snapshot_ids: tuple[str, ...] = ()
     """The snapshots of an AMI."""
+    source_id: str = ""
+    """The volume that a volume was copied from."""
+    is_used: bool = False
+    """Whether a subnet has interfaces."""
 
 
 def tagged(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
@@ -51,11 +57,6 @@ def reload(client: "EC2Client", resource: Resource) -> Resource | None:
     """Look a resource up again; None when it is gone."""
     by_id: FilterTypeDef = {"Name": _KINDS[resource.kind].id_filter, "Values": [resource.resource_id]}
     return next(iter(_list(client, resource.kind, Filters=[by_id])), None)
-
-
-def mark(client: "EC2Client", resource_id: str, key: str, value: str) -> None:
-    """CreateTags with one tag; unlike in `tags`, an error is raised."""
-    client.create_tags(Resources=[resource_id], Tags=[{"Key": key, "Value": value}])
 
 
 def delete_idle_volume(client: "EC2Client", volume_id: str) -> bool:
@@ -125,6 +126,7 @@ def _volumes(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             size_gib=entry["Size"],
             type=entry["VolumeType"],
             iops=entry.get("Iops", 0),
+            source_id=entry.get("SourceVolumeId", ""),
         )
 
 
@@ -153,6 +155,26 @@ def _images(page: Any) -> Iterable[Resource]:  # noqa: ANN401
         )
 
 
+def _subnets(page: Any) -> Iterable[Resource]:  # noqa: ANN401
+    for entry in page["Subnets"]:
+        tags = _tags(entry)
+        yield Resource(
+            "subnet",
+            entry["SubnetId"],
+            entry["State"],
+            tags,
+            parsed_time(tags.get(CREATED_TAG, "")),
+            is_used=_has_interfaces(entry),
+        )
+
+
+def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
+    """Whether a subnet has interfaces; True if it has no IPv4 range, whose free addresses show it."""
+    if not (block := subnet.get("CidrBlock")):
+        return True
+    return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - _KEPT_BY_AWS)
+
+
 def _instances(page: Any) -> Iterable[Resource]:  # noqa: ANN401
     for entry in (each for reservation in page["Reservations"] for each in reservation["Instances"]):
         yield Resource(
@@ -169,6 +191,8 @@ def _tags(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401
     return {tag["Key"]: tag["Value"] for tag in entry.get(name, [])}
 
 
+_KEPT_BY_AWS: Final = 5
+"""The addresses of each subnet that AWS keeps."""
 _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 """Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
 _KINDS: Final[Mapping[Kind, _Way]] = {
@@ -176,5 +200,6 @@ _KINDS: Final[Mapping[Kind, _Way]] = {
     "snapshot": _Way("describe_snapshots", "snapshot-id", 1000, _snapshots, {"OwnerIds": ["self"]}),
     "volume": _Way("describe_volumes", "volume-id", 500, _volumes, {}),
     "interface": _Way("describe_network_interfaces", "network-interface-id", 1000, _interfaces, {}),
+    "subnet": _Way("describe_subnets", "subnet-id", 1000, _subnets, {}),
     "instance": _Way("describe_instances", "instance-id", 1000, _instances, {}),
 }

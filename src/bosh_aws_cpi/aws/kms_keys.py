@@ -1,4 +1,4 @@
-"""ARNs of KMS keys, for the EBS direct APIs, which accept nothing else."""
+"""Completes the ids of KMS keys to ARNs, because the EBS direct APIs accept only a key's ARN."""
 
 import re
 from typing import TYPE_CHECKING, Final
@@ -17,19 +17,19 @@ _ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
 
 
 def arn(key: str, region: str, clients: "Clients") -> str:
-    """The ARN of a key that is configured by its ARN or its id.
+    """Return the ARN of a key, which is configured by its ARN or its id.
 
     Args:
         key: The configured key: EC2 accepts an ARN, an id, an alias or an alias's ARN.
         region: The key's region.
-        clients: The call's clients: STS returns the account of the credentials, which needs no permission.
-            A key that is configured by its id is assumed to be in that account.
+        clients: The call's clients. STS returns the account of the credentials, and needs no permission; a
+            key that is configured by its id must be in that account.
 
     Returns:
         The key's ARN.
 
     Raises:
-        CloudError: It is an alias, or neither an ARN nor an id, or STS does not answer.
+        CloudError: The key is an alias, or neither an ARN nor an id, or STS did not answer.
     """
     if _ARN.fullmatch(key):
         return key

@@ -59,6 +59,16 @@ def create(
             _create_leniently(client, resource_id, tags, _MOST_CALLS // len(resource_ids))
 
 
+def require(
+    client: "EC2Client",
+    resource_id: str,
+    tags: Mapping[str, str],
+    patience: timing.Policy = timing.AT_ONCE,
+) -> None:
+    """Tag a resource that EC2 knows, by default in one attempt: unlike in `create`, every error is raised."""
+    _create(client, [resource_id], tags, patience)
+
+
 def mark_deleted(client: "EC2Client", resource_id: str) -> None:
     """Tag a resource that AWS is still deleting, for operators; an error is only logged."""
     try_to_create(client, resource_id, TO_BE_DELETED)

@@ -1,6 +1,7 @@
 """EBS volumes: create, find, delete."""
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -15,10 +16,11 @@ from bosh_aws_cpi.model import Volume
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import VolumeTypeDef
+    from mypy_boto3_ec2.type_defs import FilterTypeDef, VolumeResponseTypeDef, VolumeTypeDef
 
 _GOING = frozenset({"deleting", "deleted"})
 _FAILED = _GOING | {"error"}
+_READY = frozenset({"available", "in-use"})
 
 
 class NotCreated(CloudError):
@@ -40,9 +42,16 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     Raises:
         NotCreated: The client token belongs to another call.
     """
+    return create_marked(client, mark, lambda: client.create_volume(**arguments))
+
+
+def create_marked(
+    client: "EC2Client", mark: tuple[str, str], request: Callable[[], "VolumeTypeDef | VolumeResponseTypeDef"]
+) -> str:
+    """Make a request, with a client token, that creates a volume and returns it; see `create`."""
 
     def create_new() -> str:
-        answer = client.create_volume(**arguments)
+        answer = request()
         if not is_recent(answer.get("CreateTime")):
             message = f"Volume '{answer['VolumeId']}' was created by another call with the same request id"
             raise NotCreated(message)
@@ -92,6 +101,13 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
     return [found[disk_cid] for disk_cid in disk_cids]
 
 
+def find_tagged(client: "EC2Client", tags: Mapping[str, Sequence[str]]) -> list[Volume]:
+    """DescribeVolumes: the volumes that are not being deleted and have one of the values of each tag."""
+    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": values} for key, values in tags.items()]
+    found = map(_volume, client.describe_volumes(Filters=filters)["Volumes"])
+    return [volume for volume in found if volume.state not in _GOING]
+
+
 def is_used(volume: Volume) -> bool:
     """Whether a volume is attached, or has the tags of set_disk_metadata."""
     return bool(volume.attachments or DISK_METADATA & volume.tags.keys())
@@ -126,7 +142,7 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
                 f"Volume '{disk_cid}' was created by another call with the same request id, and is in use"
             )
             raise NotCreated(message)
-        if volume.state != "available":
+        if volume.state not in _READY:
             raise timing.NotYet(volume.state)
 
     timing.until(timing.VOLUME_AVAILABLE, f"volume '{disk_cid}' to be available", probe)
@@ -139,8 +155,8 @@ def _not_created(disk_cid: str, how: str) -> NotCreated:
     )
 
 
-def delete(client: "EC2Client", disk_cid: str) -> None:
-    """DeleteVolume, retried while EBS still holds the volume for a VM that was just deleted.
+def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.VOLUME_RELEASED) -> None:
+    """DeleteVolume; ``patience`` says how long to retry while EBS holds the volume for a VM that is deleted.
 
     Raises:
         DiskNotFound: EC2 does not know it.
@@ -155,7 +171,7 @@ def delete(client: "EC2Client", disk_cid: str) -> None:
             logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
 
     with naming_disk(disk_cid):
-        timing.patiently(timing.VOLUME_RELEASED, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
+        timing.patiently(patience, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
 
 
 def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
@@ -176,8 +192,8 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     timing.until(timing.VOLUME_DELETED, f"volume '{disk_cid}' to be deleted", probe)
 
 
-def discard(client: "EC2Client", disk_cid: str) -> None:
-    """Discard a volume that was just created.
+def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.VOLUME_RELEASED) -> None:
+    """Discard a volume that was just created; ``patience`` says how long to retry while it is in use.
 
     Raises:
         CloudError: The deletion is not certain.
@@ -186,9 +202,30 @@ def discard(client: "EC2Client", disk_cid: str) -> None:
     timing.discard(
         f"volume '{disk_cid}'",
         lambda error: isinstance(error, DiskNotFound),
-        lambda: delete(client, disk_cid),
+        lambda: delete(client, disk_cid, patience),
     )
     wait_until_deleted(client, disk_cid)
+
+
+def discard_unless(client: "EC2Client", disk_cid: str, is_used: Callable[[Volume], bool]) -> None:
+    """Discard a volume that was just created, unless another call with the same client token uses it.
+
+    Raises:
+        CloudError: The deletion is not certain.
+    """
+    try:
+        is_needed = is_used(find(client, disk_cid))
+    except Exception as error:  # noqa: BLE001 - when in doubt, delete it
+        logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
+        is_needed = False
+    try:
+        if not is_needed:
+            discard(client, disk_cid, timing.AT_ONCE)  # the other call may begin to use it now
+            return
+    except client.exceptions.ClientError as error:
+        if not has_code(error, VOLUME_IN_USE):
+            raise
+    logger.warning("Volume '%s' is not deleted: it is in use", disk_cid)
 
 
 def _volume(entry: "VolumeTypeDef") -> Volume:
@@ -208,4 +245,6 @@ def _volume(entry: "VolumeTypeDef") -> Volume:
         throughput=entry.get("Throughput"),
         kms_key_arn=entry.get("KmsKeyId"),
         tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
+        source_cid=entry.get("SourceVolumeId"),
+        created=entry.get("CreateTime"),
     )

@@ -44,7 +44,9 @@ class CpiConfig(NamedTuple):
     request_id: str | None
     """Identifies the request, with the Director's UUID; a test or a person may omit both."""
     stemcell: object
-    """The context's ``vm.stemcell.api_version``, unchecked; see `stemcell_api_version`."""
+    """The context's ``vm.stemcell.api_version``, unchecked, or 1; see `stemcell_api_version`."""
+    is_stemcell_given: bool
+    """Whether the context has that version."""
 
     def __repr__(self) -> str:
         """The ``aws`` section only, because the agent's settings are secret."""
@@ -65,6 +67,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
     """
     properties = cloud_properties(document)
     merged = {**sub_object(properties, "aws"), **context}
+    stemcell = _stemcell(merged)
     debug = sub_object(sub_object(properties, "debug"), "cpi", "debug.cpi")
     return CpiConfig(
         aws=aws_config.parse(merged, environ),
@@ -74,7 +77,8 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
         log_level=keys.DEBUG_LOG_LEVEL.read(debug),
         director_uuid=_DIRECTOR_UUID.read(context),
         request_id=_request_id(context),
-        stemcell=_stemcell_version(merged),
+        stemcell=stemcell.get("api_version", 1),
+        is_stemcell_given="api_version" in stemcell,
     )
 
 
@@ -124,7 +128,8 @@ def _registry(section: Json) -> RegistryConfig | None:
     )
 
 
-def _stemcell_version(merged: Json) -> object:
+def _stemcell(merged: Json) -> Json:
+    """The context's ``vm.stemcell``; empty if it is missing."""
     vm = merged.get("vm")
     stemcell = vm.get("stemcell") if isinstance(vm, dict) else None
-    return stemcell.get("api_version", 1) if isinstance(stemcell, dict) else 1
+    return stemcell if isinstance(stemcell, dict) else {}

@@ -205,7 +205,7 @@ REGISTRY_PASSWORD = Key(
 DEBUG_API_VERSION = Key(
     "debug.cpi.api_version",
     contract_version,
-    "The highest contract version that `info` announces.",
+    "The highest contract version that `info` announces. Current Directors and bosh CLIs reject version 1.",
     default=MAX_API_VERSION,
     choices=tuple(range(1, MAX_API_VERSION + 1)),
 )

@@ -12,8 +12,9 @@ from bosh_aws_cpi.jsontext import Json, is_integer, is_true, type_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_HOST: Final = r"[A-Za-z0-9._:%-]+"
-"""Not compiled here, because `info` seldom needs it."""
+_LABEL: Final = r"[A-Za-z0-9_-]{1,63}"
+_HOST: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?"
+"""A name, or an address of IPv4 or IPv6. Not compiled here, because `info` seldom needs it."""
 
 
 T = TypeVar("T")

@@ -41,6 +41,24 @@ class Cloud:
         return 1 if self.api_version == 1 else configuration.stemcell_api_version(self.config.stemcell)
 
     @cached_property
+    def registry_of_existing_vm(self) -> Registry:
+        """The registry of an existing VM, whose stemcell may be missing in the context.
+
+        The Director's ``POST /dynamic_disks/provide`` calls attach_disk without the stemcell's api_version
+        (recorded in tests/data/recorded/87-director-dynamic-disks.jsonl). Without a registry in the
+        configuration, create_vm accepts only stemcells that need none.
+
+        Raises:
+            CPIAPIVersionNotSupported: The stemcell's api_version is not a positive integer.
+        """
+        return self.registry if self.is_stemcell_known or self.config.registry else NoRegistry()
+
+    @property
+    def is_stemcell_known(self) -> bool:
+        """Whether the request determines the stemcell's api_version; otherwise the CPI assumes 1."""
+        return self.api_version == 1 or self.config.is_stemcell_given
+
+    @cached_property
     def registry(self) -> Registry:
         """The registry for the agent settings of old stemcells; newer ones need none.
 
@@ -57,15 +75,15 @@ class Cloud:
 
     @cached_property
     def undo(self) -> "Undo":
-        """The steps that discard what the call has created."""
+        """The undo steps of the call."""
         from bosh_aws_cpi.cpi.undo import Undo  # noqa: PLC0415 - loads botocore
 
         return Undo()
 
     def discard_created(self) -> None:
-        """Discard what the call has created, because nobody got to know it."""
+        """Discard the resources that the call created, because nobody received their ids."""
         if "undo" in vars(self):
-            self.undo.run("its answer could not be written")
+            self.undo.run("its response could not be written")
 
     @cached_property
     def clients(self) -> "Clients":

@@ -26,7 +26,7 @@ class Undo:
             discard: Discards what ``create`` returned.
 
         Raises:
-            Interrupted: Before or after, for a signal or because the caller is gone.
+            Interrupted: Before or after the creation, because of a signal or because the caller is gone.
         """
         interrupts.check()
         with interrupts.shielded():
@@ -42,16 +42,6 @@ class Undo:
             discard: The step.
         """
         self._steps.append(lambda: _attempt(what, discard))
-
-    def commit(self) -> None:
-        """Pass the point of no return: from here on nothing is undone, and nothing interrupts the call.
-
-        Raises:
-            Interrupted: Instead, for a signal or because the caller is gone.
-        """
-        interrupts.check()
-        interrupts.close()
-        self._steps.clear()
 
     def run(self, reason: str) -> None:
         """Run the undo steps, the last one first.

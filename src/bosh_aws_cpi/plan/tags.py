@@ -60,6 +60,15 @@ def of_environment(environment: Json | None) -> Json:
     return checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
 
 
+def of_disk(name: str | None, tags: object) -> dict[str, str]:
+    """The tags of a disk's cloud properties: its ``name`` is the tag ``Name``, unless its ``tags`` have one.
+
+    Raises:
+        CloudError: The ``tags`` are not a hash.
+    """
+    return formatted({"Name": name or None, **checked(tags)})
+
+
 DIRECTOR_TAG = "bosh_director_uuid"
 AGENT_TAG = "bosh_agent_id"
 
@@ -76,7 +85,9 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
 
 
 CALL_TAG = "bosh_call"
-"""On a disk, a disk's snapshot and a copy of an AMI: the id of the call that created it."""
+"""On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it."""
+NETWORK_TAG = "bosh_network"
+"""On the subnet of a managed network: "managed"."""
 STEMCELL_TAG = "bosh_stemcell"
 """On all resources that one create_stemcell created from an image: the id of that call."""
 SOURCE_TAG = "bosh_source_ami"

@@ -1,4 +1,6 @@
-"""Plans an EBS volume's changes for update_disk and resize_disk, and refuses those that need a copy."""
+"""Plans an EBS volume's changes for update_disk and resize_disk: in place, by a copy, or not at all."""
+
+from dataclasses import dataclass
 
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import NotSupported
@@ -6,6 +8,20 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.disk import DiskProperties
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a volume becomes what create_disk would create."""
+
+    in_place: Json
+    """ModifyVolume's arguments; empty if no figure differs."""
+    by_copy: Json
+    """CopyVolumes' arguments for the same volume: all figures, and the encryption."""
+    obstacle: str | None
+    """Why the change is not possible in place, as a sentence; None if it is."""
+    stays_encrypted: bool
+    """Whether the volume is encrypted although nothing requests it."""
 
 
 def check_not_smaller(volume: Volume, size_gib: int) -> None:
@@ -19,8 +35,8 @@ def check_not_smaller(volume: Volume, size_gib: int) -> None:
         raise NotSupported(message)
 
 
-def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: Encryption) -> Json:
-    """ModifyVolume's arguments that turn a volume into what create_disk would create; empty if none differ.
+def change(volume: Volume, size_gib: int, properties: DiskProperties, default: Encryption) -> Change:
+    """Plan how a volume becomes what create_disk would create.
 
     Args:
         volume: The current volume.
@@ -29,58 +45,91 @@ def changes(volume: Volume, size_gib: int, properties: DiskProperties, default: 
         default: The configuration's encryption.
 
     Raises:
-        NotSupported: The change is not possible in place.
+        NotSupported: EBS can do it neither in place nor by a copy.
         CloudError: EBS would refuse the combination of type, iops and throughput.
     """
     check_not_smaller(volume, size_gib)
-    _check_encryption(volume, properties, properties.encryption(default))
+    encryption = properties.encryption(default)
+    _check_decryption(volume, properties, encryption)
     ebs.check("disk", "cloud_properties", properties.type, properties.iops, properties.throughput, size_gib)
-    wanted: Json = {"Size": size_gib, "VolumeType": properties.type}
-    wanted |= ebs.figures(properties.type, properties.iops, properties.throughput)
+    figures = {"Size": size_gib, "VolumeType": properties.type}
+    figures |= ebs.figures(properties.type, properties.iops, properties.throughput)
+    differing = _differing(volume, figures)
+    obstacle = _obstacle_of_encryption(volume, encryption)
+    if obstacle is None and differing:
+        obstacle = _obstacle_of_type(volume, properties.type)
+    return Change(
+        differing,
+        {**figures, **_encryption_of_copy(volume, encryption)},
+        obstacle,
+        stays_encrypted=volume.encrypted and not encryption.encrypted,
+    )
+
+
+def check_modifiable(volume: Volume, target_type: str) -> None:
+    """Check that EBS can change volumes of these types in place.
+
+    Raises:
+        NotSupported: A type is "standard": magnetic volumes can't be changed.
+    """
+    if obstacle := _obstacle_of_type(volume, target_type):
+        raise NotSupported(obstacle)
+
+
+def _differing(volume: Volume, figures: Json) -> Json:
+    """ModifyVolume's arguments for the figures that differ."""
     current = {
         "Size": volume.size_gib,
         "VolumeType": volume.type,
         "Iops": volume.iops,
         "Throughput": volume.throughput,
     }
-    differing = {name: value for name, value in wanted.items() if value != current[name]}
-    if differing:
-        check_modifiable(volume, properties.type)
+    differing = {name: value for name, value in figures.items() if value != current[name]}
     # When the type changes, EBS resets iops and throughput unless they are sent, too.
-    kept = {"Iops", "Throughput"} & wanted.keys() if "VolumeType" in differing else set()
-    return {**differing, **{name: wanted[name] for name in sorted(kept)}}
+    kept = {"Iops", "Throughput"} & figures.keys() if "VolumeType" in differing else set()
+    return {**differing, **{name: figures[name] for name in sorted(kept)}}
 
 
-def check_modifiable(volume: Volume, target_type: str) -> None:
-    """Check that EBS can change volumes of these types.
-
-    Raises:
-        NotSupported: A type is "standard": magnetic volumes can't be changed.
-    """
-    if "standard" in {volume.type, target_type}:
-        message = (
-            f"Volume '{volume.disk_cid}' can't be changed in place: EBS can't change volumes of type standard"
-        )
-        raise NotSupported(message)
+def _obstacle_of_type(volume: Volume, target_type: str) -> str | None:
+    if "standard" not in {volume.type, target_type}:
+        return None
+    return f"Volume '{volume.disk_cid}' can't be changed in place: EBS can't change volumes of type standard"
 
 
-def _check_encryption(volume: Volume, properties: DiskProperties, wanted: Encryption) -> None:
-    """Check that the encryption does not change.
-
-    A volume may be encrypted although no property requests it, because of the account's default: a copy would
-    be encrypted too.
-    """
-    is_by_account = volume.encrypted and "encrypted" not in properties.model_fields_set
-    if wanted.encrypted != volume.encrypted and not (is_by_account and not wanted.encrypted):
-        change = "be encrypted" if wanted.encrypted else "lose its encryption"
-        message = f"Volume '{volume.disk_cid}' can't {change} in place"
-        raise NotSupported(message)
-    if wanted.encrypted and wanted.kms_key_arn and not _is_same_key(wanted.kms_key_arn, volume.kms_key_arn):
-        message = (
+def _obstacle_of_encryption(volume: Volume, wanted: Encryption) -> str | None:
+    if not wanted.encrypted:
+        return None
+    if not volume.encrypted:
+        return f"Volume '{volume.disk_cid}' can't be encrypted in place"
+    if wanted.kms_key_arn and not _is_same_key(wanted.kms_key_arn, volume.kms_key_arn):
+        return (
             f"Volume '{volume.disk_cid}' can't change its KMS key in place, and '{wanted.kms_key_arn}' is "
             "not the id or ARN of its current key"
         )
+    return None
+
+
+def _check_decryption(volume: Volume, properties: DiskProperties, wanted: Encryption) -> None:
+    """Check that the property ``encrypted`` does not ask to decrypt the volume.
+
+    A copy of an encrypted volume is always encrypted (API model, CopyVolumesRequest). A volume may be
+    encrypted although no property requests it: because of the account's default, or because the property was
+    removed.
+    """
+    if volume.encrypted and not wanted.encrypted and "encrypted" in properties.model_fields_set:
+        message = (
+            f"Volume '{volume.disk_cid}' can't lose its encryption, in place or by a copy: "
+            "EBS encrypts every copy of an encrypted volume"
+        )
         raise NotSupported(message)
+
+
+def _encryption_of_copy(volume: Volume, wanted: Encryption) -> Json:
+    """CopyVolumes' arguments for the encryption; a volume keeps its key unless another one is wanted."""
+    if not (volume.encrypted or wanted.encrypted):
+        return {}  # not `Encrypted` false: the account's default may encrypt
+    key = (wanted.kms_key_arn if wanted.encrypted else None) or volume.kms_key_arn
+    return {"Encrypted": True, **({"KmsKeyId": key} if key else {})}
 
 
 def _is_same_key(wanted: str, current: str | None) -> bool:

@@ -3,7 +3,7 @@
 from typing import Any, Self
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Count, Encryptable, parsed
+from bosh_aws_cpi.properties.types import Count, Encryptable, Text, parsed
 
 
 class DiskProperties(Encryptable):
@@ -17,6 +17,8 @@ class DiskProperties(Encryptable):
     """MiB/s, for `gp3`. Default: EBS's."""
     tags: Any = None
     """Hash. The CPI sets these tags when it creates the disk."""
+    name: Text | None = None
+    """* The disk's tag `Name`, unless `tags` has one. The Director gives dynamic disks a name."""
 
     @classmethod
     def parse(cls, values: Json) -> Self:

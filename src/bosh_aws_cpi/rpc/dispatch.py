@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from bosh_aws_cpi import interrupts, jsontext
-from bosh_aws_cpi.errors import BoshError, CloudError, MethodNotImplemented, Unknown
+from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.log import WHOLE, logger, redact, set_request_id
 from bosh_aws_cpi.rpc import request, versions
@@ -87,10 +87,6 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
     call = request.check(document)
     session = host.open(call)
     target = METHODS[call.method].target
-    if target is None:
-        cloud = f"Bosh::AwsCloud::CloudV{call.api_version}"
-        message = f"'{call.method}' is not implemented by {cloud}"
-        raise MethodNotImplemented(message)
     arguments = versions.bind(call.method, call.arguments, call.api_version)
     logger.info("Starting %s...", call.method)
     try:
@@ -115,8 +111,8 @@ def _unforeseen(error: BaseException) -> Unknown:
     return Unknown(str(error) or type(error).__name__)
 
 
-def _ended_by(signal: Interrupted) -> CloudError:
-    return CloudError(f"The call was interrupted by {signal.cause} before it was complete")
+def _ended_by(interruption: Interrupted) -> CloudError:
+    return CloudError(f"The call was interrupted by {interruption.cause} before it was complete")
 
 
 def _rescued(typed: BoshError, error: BaseException) -> str:
@@ -151,7 +147,8 @@ def _error_response(error: BoshError, log: str) -> bytes:
         "message": redact(error.message),
         "ok_to_retry": error.ok_to_retry,
     }
-    return _encoded({"result": None, "error": described, "log": redact(log)})
+    # The log ends with a newline, because the Director appends it unchanged to the task's log.
+    return _encoded({"result": None, "error": described, "log": f"{redact(log)}\n" if log else ""})
 
 
 def _encoded(document: dict[str, Any]) -> bytes:

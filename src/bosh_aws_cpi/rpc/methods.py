@@ -13,8 +13,7 @@ class Method(NamedTuple):
     """A method of the contract.
 
     Attributes:
-        target: Where it is implemented, "module:function" below `cpi`. None for a method that callers know
-            but this CPI does not implement.
+        target: Where it is implemented, "module:function" below `cpi`.
         arguments: Its positional arguments, by name.
         optional: The number of arguments at the end that may be omitted.
         last_since: The contract version that introduced the last argument.
@@ -22,7 +21,7 @@ class Method(NamedTuple):
         result_in_v1: The same for V1, where it differs.
     """
 
-    target: str | None
+    target: str
     arguments: tuple[tuple[str, Kind], ...] = ()
     optional: int = 0
     last_since: int = 1
@@ -96,6 +95,6 @@ METHODS: Final[dict[str, Method]] = {
     "delete_snapshot": Method("snapshots:delete_snapshot", (("snapshot_cid", CID),)),
     # networks
     "configure_networks": Method("vms.networks:configure_networks", (_VM, ("networks", HASH))),
-    "create_network": Method(None),
-    "delete_network": Method(None),
+    "create_network": Method("networks:create_network", (("network", HASH),)),
+    "delete_network": Method("networks:delete_network", (("subnet_id", CID),)),
 }

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, volumes
+from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, tags, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.tools.strays import SEEN_TAG, Action, Inventory, Removal, Stray, Wish, action
+from bosh_aws_cpi.tools.actions import Action, Wish, action
+from bosh_aws_cpi.tools.strays import SEEN_TAG, Inventory, Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row, written_time
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Run:
         """Carry out an action; an error goes into the stray's row, and the run continues."""
         try:
             if then is Action.MARK:
-                inventory.mark(self.client, stray.resource.resource_id, SEEN_TAG, written_time(self.now))
+                tags.require(self.client, stray.resource.resource_id, {SEEN_TAG: written_time(self.now)})
             elif then is Action.REMOVE:
                 return Row(stray, self._delete(stray, before))
         except (ClientError, BotoCoreError, BoshError) as error:
@@ -132,4 +133,4 @@ _DELETERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], bool]]] = {
     "interface": _delete_interface,
     "instance": _delete_instance,
 }
-"""Each returns whether the resource is gone; False when it is in use."""
+"""Each returns whether the resource is gone; False when it is in use. A subnet is never deleted."""

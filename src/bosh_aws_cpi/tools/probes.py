@@ -45,7 +45,7 @@ NOT_CHECKABLE: Final = {
     "kms:DescribeKey": "AWS checks it when a disk or snapshot with a key of your own is created",
     "kms:Encrypt": "AWS checks it when a snapshot with a key of your own is written",
     "kms:GenerateDataKey*": "AWS checks it when a disk or snapshot with a key of your own is created",
-    "kms:ReEncrypt*": "AWS checks it when an image is copied with a key of your own",
+    "kms:ReEncrypt*": "AWS checks it when an image or a volume is copied with a key of your own",
 }
 """Actions that no harmless call can check, each with the reason.
 
@@ -94,14 +94,17 @@ _READS: Final = (
     "DescribeInstanceTypes",
     "DescribeInstances",
     "DescribeKeyPairs",
+    "DescribeNetworkAcls",
     "DescribeNetworkInterfaces",
     "DescribePlacementGroups",
     "DescribeRouteTables",
     "DescribeSecurityGroups",
     "DescribeSnapshots",
     "DescribeSubnets",
+    "DescribeVolumeStatus",
     "DescribeVolumes",
     "DescribeVolumesModifications",
+    "DescribeVpcs",
 )
 
 
@@ -109,20 +112,25 @@ def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
     """The parameters of those EC2 actions that would change something without a dry run."""
     device = {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": _SNAPSHOT}}
     return {
-        # These two have no dry run: they do nothing only because the interface does not exist.
+        # These three have no dry run: they do nothing only because the interface or subnet does not exist.
         "AssignIpv6Addresses": {"NetworkInterfaceId": _NIC, "Ipv6PrefixCount": 1},
         "AssignPrivateIpAddresses": {"NetworkInterfaceId": _NIC, "Ipv4PrefixCount": 1},
+        "ModifySubnetAttribute": {"SubnetId": _SUBNET, "MapPublicIpOnLaunch": {"Value": False}},
         "AssociateAddress": {"AllocationId": f"eipalloc-{_NONE}", "InstanceId": _INSTANCE},
+        "AssociateRouteTable": {"RouteTableId": _TABLE, "SubnetId": _SUBNET},
         "AttachVolume": {"VolumeId": _VOLUME, "InstanceId": _INSTANCE, "Device": "/dev/sdf"},
         "CopyImage": {"Name": _NAME, "SourceImageId": _IMAGE, "SourceRegion": region},
+        "CopyVolumes": {"SourceVolumeId": _VOLUME, "VolumeType": "gp3"},
         "CreateNetworkInterface": {"SubnetId": _SUBNET},
         "CreateRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
         "CreateSnapshot": {"VolumeId": _VOLUME},
+        "CreateSubnet": {"VpcId": f"vpc-{_NONE}", "CidrBlock": "192.0.2.0/24"},
         "CreateTags": {"Resources": [_INSTANCE], "Tags": [{"Key": _NAME, "Value": ""}]},
         "CreateVolume": {"AvailabilityZone": zone, "SnapshotId": _SNAPSHOT, "VolumeType": "gp3"},
         "DeleteNetworkInterface": {"NetworkInterfaceId": _NIC},
         "DeleteRoute": _ROUTE,
         "DeleteSnapshot": {"SnapshotId": _SNAPSHOT},
+        "DeleteSubnet": {"SubnetId": _SUBNET},
         "DeleteVolume": {"VolumeId": _VOLUME},
         "DeregisterImage": {"ImageId": _IMAGE},
         "DetachVolume": {"VolumeId": _VOLUME},
@@ -131,6 +139,10 @@ def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
         "ModifyVolume": {"VolumeId": _VOLUME, "Size": 1},
         "RebootInstances": {"InstanceIds": [_INSTANCE]},
         "RegisterImage": {"Name": _NAME, "RootDeviceName": "/dev/sda1", "BlockDeviceMappings": [device]},
+        "ReplaceNetworkAclAssociation": {
+            "AssociationId": f"aclassoc-{_NONE}",
+            "NetworkAclId": f"acl-{_NONE}",
+        },
         "ReplaceRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
         # Without a subnet, EC2 would first look for a default VPC, which many accounts lack.
         "RunInstances": {"ImageId": _IMAGE, "SubnetId": _SUBNET, "MinCount": 1, "MaxCount": 1},

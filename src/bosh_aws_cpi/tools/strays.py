@@ -1,10 +1,10 @@
-"""Decides which of a Director's resources are strays, and what `cpi sweep` does with each. Pure.
+"""Decides which of a Director's resources are strays. Pure.
 
 Certainty comes before completeness: a resource that BOSH may still know, or that is in use, is not a stray.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
@@ -14,8 +14,10 @@ from typing import Final
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import parsed_time
+from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
-from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SOURCE_TAG, STEMCELL_TAG
+from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, NETWORK_TAG, SOURCE_TAG, STEMCELL_TAG
+from bosh_aws_cpi.tools import replaced
 
 SEEN_TAG: Final = "bosh_sweep_seen"
 """The time when a sweep first saw the resource: EC2 does not report when it was detached."""
@@ -67,6 +69,8 @@ class Inventory:
 
     director: str
     resources: Sequence[Resource]
+    progress: Mapping[str, int] = field(default_factory=dict)
+    """How far copies of volumes are initialized, in percent, by id."""
 
     @cached_property
     def own(self) -> Mapping[Kind, Sequence[Resource]]:
@@ -151,6 +155,8 @@ def _volume(volume: Resource, there: Inventory) -> Stray | None:
     tags = volume.tags
     if volume.state != "available":
         return None
+    if replaced.is_of_update(volume, there.own["volume"]):
+        return _of_update(volume, there)
     if CALL_TAG in tags:
         if DISK_METADATA & tags.keys():
             return None
@@ -158,6 +164,15 @@ def _volume(volume: Resource, there: Inventory) -> Stray | None:
     if STEMCELL_TAG in tags:
         return Stray(volume, "of a stemcell's upload", Removal.DELETE, volume.created)
     return _of_lost_vm(volume, there)
+
+
+def _of_update(volume: Resource, there: Inventory) -> Stray | None:
+    """Judge the old volume of an update_disk by a copy, or a copy without its link."""
+    verdict = replaced.judge(volume, there.own["volume"], there.progress)
+    if verdict is None:
+        return None
+    removal = Removal.DELETE if verdict.is_certain else Removal.DISK
+    return Stray(volume, verdict.why, removal, verdict.since)
 
 
 def _interface(interface: Resource, there: Inventory) -> Stray | None:
@@ -173,6 +188,20 @@ def _of_lost_vm(resource: Resource, there: Inventory) -> Stray | None:
     return Stray(resource, "of a VM that is gone", Removal.DELETE, since, is_marked=True)
 
 
+def _subnet(subnet: Resource, there: Inventory) -> Stray | None:
+    del there
+    if NETWORK_TAG not in subnet.tags:
+        return None
+    if DELETE_FAILED_TAG in subnet.tags:
+        use = ", and it has interfaces" if subnet.is_used else ""
+        why = f"delete_network failed{use}: the Director has forgotten it"
+    elif subnet.is_used:
+        return None
+    else:
+        why = "perhaps of a managed network that the Director has forgotten"
+    return Stray(subnet, why, Removal.HAND, subnet.created)
+
+
 def _instance(instance: Resource, there: Inventory) -> Stray | None:
     del there
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
@@ -186,51 +215,6 @@ _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
     "snapshot": _snapshot,
     "volume": _volume,
     "interface": _interface,
+    "subnet": _subnet,
     "instance": _instance,
 }
-
-
-class Action(Enum):
-    """What a run does with a stray, in the words of the report."""
-
-    LIST = "stray"
-    UNKNOWN = "age unknown"
-    YOUNG = "too young"
-    LOOK = "left to you"
-    ASK = "left to you: name it with --disk"
-    ASK_INSTANCE = "left to you: name it with --instance"
-    MARK = "marked"
-    REMOVE = "removed"
-
-
-@dataclass(frozen=True)
-class Wish:
-    """The operator's options."""
-
-    older_than: float = 24.0
-    """Hours."""
-    delete: bool = False
-    disks: frozenset[str] = frozenset()
-    """The ids of the disks that may be deleted too."""
-    instances: frozenset[str] = frozenset()
-    """The ids of the instances that may be deleted too, whatever their age."""
-
-
-_LEFT_TO_PEOPLE: Final = {Removal.HAND: Action.LOOK, Removal.INSTANCE: Action.ASK_INSTANCE}
-
-
-def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
-    """Decide what to do with a stray; None when the report does not list it yet."""
-    age = stray.age(now)
-    is_due = age is not None and age >= wish.older_than
-    if stray.removal is Removal.INSTANCE and stray.resource.resource_id in wish.instances:
-        return Action.REMOVE
-    if stray.removal in _LEFT_TO_PEOPLE:  # a young one may belong to a call that is still running
-        return _LEFT_TO_PEOPLE[stray.removal] if is_due else None
-    if age is None:
-        return Action.MARK if wish.delete and stray.is_marked else Action.UNKNOWN
-    if not is_due:
-        return Action.YOUNG
-    if stray.removal is Removal.DISK and stray.resource.resource_id not in wish.disks:
-        return Action.ASK
-    return Action.REMOVE if wish.delete else Action.LIST

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import interrupts, log
-from bosh_aws_cpi.aws import inventory
+from bosh_aws_cpi.aws import inventory, volume_copies
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
@@ -17,15 +17,17 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.plan.tags import of_origin
+from bosh_aws_cpi.tools import replaced
+from bosh_aws_cpi.tools.actions import Wish
 from bosh_aws_cpi.tools.command import carried_out
 from bosh_aws_cpi.tools.deletion import Run
-from bosh_aws_cpi.tools.strays import Inventory, Wish
+from bosh_aws_cpi.tools.strays import Inventory
 from bosh_aws_cpi.tools.sweep_report import Report
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "instance")
+_BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "subnet", "instance")
 """The kinds that every policy allows to be listed, as well as AMIs; some policies do not allow snapshots."""
 
 
@@ -64,7 +66,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="HOURS",
         help="the minimum age of a stray; 24 by default",
     )
-    parser.add_argument("--delete", action="store_true", help="delete the strays; keep disks and instances")
+    parser.add_argument(
+        "--delete", action="store_true", help="delete the strays, except unnamed disks and instances"
+    )
     parser.add_argument(
         "--disk",
         action="append",
@@ -131,7 +135,16 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     found += inventory.own_images(client)
     for kind in _BASELINE:
         found += inventory.tagged(client, kind, tags)
-    return Inventory(director, found), not_listed
+    return Inventory(director, found, _progress(client, replaced.copies(found))), not_listed
+
+
+def _progress(client: "EC2Client", copies: list[str]) -> dict[str, int]:
+    """How far copies of volumes are initialized; empty if EC2 refuses the call."""
+    try:
+        return volume_copies.progress(client, copies)
+    except client.exceptions.ClientError as error:
+        log.logger.warning("Could not read the progress of volume copies: %s", described(error))
+        return {}
 
 
 def _snapshots(client: "EC2Client", tags: Mapping[str, str]) -> tuple[list[Resource], list[Kind]]:

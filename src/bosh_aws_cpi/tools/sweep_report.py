@@ -7,7 +7,8 @@ from typing import Final
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.tools.strays import Action, Inventory, Stray, Wish
+from bosh_aws_cpi.tools.actions import Action, Wish
+from bosh_aws_cpi.tools.strays import Inventory, Stray
 
 _PER_GIB: Final = {
     "gp2": 0.10,
@@ -162,6 +163,7 @@ def _cost_text(resource: Resource) -> str:
         "AMI": "its snapshot's",
         "instance": f"{resource.state} {resource.type}",
         "interface": "holds an address",
+        "subnet": "free of charge",
     }
     if resource.kind in said or not resource.size_gib:
         return said.get(resource.kind, "unknown")

@@ -21,6 +21,13 @@ PAGE = {"MaxResults": 1000}
 PAGE_OF_VOLUMES = {"MaxResults": 500}
 OWN = {**PAGE, "Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 VOLUME = {"VolumeId": "vol-1", "State": "available", "CreateTime": THEN, "Size": 8, "VolumeType": "gp3"}
+WITH_TIME = {**READ, "bosh_created": "2026-05-04T12:00:00Z"}
+SUBNET = {
+    "SubnetId": "subnet-1",
+    "State": "available",
+    "CidrBlock": "10.0.9.0/24",
+    "Tags": [*TAGS, {"Key": "bosh_created", "Value": "2026-05-04T12:00:00Z"}],
+}
 
 SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
     (
@@ -64,6 +71,30 @@ SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
             ],
         },
         Resource("AMI", "ami-1", "failed", READ, THEN, snapshot_ids=("snap-1",)),
+    ),
+    (
+        "subnet",
+        "describe_subnets",
+        PAGE,
+        "Subnets",
+        {**SUBNET, "AvailableIpAddressCount": 251},
+        Resource("subnet", "subnet-1", "available", WITH_TIME, THEN),
+    ),
+    (
+        "subnet",
+        "describe_subnets",
+        PAGE,
+        "Subnets",
+        {**SUBNET, "AvailableIpAddressCount": 250},
+        Resource("subnet", "subnet-1", "available", WITH_TIME, THEN, is_used=True),
+    ),
+    (
+        "subnet",
+        "describe_subnets",
+        PAGE,
+        "Subnets",
+        {"SubnetId": "subnet-1", "State": "available", "Ipv6Native": True, "Tags": TAGS},
+        Resource("subnet", "subnet-1", "available", READ, None, is_used=True),
     ),
     (
         "instance",
@@ -120,14 +151,6 @@ def test_again(ec2: Ec2, shown: list[Any]) -> None:
     asked = [{"Name": "volume-id", "Values": ["vol-1"]}]
     ec2.answers("describe_volumes", {"Volumes": shown}, **PAGE_OF_VOLUMES, Filters=asked)
     assert inventory.reload(ec2.client, volume) == (volume if shown else None)
-
-
-def test_mark_that_is_refused(ec2: Ec2) -> None:
-    """A mark that can't be set is an error: without it nothing would ever be old."""
-    tags = [{"Key": "a", "Value": "b"}]
-    ec2.refuses("create_tags", "TagLimitExceeded", Resources=["eni-1"], Tags=tags)
-    with pytest.raises(ec2.client.exceptions.ClientError, match="TagLimitExceeded"):
-        inventory.mark(ec2.client, "eni-1", "a", "b")
 
 
 @pytest.mark.parametrize(

@@ -230,3 +230,12 @@ def test_other_refusal_of_one_among_several(ec2: Ec2) -> None:
     ec2.refuses("create_tags", "UnauthorizedOperation", **call("i-1"))
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         tags.create(ec2.client, ["i-1", "vol-1"], TAGS)
+
+
+@pytest.mark.parametrize("code", ["TagLimitExceeded", "InvalidVolume.NotFound"])
+def test_required_tag_that_is_refused(ec2: Ec2, code: str) -> None:
+    """A tag that the program itself depends on is an error if EC2 refuses it, after one attempt."""
+    tagging = {"Resources": ["vol-1"], "Tags": [{"Key": "a", "Value": "b"}]}
+    ec2.refuses("create_tags", code, **tagging)
+    with pytest.raises(ec2.client.exceptions.ClientError, match=code):
+        tags.require(ec2.client, "vol-1", {"a": "b"})

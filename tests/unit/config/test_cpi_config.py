@@ -195,7 +195,9 @@ def test_other_sections() -> None:
 )
 def test_stemcell_version(context: dict[str, Any], expected: object) -> None:
     """The stemcell's version comes through the context; 1 when it is absent, null stays null."""
-    assert parse(context=context).stemcell == expected
+    parsed = parse(context=context)
+    assert parsed.stemcell == expected
+    assert parsed.is_stemcell_given is (expected != 1)
 
 
 def test_secrets_in_sight() -> None:

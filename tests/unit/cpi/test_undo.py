@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-
 import pytest
 
-from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 
 pytestmark = pytest.mark.usefixtures("signals")
@@ -143,41 +140,11 @@ def test_armed_before_a_step_that_fails() -> None:
     assert removed == ["a"]
 
 
-def test_success_that_nobody_gets_to_know() -> None:
-    """When all goes well nothing is undone, until the caller turns out to be gone."""
+def test_caller_gone_after_success() -> None:
+    """After a success the undo steps stay armed, and run if the caller is gone."""
     notes: list[str] = []
     undo = Undo()
     undoing(undo, lambda undo: undo.create(lambda: "a", lambda created: notes.append(f"remove {created}")))
     assert notes == []
-    undo.run("its answer could not be written")
+    undo.run("its response could not be written")
     assert notes == ["remove a"]
-
-
-def test_commit() -> None:
-    """Past the point of no return nothing is undone: neither for an error nor for a lost caller."""
-    removed: list[str] = []
-    undo = Undo()
-
-    def body(undo: Undo) -> None:
-        undo.create(lambda: "a", removed.append)
-        undo.commit()
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        undoing(undo, body)
-    undo.run("its answer could not be written")
-    assert removed == []
-
-
-def test_commit_with_a_signal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal that waits is the last that keeps a call from its point of no return."""
-    removed: list[str] = []
-    monkeypatch.setattr(interrupts, "check", lambda: signal.raise_signal(signal.SIGTERM))
-
-    def body(undo: Undo) -> None:
-        undo.arm("a", lambda: removed.append("a"))
-        undo.commit()
-
-    with pytest.raises(interrupts.Interrupted):
-        undoing(Undo(), body)
-    assert removed == ["a"]

@@ -41,6 +41,22 @@ def test_limits(more: int) -> None:
     assert tags.formatted({"ü" * (127 + more): "é" * (255 + more)}) == {"ü" * 127: "é" * 255}
 
 
+@pytest.mark.parametrize(
+    ("name", "given", "expected"),
+    [
+        (None, None, {}),
+        ("", {}, {}),
+        ("dd1", {"a": 1}, {"Name": "dd1", "a": "1"}),
+        ("dd1", {"Name": "own"}, {"Name": "own"}),
+        ("dd1", {"Name": None}, {}),
+        ("n" * 300, None, {"Name": "n" * 255}),
+    ],
+)
+def test_of_disk(name: str | None, given: object, expected: dict[str, str]) -> None:
+    """A disk's name is its tag Name, unless the tags say otherwise."""
+    assert tags.of_disk(name, given) == expected
+
+
 @pytest.mark.parametrize("value", [None, {}])
 def test_no_tags(value: object) -> None:
     """No tags property and an empty one are the same."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +12,9 @@ from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.properties.disk import DiskProperties
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.plan.volume_changes import Change
 
 KEY, OTHER_KEY = "arn:aws:kms:us-east-1:1:key/a", "arn:aws:kms:us-east-1:1:key/b"
 PLAIN = Encryption()
@@ -23,15 +26,23 @@ MAGNETIC = replace(GP3, type="standard", iops=None, throughput=None)
 BY_KEY = Encryption(encrypted=True, kms_key_arn=KEY)
 
 
-def changes(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given: Any) -> dict[str, Any]:
+def change(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given: Any) -> Change:
     """Plan the change of a volume to these properties."""
-    return volume_changes.changes(volume, size, DiskProperties.parse(given), default)
+    return volume_changes.change(volume, size, DiskProperties.parse(given), default)
+
+
+def changes(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given: Any) -> dict[str, Any]:
+    """Plan a change in place."""
+    planned = change(volume, size, default, **given)
+    assert planned.obstacle is None
+    return planned.in_place
 
 
 @pytest.mark.parametrize(
     ("volume", "given", "expected"),
     [
         (GP3, {}, {}),
+        (GP3, {"name": "dd1", "tags": {"a": "b"}}, {}),
         (GP3, {"iops": 3000, "throughput": 125}, {}),
         (GP3, {"iops": 4000}, {"Iops": 4000}),
         (GP3, {"throughput": 500}, {"Throughput": 500}),
@@ -76,13 +87,12 @@ def test_smaller(size: int) -> None:
     [(MAGNETIC, {}), (MAGNETIC, {"type": "gp2"}), (GP3, {"type": "standard"}), (GP2, {"type": "standard"})],
 )
 def test_magnetic(volume: Volume, given: dict[str, Any]) -> None:
-    """EBS changes no volume of type standard, nor any to it: the Director copies."""
+    """EBS changes no volume of type standard in place, nor any to it."""
+    message = "Volume 'vol-1' can't be changed in place: EBS can't change volumes of type standard"
+    assert change(volume, **given).obstacle == message
     with pytest.raises(NotSupported) as caught:
-        changes(volume, **given)
-    assert (
-        caught.value.message
-        == "Volume 'vol-1' can't be changed in place: EBS can't change volumes of type standard"
-    )
+        volume_changes.check_modifiable(volume, given.get("type", "gp3"))
+    assert caught.value.message == message
 
 
 def test_magnetic_that_stays() -> None:
@@ -105,8 +115,6 @@ def test_magnetic_that_stays() -> None:
 def test_same_encryption(volume: Volume, default: Encryption, given: dict[str, Any]) -> None:
     """Encryption that is as asked for is no change, a key by ARN or id; without a certain one any will do."""
     assert changes(volume, default=default, **given) == {}
-    with pytest.raises(NotSupported):
-        changes(replace(volume, encrypted=not volume.encrypted), default=default, **given)
 
 
 @pytest.mark.parametrize("default", [PLAIN, Encryption(kms_key_arn=OTHER_KEY)])
@@ -118,33 +126,65 @@ def test_encrypted_by_the_account(volume: Volume, default: Encryption, given: di
 
 
 @pytest.mark.parametrize(
-    ("volume", "default", "given", "change"),
-    [
-        (GP3, Encryption(encrypted=True), {}, "be encrypted"),
-        (GP3, PLAIN, {"encrypted": True, "kms_key_arn": KEY}, "be encrypted"),
-        (SECRET, PLAIN, {"encrypted": False}, "lose its encryption"),
-        (SECRET, BY_KEY, {"encrypted": None}, "lose its encryption"),
-    ],
+    ("volume", "default", "expected"),
+    [(GP3, PLAIN, False), (SECRET, PLAIN, True), (SECRET, Encryption(encrypted=True), False)],
 )
-def test_other_encryption(volume: Volume, default: Encryption, given: dict[str, Any], change: str) -> None:
-    """EBS can't change encryption in place: the Director copies."""
+def test_stays_encrypted(volume: Volume, default: Encryption, *, expected: bool) -> None:
+    """The plan says whether a volume stays encrypted although nothing requests it."""
+    assert change(volume, default=default).stays_encrypted is expected
+
+
+@pytest.mark.parametrize(
+    ("default", "given"), [(Encryption(encrypted=True), {}), (PLAIN, {"encrypted": True, "kms_key_arn": KEY})]
+)
+def test_encrypted_later(default: Encryption, given: dict[str, Any]) -> None:
+    """EBS can't encrypt a volume in place."""
+    assert change(GP3, 20, default, **given).obstacle == "Volume 'vol-1' can't be encrypted in place"
+
+
+@pytest.mark.parametrize(("default", "value"), [(PLAIN, False), (BY_KEY, None)])
+def test_decrypted(default: Encryption, value: object) -> None:
+    """An encrypted volume can't be decrypted, not even by a copy: the error is NotSupported."""
     with pytest.raises(NotSupported) as caught:
-        changes(volume, 20, default, **given)
-    assert caught.value.message == f"Volume 'vol-1' can't {change} in place"
+        change(SECRET, 20, default, encrypted=value)
+    assert caught.value.message == (
+        "Volume 'vol-1' can't lose its encryption, in place or by a copy: EBS encrypts every copy of an "
+        "encrypted volume"
+    )
 
 
 @pytest.mark.parametrize("key", [OTHER_KEY, "b", "alias/a", KEY.replace("key/", "alias/"), "key/a"])
 @pytest.mark.parametrize("is_default", [True, False])
 def test_other_key(key: str, *, is_default: bool) -> None:
-    """Nor can it change the key. Which one an alias stands for can't be told, so that is copied too."""
+    """EBS can't change the key in place; an alias counts as another key, because it does not name its key."""
     given = {} if is_default else {"encrypted": True, "kms_key_arn": key}
     default = Encryption(encrypted=True, kms_key_arn=key if is_default else KEY)
-    with pytest.raises(NotSupported) as caught:
-        changes(SECRET, 20, default, **given)
-    assert caught.value.message == (
+    planned = change(SECRET, 20, default, **given)
+    assert planned.obstacle == (
         f"Volume 'vol-1' can't change its KMS key in place, and '{key}' is not the id or ARN of its "
         "current key"
     )
+    assert planned.by_copy.items() >= {"Encrypted": True, "KmsKeyId": key}.items()
+
+
+@pytest.mark.parametrize(
+    ("volume", "default", "given", "expected"),
+    [
+        (GP3, PLAIN, {}, {}),
+        (GP3, Encryption(kms_key_arn=KEY), {}, {}),
+        (GP3, Encryption(encrypted=True), {}, {"Encrypted": True}),
+        (GP3, BY_KEY, {}, {"Encrypted": True, "KmsKeyId": KEY}),
+        (SECRET, PLAIN, {}, {"Encrypted": True, "KmsKeyId": KEY}),
+        (SECRET, Encryption(encrypted=True), {}, {"Encrypted": True, "KmsKeyId": KEY}),
+        (SECRET, Encryption(kms_key_arn=OTHER_KEY), {}, {"Encrypted": True, "KmsKeyId": KEY}),
+        (SECRET, BY_KEY, {"kms_key_arn": OTHER_KEY}, {"Encrypted": True, "KmsKeyId": OTHER_KEY}),
+        (replace(GP3, encrypted=True), PLAIN, {}, {"Encrypted": True}),
+    ],
+)
+def test_copy(volume: Volume, default: Encryption, given: dict[str, Any], expected: dict[str, Any]) -> None:
+    """A copy gets all figures, changed or not, and keeps its key unless another one is set."""
+    figures = {"Size": 10, "VolumeType": "gp3", "Iops": 3000, "Throughput": 125}
+    assert change(volume, default=default, **given).by_copy == {**figures, **expected}
 
 
 def test_refused() -> None:

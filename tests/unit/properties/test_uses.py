@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 
 import pytest
 
-from bosh_aws_cpi.properties import disk, network, stemcell, vm, vm_disks
-from bosh_aws_cpi.properties.types import Properties
 from testbed.cloud import ROOT
+from tests.unit.property_hashes import HASHES
 
-MODELS = {
-    kind
-    for module in (disk, network, stemcell, vm, vm_disks)
-    for _, kind in inspect.getmembers(module, inspect.isclass)
-    if issubclass(kind, Properties) and kind.__module__ == module.__name__
-}
 SENT_WHOLE = {"CpuOptions", "MetadataOptions"}
 """Hashes that go to EC2 as they are."""
 ACCEPTED = {
@@ -30,7 +22,7 @@ ACCEPTED = {
 NAMES = sorted(
     {
         (kind.__name__, name)
-        for kind in MODELS
+        for kind in HASHES
         for name in set(kind.__annotations__) - ACCEPTED.get(kind.__name__, set())
     }
 )

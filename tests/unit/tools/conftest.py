@@ -47,6 +47,7 @@ def there(ec2: Ec2) -> Callable[..., None]:
         ec2.answers("describe_images", {"Images": shown("image")}, **OWN_IMAGES)
         ec2.answers("describe_volumes", {"Volumes": shown("volume")}, MaxResults=500, Filters=BY_TAG)
         ec2.answers("describe_network_interfaces", nics, **PAGE, Filters=BY_TAG)
+        ec2.answers("describe_subnets", {"Subnets": shown("subnet")}, **PAGE, Filters=BY_TAG)
         ec2.answers("describe_instances", {"Reservations": []}, **PAGE, Filters=BY_TAG)
 
     return show

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.tools.strays import Inventory, Wish
+from bosh_aws_cpi.tools.actions import Wish
+from bosh_aws_cpi.tools.strays import Inventory
 from bosh_aws_cpi.tools.sweep_report import Report
 
 if TYPE_CHECKING:

@@ -144,6 +144,7 @@ def test_bad_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str], t
 def test_example_of_the_documentation() -> None:
     """The example in docs/preflight.md is what the command prints."""
     nic = "answered with InvalidNetworkInterfaceID.NotFound, which proves nothing"
+    subnet = "answered with InvalidSubnetID.NotFound, which proves nothing"
     untold = {
         action.partition(":")[2]: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()
     }
@@ -154,6 +155,7 @@ def test_example_of_the_documentation() -> None:
             AssignIpv6Addresses=Verdict("not checkable", nic),
             AssignPrivateIpAddresses=Verdict("not checkable", nic),
             AssumeRole=Verdict("not checkable", "no aws.role_arn is set"),
+            ModifySubnetAttribute=Verdict("not checkable", subnet),
             ModifyVolume=Verdict("missing", "UnauthorizedOperation"),
             RegisterTargets=Verdict("missing", "AccessDenied"),
         ),

@@ -12,14 +12,19 @@ from botocore.validate import validate_parameters
 
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, probes
+from tests.listing import check_listed
 
 CALLER = "arn:aws-cn:sts::123456789012:assumed-role/cpi/session"
 PROBES = probes("cn-north-1", "cn-north-1b", CALLER)
 ACTIONS = {action for feature in FEATURES.values() for action in feature.actions}
 FROM_FIRST_CALLS = {"ec2:DescribeAvailabilityZones", "sts:AssumeRole"}
-WITHOUT_DRY_RUN = {"ec2:AssignIpv6Addresses", "ec2:AssignPrivateIpAddresses"}
+WITHOUT_DRY_RUN = {
+    "ec2:AssignIpv6Addresses",
+    "ec2:AssignPrivateIpAddresses",
+    "ec2:ModifySubnetAttribute",
+}
 ID = re.compile(r"[a-z]+-0{17}")
-RESOURCES = re.compile(r"\b(?:i|vol|snap|ami|eni|subnet|rtb|eipalloc)-[0-9a-f]+")
+RESOURCES = re.compile(r"\b(?:i|vol|snap|ami|eni|subnet|rtb|eipalloc|vpc|acl|aclassoc)-[0-9a-f]+")
 
 
 @cache
@@ -32,8 +37,8 @@ def test_every_action_has_a_probe_or_a_reason() -> None:
     """Each action of each feature is asked about, or it is said why not; nothing else is asked about."""
     groups = [set(PROBES), set(NOT_CHECKABLE), FROM_FIRST_CALLS]
     listed = set.union(*groups)
-    assert sorted(ACTIONS - listed) == [], "add a probe, or a reason, to tools/probes.py"
-    assert sorted(listed - ACTIONS) == [], "in tools/probes.py, but in no feature of aws/sdk/permissions.py"
+    unknown = "in tools/probes.py, but in no feature of aws/sdk/permissions.py"
+    check_listed(listed, ACTIONS, "add a probe, or a reason, to tools/probes.py", unknown)
     assert sum(map(len, groups)) == len(ACTIONS)
 
 

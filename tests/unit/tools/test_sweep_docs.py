@@ -10,11 +10,14 @@ import pytest
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import _KINDS, Kind
+from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
 from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan import tags
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 from bosh_aws_cpi.tools import strays, sweep
+from bosh_aws_cpi.tools.actions import Action
 from bosh_aws_cpi.tools.deletion import _DELETERS
-from bosh_aws_cpi.tools.strays import Action, Removal, Stray
+from bosh_aws_cpi.tools.strays import Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 from tests.unit.tools.sweep_things import hours_ago, report, thing
 
@@ -51,7 +54,8 @@ def test_tags() -> None:
     """All tags that are told are those that the code knows."""
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
-        *(AMI_TAG, strays.SEEN_TAG),
+        tags.NETWORK_TAG,
+        *(AMI_TAG, DELETE_FAILED_TAG, strays.SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
 
@@ -132,4 +136,4 @@ def test_permissions() -> None:
     removals = {action for action in asked if re.match("ec2:(Delete|Deregister|Terminate)", action)}
     assert listings <= asked <= allowed
     assert len(removals) == len(_DELETERS)
-    assert asked - listings - removals == {"ec2:CreateTags"}
+    assert asked - listings - removals == {"ec2:CreateTags", "ec2:DescribeVolumeStatus"}

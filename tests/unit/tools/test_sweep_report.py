@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.tools.strays import Action, Removal, Stray, Wish, action
+from bosh_aws_cpi.tools.actions import Action, Wish, action
+from bosh_aws_cpi.tools.strays import Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import Row, monthly
 from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, report, thing
 
@@ -18,7 +19,7 @@ LISTING = Wish(24)
 DELETING = Wish(24, delete=True)
 VOLUME = Stray(thing("volume", size_gib=10, type="gp3"), "lost", Removal.DELETE, hours_ago(100))
 INTERFACE = Stray(thing("interface", hours=None), "lost", Removal.DELETE, None, is_marked=True)
-LOOKED = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 0 volumes, 0 interfaces, 0 instances"
+LOOKED = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 0 volumes, 0 interfaces, 0 subnets, 0 instances"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_nothing() -> None:
     """Nothing stray is said in one line, with what was looked at and where, and is 0."""
     there = [thing("volume"), thing("instance", "running"), thing("instance", "stopped")]
     nothing = report(there=there)
-    looked = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 1 volume, 0 interfaces, 2 instances"
+    looked = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 1 volume, 0 interfaces, 0 subnets, 2 instances"
     assert nothing.table() == f"No strays of director {DIRECTOR}\n{looked}\n"
     assert (nothing.status, nothing.document()["strays"]) == (0, [])
 
@@ -182,7 +183,7 @@ def test_document() -> None:
         "delete": True,
         "disks": ["vol-1", "vol-2"],
         "instances": ["i-1"],
-        "looked_at": {"AMI": 0, "volume": 0, "interface": 0, "instance": 0},
+        "looked_at": {"AMI": 0, "volume": 0, "interface": 0, "subnet": 0, "instance": 0},
         "not_listed": ["snapshot"],
         "is_complete": True,
         "strays": [

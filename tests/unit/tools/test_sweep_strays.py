@@ -18,6 +18,8 @@ AGENT = {"bosh_agent_id": "agent-1"}
 STEMCELL = {"bosh_stemcell": "call-1"}
 COPY = {"bosh_source_ami": "ami-0"}
 CALL = {"bosh_call": "call-2"}
+MANAGED = {"bosh_network": "managed", **CALL}
+REFUSED = {**MANAGED, "bosh_delete_failed": "2026-05-04T12:00:00Z"}
 DONE = {**STEMCELL, "bosh_ami": "ami-1"}
 SAID_OF_DISKS = ("attached_at", "director", "instance_id", "instance_index", "instance_name")
 SAID_OF_VMS = ("compiling", "created_at", "id", "index", "job")
@@ -49,10 +51,16 @@ STRAYS: list[tuple[Resource, Removal]] = [
         Removal.INSTANCE,
     ),
     (thing("instance", "stopped", AGENT), Removal.INSTANCE),
+    (thing("subnet", tags=MANAGED), Removal.HAND),
+    (thing("subnet", tags=REFUSED), Removal.HAND),
+    (thing("subnet", tags=REFUSED, is_used=True), Removal.HAND),
 ]
 OF_VMS = [thing("interface", tags=AGENT, hours=None), thing("volume", tags=AGENT)]
 NO_STRAYS: list[tuple[str, Resource]] = [
     ("attached", thing("interface", "in-use", AGENT)),
+    ("with interfaces", thing("subnet", tags=MANAGED, is_used=True)),
+    ("no managed network's", thing("subnet", tags=CALL)),
+    ("no managed network's", thing("subnet", tags={**CALL, "bosh_delete_failed": "x"}, is_used=True)),
     ("going", thing("interface", "detaching", AGENT)),
     ("no VM's", thing("interface")),
     ("attached", thing("volume", "in-use", AGENT)),
@@ -172,4 +180,11 @@ def test_looked_at() -> None:
     """What is the director's own is counted by kind, stray or not."""
     other = replace(VM, tags={"bosh_director_uuid": "director-2"})
     there = Inventory(DIRECTOR, [VM, other, IMAGE, *OF_VMS])
-    assert there.looked_at == {"AMI": 1, "snapshot": 0, "volume": 1, "interface": 1, "instance": 1}
+    assert there.looked_at == {
+        "AMI": 1,
+        "snapshot": 0,
+        "volume": 1,
+        "interface": 1,
+        "subnet": 0,
+        "instance": 1,
+    }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from bosh_aws_cpi.call_statistics import CallStatistics
 
-_WITHOUT_TOKEN: Final = ("CreateSnapshot", "RegisterImage")
+_WITHOUT_TOKEN: Final = ("CreateSnapshot", "CreateSubnet", "RegisterImage")
 """Calls that create a resource without a client token: each retry may create another one."""
 _WITH_PATIENCE: Final = frozenset({"PutSnapshotBlock"})
 """Calls whose callers handle throttling themselves, because they must be able to stop."""

@@ -10,6 +10,20 @@ IMAGE_MISSING: Final = frozenset(
 )
 SNAPSHOT_MISSING: Final = frozenset({"InvalidSnapshot.NotFound", "InvalidSnapshotID.Malformed"})
 NIC_MISSING: Final = frozenset({"InvalidNetworkInterfaceID.NotFound", "InvalidNetworkInterfaceId.Malformed"})
+SUBNET_MISSING: Final = frozenset(
+    {
+        "InvalidSubnet",
+        "InvalidSubnetID.Malformed",
+        "InvalidSubnetID.NotFound",
+        "InvalidSubnetId.Malformed",
+        "InvalidSubnetId.NotFound",
+    }
+)
+"""EC2 documents the first three; users report the other spelling, too."""
+SUBNET_USED: Final = frozenset({"DependencyViolation"})
+"""DeleteSubnet answers this while the subnet has interfaces."""
+RANGE_TAKEN: Final = frozenset({"InvalidSubnet.Conflict"})
+"""CreateSubnet answers this for a range that overlaps another subnet's."""
 VOLUME_IN_USE: Final = frozenset({"VolumeInUse"})
 NIC_IN_USE: Final = frozenset({"InvalidNetworkInterface.InUse", "InvalidParameterValue"})
 """DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
@@ -20,9 +34,11 @@ NOT_FOUND_YET: Final = frozenset(
         "InvalidAMIID.NotFound",
         "InvalidSnapshot.NotFound",
         "InvalidNetworkInterfaceID.NotFound",
+        "InvalidSubnetID.NotFound",
+        "InvalidSubnetId.NotFound",
     }
 )
-"""CreateTags answers one of these for a resource that was just created (eventual consistency)."""
+"""A call about a resource that was just created may answer one of these (eventual consistency)."""
 TAG_REFUSED: Final = frozenset({"TagLimitExceeded", "InvalidParameterValue"})
 UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | {"InvalidID"}
 """Codes that concern one of several resources: the others may still accept the tags."""

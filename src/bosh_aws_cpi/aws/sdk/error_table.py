@@ -66,6 +66,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidSubnetID.NotFound": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidSubnetId.NotFound": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidSubnetID.Malformed": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
+    "InvalidSubnetId.Malformed": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidSubnet": Row(Kind.MISSING, "correct the subnet in the networks' cloud_properties"),
     "InvalidGroup.NotFound": Row(Kind.MISSING, "correct security_groups"),
     "InvalidGroupId.Malformed": Row(Kind.MISSING, "correct security_groups"),
@@ -97,6 +98,10 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidVpcID.NotFound": Row(Kind.MISSING, "the VPC is gone: correct the subnets"),
     "InvalidVpcID.Malformed": Row(Kind.MISSING, "this is not the id of a VPC: correct the subnets"),
     "InvalidID": Row(Kind.MISSING, "this is not the id of a resource that can have tags"),
+    "InvalidNetworkAclID.NotFound": Row(Kind.MISSING, "correct network_acl of the managed network"),
+    "InvalidAssociationID.NotFound": Row(
+        Kind.MISSING, "somebody changed the subnet's association during the call: retry the deployment"
+    ),
     "InvalidAttachment.NotFound": Row(Kind.MISSING, "the resource is not attached any more"),
     "InvalidAttachmentID.NotFound": Row(Kind.MISSING, "the resource is not attached any more"),
     "InvalidVolumeModification.NotFound": Row(Kind.MISSING, "the volume was never changed"),
@@ -242,6 +247,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidInterface.IpAddressLimitExceeded": Row(
         Kind.QUOTA, "an interface of that instance type can have no more addresses: use a larger type"
     ),
+    "SubnetLimitExceeded": Row(Kind.QUOTA, _QUOTA),
     "TagLimitExceeded": Row(Kind.QUOTA, "EC2 allows 50 tags: remove some from tags or env.bosh.tags"),
     # AWS can't do what the call asks for
     "InvalidParameterValue": Row(Kind.INVALID, _MANIFEST),
@@ -263,6 +269,13 @@ ROWS: Final[dict[str, Row]] = {
     "ClientInvalidParameterValue": Row(Kind.INVALID, _MANIFEST),
     "InvalidLaunchTargets": Row(
         Kind.INVALID, "correct capacity_reservation: it is unknown, or has no capacity left"
+    ),
+    "InvalidSubnet.Conflict": Row(
+        Kind.INVALID, "the range overlaps another subnet: correct range of the managed network"
+    ),
+    "InvalidSubnet.Range": Row(
+        Kind.INVALID,
+        "correct range of the managed network: it must be in a range of the VPC, from /16 to /28",
     ),
     "InvalidFilter": Row(Kind.INVALID, _REPORT),
     "FilterLimitExceeded": Row(Kind.INVALID, _REPORT),
@@ -340,7 +353,9 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "DependencyViolation": Row(Kind.STATE, "delete the resources that depend on this one first"),
     "RouteAlreadyExists": Row(Kind.STATE, "retry the deployment"),
-    "Resource.AlreadyAssociated": Row(Kind.STATE, "the elastic IP is in use: disassociate it"),
+    "Resource.AlreadyAssociated": Row(
+        Kind.STATE, "the elastic IP is in use, or the subnet has another route table: disassociate it"
+    ),
     "Resource.AlreadyAssigned": Row(Kind.STATE, "use another address, or delete the resource that holds it"),
     "IdempotentInstanceTerminated": Row(Kind.STATE, "retry the deployment"),
     "ConflictException": Row(Kind.STATE, "upload the stemcell again"),

@@ -161,6 +161,12 @@ def remember_call(answer: dict[str, Any], call: Call) -> None:
         answer["Error"][CALL] = call
 
 
+def remember_uncertainty(error: BaseException) -> None:
+    """Record with an error that an earlier attempt at its call may have taken effect; see `may_be_done`."""
+    if call := call_of(error):
+        call.was_uncertain = True
+
+
 def call_of(error: BaseException) -> Call | None:
     """The call that is attached to an error; None when there is none."""
     found = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)

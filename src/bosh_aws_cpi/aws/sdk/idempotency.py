@@ -2,7 +2,7 @@
 
 Most of these calls take a client token, with which the SDK retries them. For those that take none,
 `attempts` prevents retries when the outcome is uncertain. If the outcome is uncertain after the last attempt,
-this module looks for the resource, and retries the call only if there is none.
+this module searches for the resource, and retries the call only if it finds none.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import described, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import described, may_be_done, remember_uncertainty
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
@@ -61,9 +61,11 @@ def create_once(
         attempts: The number of attempts; `WITHOUT_TOKEN` for a call that the SDK does not retry.
 
     Returns:
-        The resource, whichever attempt created it. When there is none, the last error is raised.
+        The resource, whichever attempt created it. When there is none, the last error is raised. A refusal
+        after an uncertain attempt is raised only after another search: its cause may be the resource itself,
+        such as a range or a name that is now in use; `may_be_done` is then true for it.
     """
-    has_looked = False
+    has_looked = was_uncertain = False
 
     def seen() -> Created:
         nonlocal has_looked
@@ -79,11 +81,17 @@ def create_once(
         try:
             return create()
         except Exception as error:
-            if not may_be_done(error):
+            is_refused = not may_be_done(error)
+            if is_refused and not was_uncertain:
                 raise
+            was_uncertain = True
             logger.warning("It is uncertain whether %s was created: %s", what, described(error))
             with suppress(_Unseen):
                 return timing.until(timing.LOST_SEEN, f"{what} to become visible", seen, _Unseen)
+            if is_refused:
+                logger.error("Perhaps left behind, because an attempt was not answered: %s", what)
+                remember_uncertainty(error)
+                raise
             if attempts <= 0 or not has_looked:  # only an answer of AWS proves that there is none
                 raise
             logger.info("AWS does not show %s: it was not created", what)

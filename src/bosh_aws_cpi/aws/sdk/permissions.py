@@ -42,9 +42,16 @@ FEATURES: Final = {
     "HeavyStemcellsByVolume": Feature(f"ec2:CreateSnapshot ec2:RegisterImage {_MADE}"),
     "Snapshots": Feature("ec2:CreateSnapshot ec2:DeleteSnapshot ec2:DescribeSnapshots"),
     "ResizeUpdate": Feature("ec2:DescribeVolumesModifications ec2:ModifyVolume"),
+    # CopyVolumes needs the old and the new volume as resources (AWS's policy AmazonEBSCSIDriverPolicyV2).
+    "UpdateByCopy": Feature("ec2:CopyVolumes ec2:DescribeVolumeStatus"),
     "ElasticIps": Feature("ec2:AssociateAddress ec2:DescribeAddresses"),
     "DelegatedPrefixes": Feature("ec2:AssignIpv6Addresses ec2:AssignPrivateIpAddresses"),
     "Routes": Feature("ec2:CreateRoute ec2:DeleteRoute ec2:DescribeRouteTables ec2:ReplaceRoute"),
+    "ManagedNetworks": Feature(
+        "ec2:AssociateRouteTable ec2:CreateSubnet ec2:DeleteSubnet ec2:DescribeNetworkAcls "
+        "ec2:DescribeRouteTables ec2:DescribeVpcs ec2:ModifySubnetAttribute "
+        "ec2:ReplaceNetworkAclAssociation"
+    ),
     "SourceDestCheck": Feature("ec2:ModifyInstanceAttribute"),
     "LoadBalancers": Feature(
         "elasticloadbalancing:DeregisterInstancesFromLoadBalancer elasticloadbalancing:DeregisterTargets "

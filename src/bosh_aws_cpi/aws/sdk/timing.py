@@ -59,6 +59,9 @@ TARGETS_DRAINED: Final = Policy("target groups have drained", 330)
 """A target group's deregistration delay is 300 seconds, unless it was changed."""
 NIC_RELEASED: Final = Policy("a terminated instance releases an interface", 500)
 ADDRESS_RELEASED: Final = Policy("an instance that is terminating releases an address", 600)
+SUBNET_AVAILABLE: Final = Policy("a subnet is available", 300)
+SUBNET_RELEASED: Final = Policy("the VMs that were just deleted release a subnet", 300)
+"""DependencyViolation: the subnet still has interfaces."""
 VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
 VOLUME_ATTACHED: Final = Policy("a volume is attached", _AS_RUBY)
 VOLUME_DETACHED: Final = Policy("a volume is detached", _AS_RUBY)
@@ -82,6 +85,8 @@ NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)
 LOST_SEEN: Final = Policy("AWS shows a resource whose creation was not answered", 60)
 """How long AWS may fail to show a resource whose creation was not answered; then it counts as not created."""
 TAGGABLE: Final = Policy("a new resource accepts tags", 270)
+DISK_TAGGABLE: Final = Policy("nobody else tags a disk", 10)
+"""ConcurrentTagAccess: the disk is attached or detached already, and waits for its tag."""
 VISIBLE: Final = Policy("the next call finds a new resource", 60)
 """How long AWS may fail to find a new resource (eventual consistency)."""
 THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)

@@ -1,13 +1,14 @@
 """attach_disk and detach_disk: first AWS, then the registry, so that a retry can finish a failed call."""
 
-from bosh_aws_cpi.aws import attachments, instances
+from bosh_aws_cpi.aws import attachments, instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.registry.kinds import Registry
+from bosh_aws_cpi.cpi.disks import predecessor
+from bosh_aws_cpi.cpi.registry.kinds import NoRegistry, Registry
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance, InstanceTypeFacts
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts, Volume
 from bosh_aws_cpi.plan import device_names
 
 
@@ -22,9 +23,10 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     Raises:
         VMNotFound: EC2 does not know the VM, or it is terminated.
         DiskNotFound: EC2 does not know the disk.
-        CloudError: No device name is free, or the wait timed out.
+        CloudError: The VM needs a registry and none is configured, no device name is free, or the wait
+            timed out.
     """
-    registry = cloud.registry
+    registry = _usable_registry(cloud, vm_cid)
     instance = instances.find_alive(cloud.ec2, vm_cid)
     if instance.is_ending:
         message = f"VM '{vm_cid}' is {instance.state}: no disk can be attached to it"
@@ -35,9 +37,10 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
         device_name = _attach(cloud, instance, facts, disk_cid)
     else:
         logger.info("Disk '%s' is already attached to '%s', as %s", disk_cid, vm_cid, device_name)
-    attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
+    volume = attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
     path = device_names.guest_path(device_name, disk_cid, facts)
     registry.attach(vm_cid, disk_cid, path)
+    predecessor.follow_up(cloud, volume)
     return path
 
 
@@ -67,28 +70,57 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
     failed half-way, and this one finishes it.
 
     Raises:
-        DiskNotAttached: It is not attached to that VM.
-        VMNotFound: EC2 does not know the VM.
-        CloudError: The wait timed out.
+        DiskNotAttached: It is not attached to that VM, or EC2 does not know the VM.
+        CloudError: The VM needs a registry and none is configured, or the wait timed out.
     """
-    registry = cloud.registry
+    registry = _usable_registry(cloud, vm_cid)
+    volume = None
     try:
-        attachments.detach(cloud.ec2, disk_cid, vm_cid)
-        attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
+        volume = _detach(cloud, vm_cid, disk_cid)
     except DiskNotFound:
         logger.info("Disk '%s' is gone: there is nothing to detach from '%s'", disk_cid, vm_cid)
     except DiskNotAttached:
-        instances.find(cloud.ec2, vm_cid)  # VMNotFound is the better error if the VM is gone
         if not _finish_detaching(registry, vm_cid, disk_cid):
             raise
         return
     registry.detach(vm_cid, disk_cid)
+    predecessor.follow_up(cloud, volume)
+
+
+def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
+    """DetachVolume, and wait; returns the volume, or None when it was deleted.
+
+    A VM that is gone has no disks, so the error is DiskNotAttached: the Director's job that detaches a
+    dynamic disk rescues no other.
+
+    Raises:
+        DiskNotAttached: It is not attached to that VM, or EC2 does not know the VM.
+        DiskNotFound: EC2 does not know the disk.
+        VMNotFound: EC2 does not know the VM, yet shows that the disk is attached to it.
+    """
+    try:
+        attachments.detach(cloud.ec2, disk_cid, vm_cid)
+    except VMNotFound:
+        if vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
+            raise
+        raise DiskNotAttached(disk_cid, vm_cid) from None
+    return attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
+
+
+def _usable_registry(cloud: Cloud, vm_cid: str) -> Registry:
+    """The VM's registry, checked before AWS changes anything.
+
+    If the request lacks the stemcell's version, a VM without settings in the registry needs no registry.
+    """
+    registry = cloud.registry_of_existing_vm
+    registry.check(vm_cid)
+    return registry if cloud.is_stemcell_known or registry.has(vm_cid) else NoRegistry()
 
 
 def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:
     """Remove a detached disk's entry from the registry; False when the registry had none."""
     try:
-        is_finished = registry.is_there and registry.detach(vm_cid, disk_cid)
+        is_finished = registry.detach(vm_cid, disk_cid)
     except CloudError as error:
         logger.warning("Could not look for disk '%s' in the registry: %s", disk_cid, error)
         return False

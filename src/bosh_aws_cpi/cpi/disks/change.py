@@ -1,8 +1,10 @@
-"""resize_disk and update_disk: EBS volumes changed in place."""
+"""resize_disk and update_disk: EBS volumes changed in place, or replaced by a copy."""
 
 from bosh_aws_cpi.aws import modifications, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.cpi.disks import replacement
+from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
@@ -36,8 +38,11 @@ def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
     modifications.modify(cloud.ec2, disk_cid, {"Size": size})
 
 
-def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Json) -> None:
-    """Change a disk to match what create_disk would create with these arguments; it keeps its id.
+def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Json) -> str | None:
+    """Change a disk to match what create_disk would create with these arguments.
+
+    A disk that is not attached and can't be changed in place is replaced by a copy. A disk whose property
+    `encrypted` was removed stays encrypted.
 
     Args:
         cloud: The call's cloud.
@@ -45,19 +50,40 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
         new_size: MiB.
         cloud_properties: See `DiskProperties`.
 
+    Returns:
+        The id of the copy that replaces the disk; None when the disk keeps its id.
+
     Raises:
-        DiskNotFound: EC2 does not know the disk.
-        NotSupported: It can't be done in place, or not now: the Director then copies the disk.
+        DiskNotFound: EC2 does not know the disk, and no copy has replaced it.
+        NotSupported: It can't be done in place or by a copy, or not now: the Director then copies the data.
         CloudError: A property is wrong, or the change failed.
     """
     properties = DiskProperties.parse(cloud_properties)
     size = gib(_checked(new_size))
-    volume = volumes.find(cloud.ec2, disk_cid)
-    changes = volume_changes.changes(volume, size, properties, cloud.config.aws.encryption)
-    if not changes:
+    try:
+        volume = volumes.find(cloud.ec2, disk_cid)
+    except DiskNotFound:
+        return replacement.successor(cloud, disk_cid)
+    change = volume_changes.change(volume, size, properties, cloud.config.aws.encryption)
+    if change.stays_encrypted:
+        logger.info("Disk '%s' stays encrypted, although nothing requests it", disk_cid)
+    obstacle = change.obstacle or _change_in_place(cloud, disk_cid, change.in_place)
+    if obstacle is None:
+        return None
+    call = call_id(cloud, "update_disk", disk_cid, new_size, cloud_properties)
+    return replacement.replace(cloud, replacement.Wish(volume, change.by_copy, obstacle, call))
+
+
+def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None:
+    """Modify the volume; returns why EBS does not allow it now, or None."""
+    if not arguments:
         logger.info("Disk '%s' needs no change", disk_cid)
-        return
-    modifications.modify(cloud.ec2, disk_cid, changes)
+        return None
+    try:
+        modifications.modify(cloud.ec2, disk_cid, arguments)
+    except NotSupported as refusal:
+        return refusal.message
+    return None
 
 
 def _checked(size: int) -> int:

@@ -4,23 +4,17 @@ import random
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import instances, networks, volumes
-from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.disk import DiskProperties
-
-if TYPE_CHECKING:
-    from mypy_boto3_ec2 import EC2Client
 
 
 def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | None) -> str:
@@ -56,7 +50,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    wish = _Wish(arguments, {**tag_plan.formatted(tag_plan.checked(properties.tags)), **origin})
+    wish = _Wish(arguments, {**tag_plan.of_disk(properties.name, properties.tags), **origin})
     return undoing(cloud.undo, lambda undo: _create(cloud, wish, call, undo))
 
 
@@ -83,25 +77,16 @@ def _create_as(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: b
     mark = (tag_plan.CALL_TAG, call)
     tags = {**wish.tags, mark[0]: mark[1]}
     arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
-    discard = _discard_unused if is_shared else volumes.discard
-    disk_cid = undo.create(
-        lambda: volumes.create(cloud.ec2, arguments, mark), lambda created: discard(cloud.ec2, created)
-    )
+
+    def discard(created: str) -> None:
+        if is_shared:
+            volumes.discard_unless(cloud.ec2, created, volumes.is_used)
+        else:
+            volumes.discard(cloud.ec2, created)
+
+    disk_cid = undo.create(lambda: volumes.create(cloud.ec2, arguments, mark), discard)
     volumes.wait_until_available(cloud.ec2, disk_cid, is_shared=is_shared)
     return disk_cid
-
-
-def _discard_unused(ec2: "EC2Client", disk_cid: str) -> None:
-    """Discard the volume, unless it is in use: then another request had the same client token."""
-    try:
-        is_used = volumes.is_used(volumes.find(ec2, disk_cid))
-    except Exception as error:  # noqa: BLE001 - when in doubt, delete it
-        logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
-        is_used = False
-    if is_used:
-        logger.warning("Volume '%s' is not deleted: it is in use", disk_cid)
-        return
-    volumes.discard(ec2, disk_cid)
 
 
 def _zone(cloud: Cloud, vm_cid: str | None, call: str) -> str:

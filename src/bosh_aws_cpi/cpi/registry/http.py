@@ -33,6 +33,21 @@ class HttpRegistry:
         user, password = (config.user or "").encode(), (config.password or "").encode()
         self._session.auth = (user, password)  # type: ignore[assignment]  # requests accepts bytes, too
 
+    def check(self, vm_cid: str) -> None:
+        """Do nothing: only a request shows whether the registry works."""
+
+    def has(self, vm_cid: str) -> bool:
+        """Whether it has settings of a VM.
+
+        Raises:
+            CloudError: The registry did not answer, or refused the request.
+        """
+        what = f"Cannot read settings for '{vm_cid}'"
+        answer = self._send("GET", vm_cid, what)
+        if answer.status_code not in {requests.codes.ok, requests.codes.not_found}:
+            raise _refused(what, answer)
+        return answer.status_code == requests.codes.ok
+
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings.
 

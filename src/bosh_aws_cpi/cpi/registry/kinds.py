@@ -14,6 +14,12 @@ class Registry(Protocol):
     is_there: bool
     """Whether settings can be written; False if a registry is needed but none is configured."""
 
+    def check(self, vm_cid: str) -> None:
+        """Raise an error if the registry can't store an attach or a detach, before AWS changes anything."""
+
+    def has(self, vm_cid: str) -> bool:
+        """Whether it has settings of a VM, or needs none."""
+
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings, the complete document."""
 
@@ -32,6 +38,13 @@ class NoRegistry:
 
     is_used = False
     is_there = True
+
+    def check(self, vm_cid: str) -> None:
+        """Do nothing: the VM needs no registry."""
+
+    def has(self, vm_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
+        """Return True: the VM needs no settings."""
+        return True
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Do nothing: user_data contains all settings."""
@@ -52,6 +65,18 @@ class DisabledRegistry:
 
     is_used = True
     is_there = False
+
+    def check(self, vm_cid: str) -> None:
+        """Refuse.
+
+        Raises:
+            CloudError: Always.
+        """
+        raise _disabled("read", vm_cid)
+
+    def has(self, vm_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
+        """Return False: there is no registry."""
+        return False
 
     def save(self, vm_cid: str, settings: Json) -> None:  # noqa: ARG002 - the protocol's signature
         """Refuse.

@@ -13,6 +13,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -46,10 +47,10 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     marks = tag_plan.of_copy(cloud.config.director_uuid, source.ami_id, source.encryption)
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
+    own = {tag_plan.CALL_TAG: call}
     if (found := _earlier(cloud, marks, call, stemcell)) is not None:
         logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
-        return _reuse(cloud, found, {**wanted_tags, **stemcell})
-    own = {tag_plan.CALL_TAG: call}
+        return _reuse(cloud, found, {**wanted_tags, **stemcell, **own})
     all_tags = {**wanted_tags, **marks, **stemcell, **own}
     tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # including the tag that is added later
     arguments = {
@@ -82,10 +83,20 @@ def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mappin
 
 
 def _reuse(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
-    """Wait for an existing copy, and tag it like a new one."""
+    """Wait for an existing copy, and tag it like a new one.
+
+    This call's id, which is one of the tags, keeps the call that created the copy from discarding it: that
+    one may still run, and fail. It may also have discarded the copy just before, so this call looks again.
+
+    Raises:
+        CloudError: The copy is gone, or EC2 could not create it.
+    """
     image = images.wait_until_available(cloud.ec2, ami_id)
     tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
     images.note_snapshots(cloud.ec2, image)
+    if images.find(cloud.ec2, ami_id) is None:
+        message = f"The call that created AMI '{ami_id}' has deleted it: upload the stemcell again"
+        raise CloudError(message)
     return ami_id
 
 

@@ -18,7 +18,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
         VMNotFound: EC2 does not know the VM.
         CloudError: The deletion is not certain.
     """
-    registry = cloud.registry
+    registry = cloud.registry_of_existing_vm
     try:
         if cloud.config.aws.deregister_on_delete:
             from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - seldom asked for

@@ -201,11 +201,8 @@ def test_success(fake_aws: FakeAws, clients: Clients) -> None:
 @pytest.mark.parametrize(
     ("call", "action"),
     [
-        (
-            lambda clients: clients.ec2.create_subnet(VpcId="vpc-1", CidrBlock="10.0.0.0/24"),
-            "ec2:CreateSubnet",
-        ),
-        (lambda clients: clients.ec2.get_paginator("describe_vpcs"), "ec2:DescribeVpcs"),
+        (lambda clients: clients.ec2.create_vpc(CidrBlock="10.0.0.0/16"), "ec2:CreateVpc"),
+        (lambda clients: clients.ec2.get_paginator("describe_nat_gateways"), "ec2:DescribeNatGateways"),
     ],
 )
 def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object], action: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.errors import Call
+from bosh_aws_cpi.aws.sdk.errors import Call, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, create_once, is_recent, parsed_time
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import Script, fault, knowing, refusal
@@ -125,12 +125,24 @@ def test_found_after_the_last_attempt(clock: Clock) -> None:
     assert find.calls == 2
 
 
-def test_refused_after_all(clock: Clock) -> None:
-    """An attempt that is refused ends it."""
-    make = Script(LOST, refusal("InvalidParameterValue"))
-    with pytest.raises(ClientError, match="InvalidParameterValue"):
+def test_refused_after_all(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+    """An attempt that is refused ends it after another search, and the log says what may be left behind."""
+    error = knowing(refusal("InvalidSubnet.Conflict"), Call("", ()))
+    make = Script(LOST, error)
+    with pytest.raises(ClientError, match=r"InvalidSubnet\.Conflict"):
         create_once("it", make, Script(None), WITHOUT_TOKEN)
-    assert (make.calls, 60 <= clock.now <= 66) == (2, True)
+    assert (make.calls, 120 <= clock.now <= 132) == (2, True)
+    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    assert errors == ["Perhaps left behind, because an attempt was not answered: it"]
+    assert may_be_done(error)
+
+
+def test_refused_because_of_the_lost_one(clock: Clock) -> None:
+    """A refusal may come from the very resource that AWS did not show before: it is found, and returned."""
+    make = Script(LOST, refusal("InvalidSubnet.Conflict"))
+    unseen: list[str | None] = [None] * 60
+    found = create_once("it", make, lambda: unseen.pop() if clock.now < 70 else "found", WITHOUT_TOKEN)
+    assert (found, make.calls) == ("found", 2)
 
 
 def test_search_that_is_throttled(clock: Clock) -> None:

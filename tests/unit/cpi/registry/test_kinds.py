@@ -44,17 +44,42 @@ def test_kind(contract: int, stemcell: object, registry: dict[str, str] | None, 
     assert type(cloud(contract, stemcell, registry).registry).__name__ == kind
 
 
+@pytest.mark.parametrize(
+    ("contract", "stemcell", "registry", "kind"),
+    [
+        (1, "absent", None, "DisabledRegistry"),
+        (1, 3, None, "DisabledRegistry"),
+        (2, "absent", None, "NoRegistry"),
+        (3, "absent", None, "NoRegistry"),
+        (2, 1, None, "DisabledRegistry"),
+        (3, 1, None, "DisabledRegistry"),
+        (3, 2, None, "NoRegistry"),
+        (2, "absent", {"endpoint": "h"}, "HttpRegistry"),
+        (3, 1, {"endpoint": "h"}, "HttpRegistry"),
+        (3, 2, {"endpoint": "h"}, "NoRegistry"),
+    ],
+)
+def test_kind_for_existing_vm(
+    contract: int, stemcell: object, registry: dict[str, str] | None, kind: str
+) -> None:
+    """An existing VM needs no registry if none is configured and the stemcell's version is not given."""
+    assert type(cloud(contract, stemcell, registry).registry_of_existing_vm).__name__ == kind
+
+
 @pytest.mark.parametrize("contract", [2, 3])
 def test_stemcell_without_a_version(contract: int) -> None:
     """A stemcell whose version is null is refused where it matters, except in contract 1."""
     with pytest.raises(CPIAPIVersionNotSupported, match="Stemcell API version '' is not supported"):
         _ = cloud(contract, None).registry
+    with pytest.raises(CPIAPIVersionNotSupported, match="Stemcell API version '' is not supported"):
+        _ = cloud(contract, None).registry_of_existing_vm
     assert cloud(1, None).stemcell_api_version == 1
 
 
 def test_no_registry() -> None:
     """Where none is needed nothing is done, and a disk was never in it."""
     registry = NoRegistry()
+    registry.check("i-1")
     registry.save("i-1", {})
     registry.attach("i-1", "vol-1", "/dev/sdf")
     registry.delete("i-1")
@@ -65,6 +90,7 @@ def test_no_registry() -> None:
 @pytest.mark.parametrize(
     ("call", "what"),
     [
+        (lambda registry: registry.check("i-1"), "read"),
         (lambda registry: registry.save("i-1", {}), "update"),
         (lambda registry: registry.attach("i-1", "vol-1", "/dev/sdf"), "read"),
         (lambda registry: registry.detach("i-1", "vol-1"), "read"),

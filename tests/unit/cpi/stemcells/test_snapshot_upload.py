@@ -185,7 +185,7 @@ def test_first_error(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("signals")
 def test_lost_caller(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loss of the caller ends it like an error: the rest of the image would be for nobody."""
+    """The loss of the caller stops the upload, as an error does."""
     image = Image(monkeypatch, 1000)
     reader, writer = os.pipe()
     interrupts.set_caller(writer)

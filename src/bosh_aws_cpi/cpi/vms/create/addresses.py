@@ -28,6 +28,7 @@ MAX_UNATTACHED = 7
 The interface may belong to an instance that is being terminated, and is then deleted with it.
 """
 _SHOWN_IN_MINUTES = 120
+"""From this number of minutes on, errors show a duration in hours."""
 MAX_OF_ANOTHER_AGENT = 22
 """Attempts, over about 20 seconds, before another VM's unattached interface counts as a stray."""
 
@@ -146,15 +147,15 @@ def _hint(vm: Instance | None, director: str | None) -> str:
         return ""
     if VM_METADATA & vm.tags.keys():
         return ""
-    since = "" if vm.age is None else f", launched {_text(vm.age)} ago,"
+    since = "" if vm.age is None else f", launched {_duration(vm.age)} ago,"
     return (
-        f". An earlier call may have left this instance{since} because it lacks the tags of set_vm_metadata. "
+        f". This instance{since} lacks the tags of set_vm_metadata: an earlier call may have leaked it. "
         "If no task is creating it and `bosh vms` does not list it, delete it: "
         f"bin/cpi sweep --director {director} --delete --instance {vm.vm_cid}"
     )
 
 
-def _text(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     """A duration, in minutes or hours."""
     minutes = max(seconds, 0) / 60
     return f"{minutes:.0f} minutes" if minutes < _SHOWN_IN_MINUTES else f"{minutes / 60:.0f} hours"

@@ -259,7 +259,7 @@ def test_attached(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
 @pytest.mark.parametrize(
     ("tags", "minutes", "said"),
     [
-        (OURS, 7, f"left this instance, launched 7 minutes ago, because .* --delete --instance {VM}$"),
+        (OURS, 7, f"This instance, launched 7 minutes ago, lacks .* --delete --instance {VM}$"),
         (OURS, 600, "launched 10 hours ago"),
         (OURS, -3, "launched 0 minutes ago"),
         ({**OURS, "job": "web"}, 7, f"of instance '{VM}'$"),

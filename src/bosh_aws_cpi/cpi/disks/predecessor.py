@@ -1,0 +1,124 @@
+"""Deletes the volume that a copy replaced, or the copy, when the Director uses the other one.
+
+update_disk leaves two volumes, because its answer may be lost. A later call shows which one the Director
+knows. If it is the copy, the old volume is deleted once EBS no longer needs it. If it is the old volume, the
+copy is discarded, because it will lack the data that is written from then on.
+"""
+
+from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.errors import DiskNotFound
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.plan import replacements
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG, Step
+
+
+def follow_up(cloud: Cloud, volume: Volume | None) -> None:
+    """Clean up after an update_disk by a copy; other disks need no call. An error is only logged.
+
+    Args:
+        cloud: The call's cloud.
+        volume: The volume that was just attached or detached; None when it is gone.
+    """
+    if volume is None:
+        return
+    settle(cloud, volume)
+    if volume.tags.get(REPLACED_BY_TAG):
+        try:
+            _take_back(cloud, volume)
+        except Exception as error:  # noqa: BLE001 - the disk is attached or detached: the call succeeded
+            logger.warning("Could not discard the copy of volume '%s': %s", volume.disk_cid, described(error))
+
+
+def settle(cloud: Cloud, copy: Volume) -> None:
+    """Delete the volume that a copy has replaced, if EBS has copied all data; an error is only logged.
+
+    Args:
+        cloud: The call's cloud.
+        copy: A volume that the Director knows, whether it is a copy or not.
+    """
+    source = replacements.pending_source(copy.tags)
+    if source is None:
+        return
+    try:
+        _settle(cloud, copy, source)
+    except Exception as error:  # noqa: BLE001 - the disk can be used: the call succeeded
+        logger.warning(
+            "Could not delete volume '%s', which '%s' replaces: %s", source, copy.disk_cid, described(error)
+        )
+
+
+def copies(cloud: Cloud, disk_cid: str) -> list[Volume]:
+    """Find the volumes that are tagged as copies of a volume, by this Director."""
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    wanted = {REPLACES_TAG: replacements.links(disk_cid), **{key: [value] for key, value in origin.items()}}
+    return volumes.find_tagged(cloud.ec2, wanted)
+
+
+def _settle(cloud: Cloud, copy: Volume, source: str) -> None:
+    """Delete the old volume only if EC2 shows the copy as one of it, and all of its copies as initialized."""
+    if replacements.source_of(copy.tags) == (source, Step.COPIED):
+        _note(cloud, copy, source, Step.KNOWN)
+    if copy.source_cid != source:
+        logger.warning("EC2 does not show that volume '%s' is a copy of '%s'", copy.disk_cid, source)
+        return
+    if reading := _reading(cloud, copy, source):
+        logger.info("Volume '%s' stays: EBS may still copy data from it to %s", source, ", ".join(reading))
+        return
+    if (step := _delete(cloud, source, copy.disk_cid)) is not None:
+        _note(cloud, copy, source, step)
+
+
+def _reading(cloud: Cloud, copy: Volume, source: str) -> list[str]:
+    """The copies of a volume that may still need it, with their progress."""
+    others = [each.disk_cid for each in copies(cloud, source) if each.source_cid == source]
+    reading = sorted({copy.disk_cid, *others})
+    progress = volume_copies.progress(cloud.ec2, reading)
+    shown = {each: f"{progress[each]} %" if each in progress else "progress not known" for each in reading}
+    return [
+        f"'{each}' ({shown[each]})" for each in reading if progress.get(each) != volume_copies.INITIALIZED
+    ]
+
+
+def _delete(cloud: Cloud, source: str, copy_cid: str) -> Step | None:
+    """Delete an old volume; None when it is attached."""
+    try:
+        volume = volumes.find(cloud.ec2, source)
+    except DiskNotFound:
+        return Step.DELETED
+    if volume.tags.get(REPLACED_BY_TAG) != copy_cid:
+        logger.warning(
+            "Volume '%s' is kept, although '%s' replaced it: somebody used it again", source, copy_cid
+        )
+        return Step.KEPT
+    logger.info("Deleting volume '%s', which '%s' has replaced", source, copy_cid)
+    return Step.DELETED if inventory.delete_idle_volume(cloud.ec2, source) else None
+
+
+def _take_back(cloud: Cloud, volume: Volume) -> None:
+    """Discard the copy of a volume that is used again, unless the Director may know the copy, too."""
+    copy_cid = volume.tags[REPLACED_BY_TAG]
+    try:
+        copy = volumes.find(cloud.ec2, copy_cid)
+    except DiskNotFound:
+        copy = None
+    if copy and replacements.is_unknown_copy(copy, volume):
+        logger.warning(
+            "Deleting volume '%s', an outdated copy: the Director attached the old disk '%s' after "
+            "update_disk. A Director before 282.1.7 ignores the new id",
+            copy_cid,
+            volume.disk_cid,
+        )
+        inventory.delete_idle_volume(cloud.ec2, copy_cid)
+    elif copy and replacements.is_unnoted_copy(copy, volume):
+        _note(cloud, copy, volume.disk_cid, Step.KNOWN)
+    tags.require(cloud.ec2, volume.disk_cid, {REPLACED_BY_TAG: ""})
+
+
+def _note(cloud: Cloud, copy: Volume, source: str, step: Step) -> None:
+    link = {REPLACES_TAG: replacements.link(source, step)}
+    tags.require(cloud.ec2, copy.disk_cid, link, timing.DISK_TAGGABLE)

@@ -1,0 +1,194 @@
+"""update_disk by a copy: the copy of a volume becomes the disk when EBS can't change the volume in place.
+
+The old volume is kept until the Director certainly knows the copy, and the copy has all data: see
+`predecessor`. So however this call ends, the disk that the Director knows exists, with its data.
+"""
+
+import uuid
+from dataclasses import dataclass
+
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
+from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.idempotency import is_recent
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.disks import predecessor
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.errors import DiskNotFound, NotSupported
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.plan import replacements
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The wanted copy.
+
+    Attributes:
+        volume: The volume to copy.
+        arguments: CopyVolumes' figures and encryption.
+        why: Why the volume can't be changed in place, as a sentence.
+        call: The id of the call.
+    """
+
+    volume: Volume
+    arguments: Json
+    why: str
+    call: str
+
+    def refusal(self, reason: str) -> NotSupported:
+        """The error if a copy is not possible either: the Director then copies the data."""
+        return NotSupported(f"{self.why}. A copy can't replace it either: {reason}")
+
+
+def replace(cloud: Cloud, wish: Wish) -> str:
+    """Copy the volume, and return the copy's id when it is available and has the volume's tags.
+
+    An earlier copy of the volume may lack data that was written since, so it is discarded, with two
+    exceptions. If it is attached, and the volume names it, its id is the result. If this request created it,
+    in a killed or a concurrent attempt, it is used.
+
+    Raises:
+        NotSupported: The volume is attached, or AWS does not permit or can't make the copy.
+        CloudError: Another call to AWS failed.
+    """
+    volume = wish.volume
+    if volume.attachments:
+        raise wish.refusal("it is attached")
+    predecessor.settle(cloud, volume)
+    earlier = predecessor.copies(cloud, volume.disk_cid)
+    if used := next((copy for copy in earlier if replacements.is_the_disk(copy, volume)), None):
+        return _in_use(volume, used)
+    unknown = [copy for copy in earlier if replacements.is_unknown_copy(copy, volume)]
+    return undoing(cloud.undo, lambda undo: _replace(cloud, wish, unknown, undo))
+
+
+def _replace(cloud: Cloud, wish: Wish, unknown: list[Volume], undo: Undo) -> str:
+    """Discard the copies that the Director does not know, except that of this request, and copy the volume.
+
+    Another call may answer with such a copy, and the Director may attach it, at any time until it is deleted.
+    So a call whose caller is gone discards nothing, and a deletion that EC2 refuses is not retried.
+    """
+    own = next((copy.disk_cid for copy in unknown if _is_of_this_request(cloud, copy, wish)), None)
+    for copy in unknown:
+        if copy.disk_cid == own:
+            continue
+        interrupts.check()
+        logger.info("Deleting volume '%s', an earlier copy", copy.disk_cid)
+        if not inventory.delete_idle_volume(cloud.ec2, copy.disk_cid):
+            return _in_use(wish.volume, copy)
+        _arm_unlinking(cloud, wish.volume.disk_cid, copy.disk_cid, undo)
+        volumes.wait_until_deleted(cloud.ec2, copy.disk_cid)
+    return _copy(cloud, wish, own, undo)
+
+
+def _in_use(volume: Volume, copy: Volume) -> str:
+    logger.warning(
+        "Volume '%s' already replaces '%s': it is a copy, and attached", copy.disk_cid, volume.disk_cid
+    )
+    return copy.disk_cid
+
+
+def _is_of_this_request(cloud: Cloud, copy: Volume, wish: Wish) -> bool:
+    """Whether this request created a copy, and nobody attached the volume since.
+
+    If nobody did, the copy has the volume's tags: attach_disk would empty the link to the copy, and the
+    Director would change attached_at.
+    """
+    wanted = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, wish.call)
+    is_taken_back = wish.volume.tags.get(REPLACED_BY_TAG) == ""
+    return wanted.items() <= copy.tags.items() and is_recent(copy.created) and not is_taken_back
+
+
+def successor(cloud: Cloud, disk_cid: str) -> str:
+    """Find the copy that has replaced a volume, which is gone.
+
+    A copy that the Director has never used may lack data that was written on the volume later.
+
+    Raises:
+        DiskNotFound: There is none that the Director knows.
+    """
+    found = [
+        copy for copy in predecessor.copies(cloud, disk_cid) if replacements.is_successor(copy, disk_cid)
+    ]
+    if not found:
+        raise DiskNotFound(disk_cid)
+    chosen = max(found, key=lambda copy: bool(copy.attachments))
+    logger.warning("Volume '%s' is gone: '%s' has replaced it", disk_cid, chosen.disk_cid)
+    return chosen.disk_cid
+
+
+def _copy(cloud: Cloud, wish: Wish, own: str | None, undo: Undo) -> str:
+    """Copy the volume. If the client token belongs to an earlier copy, use a random one.
+
+    Args:
+        cloud: The call's cloud.
+        wish: The wanted copy.
+        own: The copy that this request has already created, if any.
+        undo: Gets the undo steps.
+    """
+    try:
+        return _copy_as(cloud, wish, wish.call, undo, own)
+    except volumes.NotCreated as error:
+        undo.run(error.message)
+    try:
+        return _copy_as(cloud, wish, str(uuid.uuid4()), undo)
+    except volumes.NotCreated as error:
+        raise wish.refusal(error.message) from error
+
+
+def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = None) -> str:
+    old = wish.volume.disk_cid
+    new_tags = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, call)
+    arguments = {**wish.arguments, **tag_plan.specifications(new_tags, "volume"), "ClientToken": call}
+    mark = (tag_plan.CALL_TAG, call)
+    try:
+        copy_cid = undo.create(
+            lambda: own or volume_copies.create(cloud.ec2, old, arguments, mark),
+            lambda created: volumes.discard_unless(cloud.ec2, created, lambda copy: bool(copy.attachments)),
+        )
+    except ClientError as error:
+        if is_transient(error):
+            raise
+        raise wish.refusal(
+            described(error) + _permission(error, "CopyVolumes, and ec2:CreateTags for it")
+        ) from error
+    volumes.wait_until_available(cloud.ec2, copy_cid)
+    _link(cloud, wish, copy_cid, undo)
+    return copy_cid
+
+
+def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo) -> None:
+    """Tag the old volume with its copy's id, and with the Director's UUID, so that `cpi sweep` lists it."""
+    old = wish.volume.disk_cid
+    origin = tag_plan.of_origin(cloud.config.director_uuid)
+    _arm_unlinking(cloud, old, copy_cid, undo)
+    interrupts.check()
+    try:
+        tags.require(cloud.ec2, old, {**origin, REPLACED_BY_TAG: copy_cid})
+    except ClientError as error:
+        if not has_code(error, TAG_REFUSED | UNAUTHORIZED):
+            raise
+        raise wish.refusal(described(error) + _permission(error, "CreateTags")) from error
+
+
+def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo) -> None:
+    """Arm the step that empties the old volume's link if it still names a copy that is discarded."""
+
+    def unlink() -> None:
+        if volumes.find(cloud.ec2, old).tags.get(REPLACED_BY_TAG) == copy_cid:
+            tags.require(cloud.ec2, old, {REPLACED_BY_TAG: ""})
+
+    undo.arm(f"tag {REPLACED_BY_TAG} of volume '{old}'", unlink)
+
+
+def _permission(error: ClientError, action: str) -> str:
+    if not has_code(error, UNAUTHORIZED):
+        return ""
+    return f". Allow ec2:{action}; until then the Director copies the data"

@@ -1,0 +1,208 @@
+"""create_network and delete_network: managed networks. Each is a subnet."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from bosh_aws_cpi.aws import routes, subnet_deletion, subnet_settings, subnets
+from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
+from bosh_aws_cpi.aws.subnets import ManagedSubnet, Vpc
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.plan import subnets as plan
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties.managed_network import ManagedNetwork
+
+_MAX_TAKEN: Final = 20
+"""After so many ranges that other calls took first, create_network fails."""
+
+
+def create_network(cloud: Cloud, network: Json) -> list[Any]:
+    """Create a subnet for a managed network, and wait until it is available (contract: create_network).
+
+    A retry with the same request id finds the subnet that the first attempt created, and completes it.
+
+    Args:
+        cloud: The call's cloud.
+        network: See `ManagedNetwork`.
+
+    Returns:
+        The subnet's id; its ``range``, ``gateway`` and ``reserved`` addresses; and the
+        cloud properties of a VM's network in it.
+
+    Raises:
+        CloudError: A value is wrong, no range is free, or EC2 could not create the subnet. A subnet that this
+            call created is deleted.
+    """
+    wish = ManagedNetwork.parse(network)
+    order = _Order(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
+    vpc = _checked_vpc(cloud, wish)
+    return undoing(cloud.undo, lambda undo: _create(cloud, order, vpc, undo))
+
+
+def delete_network(cloud: Cloud, subnet_id: str) -> None:
+    """Delete the subnet of a managed network (contract: delete_network).
+
+    Raises:
+        NetworkNotFound: EC2 does not know the subnet.
+        CloudError: It still has interfaces.
+    """
+    subnet_deletion.delete(cloud.ec2, subnet_id)
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The network to create, with the id of the call and the subnet's tags."""
+
+    wish: ManagedNetwork
+    call: str
+    tags: Mapping[str, str]
+
+    @property
+    def mark(self) -> tuple[str, str]:
+        """The tag by which a retry finds the subnet."""
+        return tag_plan.CALL_TAG, self.call
+
+    def ranges(self, vpc: Vpc, existing: Sequence[ManagedSubnet], tried: Sequence[str]) -> dict[str, str]:
+        """CreateSubnet's arguments with the ranges of addresses.
+
+        Args:
+            vpc: The VPC.
+            existing: Its subnets.
+            tried: Ranges that other calls have taken; EC2 may not show their subnets yet.
+
+        Raises:
+            CloudError: The wanted range can't be used, or none is free.
+        """
+        taken = [each for subnet in existing for each in (subnet.range, *subnet.ipv6_ranges) if each]
+        wanted = self.wish.subnet_range
+        start = random.Random(self.call).getrandbits(32)  # noqa: S311 - spreads subnets; not a secret
+        if wanted is None:
+            wanted = plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
+        else:
+            plan.check_range(wanted, vpc.ranges, [self._taken(each) for each in existing if each.range])
+        chosen = {"CidrBlock": str(wanted)}
+        if self.wish.cloud_properties.ipv6:
+            free = plan.free_ipv6_range(vpc.ipv6_ranges, [*taken, *tried], start)
+            chosen["Ipv6CidrBlock"] = str(free)
+        return chosen
+
+    def _taken(self, subnet: ManagedSubnet) -> plan.Taken:
+        director = self.tags.get(tag_plan.DIRECTOR_TAG)
+        is_own = director is not None and subnet.tags.get(tag_plan.DIRECTOR_TAG) == director
+        is_managed = tag_plan.NETWORK_TAG in subnet.tags
+        since = subnet.tags.get(subnets.CREATED_TAG, "an unknown time") if is_own and is_managed else None
+        return plan.Taken(subnet.range, subnet.subnet_id, since)
+
+
+def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
+    """The subnet's tags, without that of the call.
+
+    Raises:
+        CloudError: EC2 would refuse them.
+    """
+    own = tag_plan.formatted(tag_plan.checked(wish.cloud_properties.tags))
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    marks = {tag_plan.NETWORK_TAG: "managed", subnets.CREATED_TAG: now}
+    tags = {**own, **tag_plan.of_origin(cloud.config.director_uuid), **marks}
+    tag_plan.check_for_ec2({**tags, tag_plan.CALL_TAG: ""})
+    return tags
+
+
+def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
+    """Find the VPC, and check that the route table and the network ACL belong to it.
+
+    Raises:
+        CloudError: One is missing, or belongs to another VPC.
+    """
+    properties = wish.cloud_properties
+    vpc = subnets.find_vpc(cloud.ec2, wish.vpc_id)
+    if vpc is None:
+        message = f"network.cloud_properties.vpc_id: there is no VPC '{wish.vpc_id}'"
+        raise CloudError(message)
+    if properties.route_table:
+        table = routes.tables(cloud.ec2, [properties.route_table]).get(properties.route_table)
+        _check_vpc("route_table", properties.route_table, table.vpc_id if table else None, vpc)
+    if properties.network_acl:
+        found = subnet_settings.vpc_of_acl(cloud.ec2, properties.network_acl)
+        _check_vpc("network_acl", properties.network_acl, found, vpc)
+    return vpc
+
+
+def _check_vpc(key: str, identifier: str, found: str | None, vpc: Vpc) -> None:
+    if found is None:
+        message = f"network.cloud_properties.{key}: '{identifier}' does not exist"
+        raise CloudError(message)
+    if found != vpc.vpc_id:
+        message = (
+            f"network.cloud_properties.{key}: '{identifier}' is in VPC '{found}', "
+            f"but the network is in '{vpc.vpc_id}'"
+        )
+        raise CloudError(message)
+
+
+def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
+    ec2, properties = cloud.ec2, order.wish.cloud_properties
+    subnet = _find_or_create(cloud, order, vpc, undo)
+    subnets.wait_until_available(ec2, subnet.subnet_id)
+    if properties.route_table:
+        subnet_settings.use_route_table(ec2, subnet.subnet_id, properties.route_table)
+    if properties.network_acl:
+        subnet_settings.use_acl(ec2, subnet.subnet_id, properties.network_acl)
+    if properties.auto_assign_public_ip:
+        subnet_settings.assign_public_addresses(ec2, subnet.subnet_id)
+    groups = {"security_groups": list(properties.security_groups)} if properties.security_groups else {}
+    return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
+
+
+def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> ManagedSubnet:
+    """Find the subnet that an earlier attempt at this request created, or create one in a free range."""
+    tried: list[str] = []
+    is_own = False
+    while True:
+        existing = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
+        earlier = next((each for each in existing if each.is_marked(order.mark)), None)
+        if earlier is not None:
+            _keep_or_arm(cloud, earlier, undo, is_own=is_own)
+            return earlier
+        ranges = order.ranges(vpc, existing, tried)
+        try:
+            return _new_subnet(cloud, order, ranges, undo)
+        except cloud.ec2.exceptions.ClientError as error:
+            chosen = [each for each in ranges.values() if each != order.wish.range]
+            is_wanted = order.wish.range is not None and order.wish.range in str(error)
+            if not (has_code(error, RANGE_TAKEN) and chosen) or is_wanted or len(tried) >= _MAX_TAKEN:
+                raise
+            logger.info("Trying another range: %s", described(error))
+            tried += chosen
+            is_own = is_own or may_be_done(error)
+
+
+def _keep_or_arm(cloud: Cloud, subnet: ManagedSubnet, undo: Undo, *, is_own: bool) -> None:
+    """Arm the discard of a subnet that was found by its mark, if this call created it without an answer."""
+    if is_own:
+        undo.arm(subnet, lambda: subnet_deletion.discard(cloud.ec2, subnet.subnet_id))
+    else:  # the Director may already have its id
+        logger.info("Subnet '%s' was created by an earlier attempt at this request", subnet)
+
+
+def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Undo) -> ManagedSubnet:
+    zone = order.wish.cloud_properties.availability_zone
+    key, value = order.mark
+    arguments = {
+        "VpcId": order.wish.vpc_id,
+        **ranges,
+        **({"AvailabilityZone": zone} if zone else {}),
+        **tag_plan.specifications({**order.tags, key: value}, "subnet"),
+    }
+    return undo.create(
+        lambda: subnets.create(cloud.ec2, arguments, order.mark),
+        lambda created: subnet_deletion.discard(cloud.ec2, created.subnet_id),
+    )

@@ -1,0 +1,136 @@
+"""The ranges of addresses of a managed network's subnet."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Final
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+
+DEFAULT_BITS: Final = 24
+_IPV6_BITS: Final = 64
+_KEPT: Final = 4
+"""AWS keeps the first four addresses of a subnet, and the last one (VPC user guide, "Subnet sizing")."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """An IPv4 range that a subnet has."""
+
+    range: str
+    subnet_id: str
+    since: str | None = None
+    """For a managed network's subnet of the same Director: when the CPI created it."""
+
+
+def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[Taken]) -> None:
+    """Check that a subnet can have a range.
+
+    Args:
+        wanted: The range.
+        vpc_ranges: The VPC's IPv4 ranges.
+        taken: The ranges of the VPC's subnets.
+
+    Raises:
+        CloudError: The range is not in a range of the VPC, or overlaps a subnet, which the message names,
+            with the way to delete one that an earlier call may have left.
+    """
+    if not any(wanted.subnet_of(IPv4Network(each)) for each in vpc_ranges):
+        message = f"network.range: {wanted} is not in a range of the VPC, which has {', '.join(vpc_ranges)}"
+        raise CloudError(message)
+    if overlapping := [each for each in taken if wanted.overlaps(IPv4Network(each.range))]:
+        shown = ", ".join(f"{each.range} ({each.subnet_id})" for each in overlapping)
+        message = f"network.range: {wanted} overlaps the range of another subnet: {shown}"
+        raise CloudError(". ".join([message, *(_remedy(each) for each in overlapping if each.since)]))
+
+
+def _remedy(left: Taken) -> str:
+    return (
+        f"An earlier call may have left {left.subnet_id}, created for this Director at {left.since}: "
+        "if no network of the Director uses it, delete it with "
+        f"`aws ec2 delete-subnet --subnet-id {left.subnet_id}`. `cpi sweep` lists such subnets"
+    )
+
+
+def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None, start: int) -> IPv4Network:
+    """Choose a free IPv4 range.
+
+    Args:
+        vpc_ranges: The VPC's IPv4 ranges.
+        taken: The ranges of the VPC's subnets, and those that must not be chosen.
+        bits: The prefix length; None for the default, 24.
+        start: Any number: it determines where the search begins, so that concurrent calls rarely choose the
+            same range.
+
+    Raises:
+        CloudError: No range of that size is free.
+    """
+    length = DEFAULT_BITS if bits is None else bits
+    blocks = [IPv4Network(each) for each in vpc_ranges]
+    choices = [
+        part for each in blocks if each.prefixlen <= length for part in each.subnets(new_prefix=length)
+    ]
+    others = _networks(taken)
+    for choice in _from(start, choices):
+        if not any(_overlaps(choice, other) for other in others):
+            return choice
+    message = (
+        f"network.netmask_bits: no /{length} is free in the VPC, which has {', '.join(vpc_ranges)}. "
+        "Set larger netmask_bits for a smaller subnet, or add a CIDR block to the VPC"
+    )
+    raise CloudError(message)
+
+
+def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int) -> IPv6Network:
+    """Choose a free /64.
+
+    Args:
+        vpc_ranges: The VPC's IPv6 ranges.
+        taken: As in `free_range`.
+        start: As in `free_range`.
+
+    Raises:
+        CloudError: The VPC has no IPv6 range, or no /64 is free.
+    """
+    if not vpc_ranges:
+        message = "network.cloud_properties.ipv6: the VPC has no IPv6 range. Add one to it, or remove ipv6"
+        raise CloudError(message)
+    others = _networks(taken)
+    for block in (IPv6Network(each) for each in vpc_ranges):
+        for choice in _parts(block, start):
+            if not any(_overlaps(choice, other) for other in others):
+                return choice
+    message = f"network.cloud_properties.ipv6: no /64 is free in the VPC, which has {', '.join(vpc_ranges)}"
+    raise CloudError(message)
+
+
+def addresses(subnet_range: str) -> Json:
+    """The addresses of a subnet as create_network returns them: range, gateway, and those that AWS keeps."""
+    network = IPv4Network(subnet_range)
+    return {
+        "range": subnet_range,
+        "gateway": str(network[1]),
+        "reserved": [f"{network[0]}-{network[_KEPT - 1]}", str(network[-1])],
+    }
+
+
+def _parts(block: IPv6Network, start: int) -> Iterator[IPv6Network]:
+    """The /64s of a block, generated one by one, because a /44 has a million."""
+    count = 2 ** (_IPV6_BITS - block.prefixlen)
+    size = 2 ** (block.max_prefixlen - _IPV6_BITS)
+    for number in range(count):
+        first = int(block.network_address) + (start + number) % count * size
+        yield IPv6Network((first, _IPV6_BITS))
+
+
+def _from(start: int, choices: Sequence[IPv4Network]) -> Iterator[IPv4Network]:
+    return (choices[(start + number) % len(choices)] for number in range(len(choices)))
+
+
+def _networks(ranges: Sequence[str]) -> list[IPv4Network | IPv6Network]:
+    return [ip_network(each) for each in ranges]
+
+
+def _overlaps(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
+    return one.version == other.version and one.overlaps(other)

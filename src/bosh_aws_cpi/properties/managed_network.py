@@ -1,0 +1,117 @@
+"""The definition of a managed network that the Director passes to create_network."""
+
+from ipaddress import IPv4Network, ip_network
+from typing import Annotated, Any, Final, Self
+
+from pydantic import Field
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.properties.types import Cidr, Properties, Truth, parsed
+
+_LENGTHS: Final = range(16, 29)
+"""The prefix lengths that EC2 allows for a subnet (EC2 API reference, CreateSubnet)."""
+
+
+class ManagedNetworkProperties(Properties):
+    """A managed network's ``cloud_properties``, in which the Director includes those of its azs."""
+
+    vpc_id: str | None = None
+    """Id of the VPC in which the CPI creates the subnet. Required."""
+    availability_zone: str | None = None
+    """Zone of the subnet; usually part of the az's `cloud_properties`. Default: EC2's choice."""
+    route_table: str | None = None
+    """Id of the subnet's route table. Default: the VPC's main one."""
+    network_acl: str | None = None
+    """Id of the subnet's network ACL. Default: the VPC's default one."""
+    ipv6: Truth = False
+    """Give the subnet a free /64 of the VPC's IPv6 ranges, too."""
+    auto_assign_public_ip: Truth = False
+    """Set the subnet to assign public addresses to new instances. It has no effect on VMs of this CPI:
+    their own `auto_assign_public_ip` decides."""
+    security_groups: tuple[str, ...] = ()
+    """Names or ids of the security groups of VMs in this network, see [below](#security-groups)."""
+    tags: Any = None
+    """Hash. The CPI sets these tags when it creates the subnet."""
+
+
+class ManagedNetwork(Properties):
+    """create_network's argument."""
+
+    type: str = "manual"
+    """Must be `manual`."""
+    range: Cidr | None = None
+    """IPv4 range of the subnet, `/16` to `/28`, in a range of the VPC. Default: a free one."""
+    netmask_bits: Annotated[int, Field(strict=True)] | None = None
+    """Size of the free range that the CPI chooses if there is no `range`, `16` to `28`. Default: `24`."""
+    gateway: str | None = None
+    """Must be the second address of the subnet, where AWS's router is. Default: the second address."""
+    cloud_properties: ManagedNetworkProperties = ManagedNetworkProperties()
+    """See [below](#cloud_properties-of-a-managed-network)."""
+
+    @classmethod
+    def parse(cls, values: Json) -> Self:
+        """Read and check create_network's argument.
+
+        Raises:
+            CloudError: A value is missing or of the wrong type, EC2 would refuse it, or two contradict each
+                other; the message names the key.
+        """
+        network = parsed(cls, values, "network")
+        if network.type != "manual":
+            message = f"network.type: only manual networks can be managed, not '{network.type}'"
+            raise CloudError(message)
+        if not network.cloud_properties.vpc_id:
+            message = "Missing properties: network.cloud_properties.vpc_id, the VPC of the managed network"
+            raise CloudError(message)
+        network.check_range()
+        network.check_gateway()
+        return network
+
+    @property
+    def vpc_id(self) -> str:
+        """The VPC; `parse` has checked that it is set."""
+        return str(self.cloud_properties.vpc_id)
+
+    @property
+    def subnet_range(self) -> IPv4Network | None:
+        """``range``, parsed; None if it is not set, or not IPv4."""
+        found = None if self.range is None else ip_network(self.range)
+        return found if isinstance(found, IPv4Network) else None
+
+    def check_range(self) -> None:
+        """Check ``range`` and ``netmask_bits``.
+
+        Raises:
+            CloudError: EC2 allows no subnet of that size, or the two contradict each other.
+        """
+        wanted, bits = self.subnet_range, self.netmask_bits
+        if self.range is not None and wanted is None:
+            message = (
+                f"network.range must be IPv4, not {self.range}. For IPv6, also set cloud_properties.ipv6"
+            )
+            raise CloudError(message)
+        given = None if wanted is None else wanted.prefixlen
+        for key, length in (("range", given), ("netmask_bits", bits)):
+            if length is not None and length not in _LENGTHS:
+                message = f"network.{key}: AWS allows subnets from /16 to /28, not /{length}"
+                raise CloudError(message)
+        if given is not None and bits is not None and bits != given:
+            message = f"network.range is {wanted}, but network.netmask_bits is {bits}: remove one of them"
+            raise CloudError(message)
+
+    def check_gateway(self) -> None:
+        """Check ``gateway``: AWS's router has the second address (VPC user guide, "Subnet sizing").
+
+        Raises:
+            CloudError: It is another address, or there is no ``range``.
+        """
+        if self.gateway is None:
+            return
+        if self.subnet_range is None:
+            message = "network.gateway needs network.range: set both, or remove gateway"
+            raise CloudError(message)
+        router = str(self.subnet_range[1])
+        if self.gateway != router:
+            message = f"network.gateway must be {router}, where AWS's router is, not '{self.gateway}'"
+            raise CloudError(message)

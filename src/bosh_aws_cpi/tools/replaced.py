@@ -1,0 +1,93 @@
+"""Judges the volumes of an update_disk by a copy: the old volume, and a copy without its link. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bosh_aws_cpi.aws.inventory import Resource
+from bosh_aws_cpi.aws.volume_copies import INITIALIZED
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, Step, source_of
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Why a volume is a stray.
+
+    Attributes:
+        why: The reason, for the report.
+        is_certain: Whether the Director certainly does not need it.
+        since: The creation of the copy; None when that is not known.
+    """
+
+    why: str
+    is_certain: bool
+    since: datetime | None
+
+
+def copies(resources: Iterable[Resource]) -> list[str]:
+    """The ids of the volumes that are copies of other listed volumes."""
+    volumes = [each for each in resources if each.kind == "volume"]
+    ids = {each.resource_id for each in volumes}
+    return sorted(each.resource_id for each in volumes if each.source_id in ids)
+
+
+def is_of_update(volume: Resource, volumes: Sequence[Resource]) -> bool:
+    """Whether a copy has replaced the volume, or the volume is a copy that the Director may not know."""
+    has_copy = volume.tags.get(REPLACED_BY_TAG) or _keeper(volume, volumes)
+    return bool(has_copy) or _is_unlinked(volume, volumes)
+
+
+def judge(volume: Resource, volumes: Sequence[Resource], progress: Mapping[str, int]) -> Verdict | None:
+    """Decide whether such a volume is a stray.
+
+    Args:
+        volume: The volume, which is not attached.
+        volumes: The Director's volumes.
+        progress: How far copies are initialized, in percent, by id.
+
+    Returns:
+        The verdict; None while EBS needs the volume, because one of its copies is not initialized.
+    """
+    shown = [progress.get(each.resource_id) for each in volumes if each.source_id == volume.resource_id]
+    if any(percent is not None and percent < INITIALIZED for percent in shown):
+        return None
+    unknown = "whose progress is not known" if None in shown else None
+    if copy_id := volume.tags.get(REPLACED_BY_TAG):
+        copy = _by_id(copy_id, volumes)
+        doubts = list(filter(None, [_doubt(volume, copy), unknown]))
+        why = ", ".join([f"replaced by {copy_id}", *doubts])
+        return Verdict(why, is_certain=not doubts, since=(copy or volume).created)
+    if keeper := _keeper(volume, volumes):
+        why = f"replaced by {keeper.resource_id}, and perhaps used again since"
+        return Verdict(", ".join(filter(None, [why, unknown])), is_certain=False, since=keeper.created)
+    return Verdict("a copy that update_disk did not finish", is_certain=False, since=volume.created)
+
+
+def _doubt(old: Resource, copy: Resource | None) -> str | None:
+    """Why the Director may need a volume that was replaced; None if it uses the copy."""
+    if copy is None:
+        return "which this Director does not have"
+    link = source_of(copy.tags)
+    if link is None or {link[0], copy.source_id} != {old.resource_id}:
+        return "which is not its copy"
+    if copy.state != "in-use":
+        return "which is not attached"
+    return "which the Director may not know" if link[1] is Step.COPIED else None
+
+
+def _keeper(old: Resource, volumes: Sequence[Resource]) -> Resource | None:
+    """The copy of a volume that the CPI keeps, because the volume was used again after the copy."""
+    kept = (old.resource_id, Step.KEPT)
+    return next((each for each in volumes if source_of(each.tags) == kept), None)
+
+
+def _is_unlinked(copy: Resource, volumes: Sequence[Resource]) -> bool:
+    link = source_of(copy.tags)
+    if link is None or link[1] is not Step.COPIED:
+        return False
+    source = _by_id(link[0], volumes)
+    return source is None or source.tags.get(REPLACED_BY_TAG) != copy.resource_id
+
+
+def _by_id(resource_id: str, volumes: Sequence[Resource]) -> Resource | None:
+    return next((each for each in volumes if each.resource_id == resource_id), None)

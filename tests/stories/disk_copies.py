@@ -1,0 +1,111 @@
+"""A disk that update_disk replaces by a copy, for the stories about both volumes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from testbed.executable import DIRECTOR_UUID
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Cpi, Process
+    from testbed.world import World
+
+WANTED = {"encrypted": True}
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+SIZE = 2048
+"""MiB."""
+OWN_TAGS = {"team": "a", "director": "bosh", "attached_at": "2026-05-01T00:00:00Z", "bosh_call": "call-0"}
+REQUEST = {"request_id": "cpi-424242"}
+
+
+class Copied:
+    """A disk of 1 GiB with data, which the Director wants encrypted and with 2 GiB.
+
+    Attributes:
+        cid: The disk's id.
+        vm_cid: A VM that wrote on it.
+    """
+
+    def __init__(self, cpi: Cpi, fake_aws: FakeAws, world: World, vm_cid: str) -> None:
+        """Create the disk, and write on it."""
+        self._cpi, self._fake_aws, self._ec2, self._world = cpi, fake_aws, world.ec2, world
+        self.vm_cid = vm_cid
+        tags = [{"Key": key, "Value": value} for key, value in OWN_TAGS.items()]
+        specification = [{"ResourceType": "volume", "Tags": tags}]
+        self.cid: str = self._ec2.create_volume(
+            AvailabilityZone=world.zone, Size=1, VolumeType="gp3", TagSpecifications=specification
+        )["VolumeId"]
+        self._laid = set(world.state()["volumes"]) - {self.cid}
+        self.attach(self.cid)
+        self.detach(self.cid)
+        fake_aws.forget_calls()
+
+    def update(self, **context: Any) -> Answer:
+        """Ask for the change."""
+        return self._cpi.call("update_disk", self.cid, SIZE, WANTED, context=context)
+
+    def start(self, **context: Any) -> Process:
+        """Ask for it without waiting for the answer; the caller ends the process."""
+        return self._cpi.start("update_disk", self.cid, SIZE, WANTED, context=context)
+
+    def update_other(self, disk_cid: str) -> Answer:
+        """Ask for another key of a disk."""
+        return self._cpi.call("update_disk", disk_cid, SIZE, {**WANTED, "kms_key_arn": KEY})
+
+    def delete(self, disk_cid: str) -> None:
+        """Delete a disk as the Director does."""
+        self._cpi.call("delete_disk", disk_cid).ok()
+
+    def attach(self, disk_cid: str) -> Answer:
+        """Attach a disk as the Director does; the VM writes on it."""
+        return self._cpi.call("attach_disk", self.vm_cid, disk_cid, stemcell=2)
+
+    def use(self, disk_cid: str) -> None:
+        """Attach a disk, tag it as the Director does after that, and detach it."""
+        self.attach(disk_cid).ok()
+        self.tag(disk_cid)
+        self.detach(disk_cid).ok()
+
+    def tag(self, disk_cid: str) -> None:
+        """Tag a disk as the Director does after it has attached it."""
+        metadata = {"director": "bosh", "attached_at": "2026-05-02T00:00:00Z"}
+        self._cpi.call("set_disk_metadata", disk_cid, metadata).ok()
+
+    def start_attaching(self, disk_cid: str) -> Process:
+        """Attach a disk without waiting for the answer; the caller ends the process."""
+        return self._cpi.start("attach_disk", self.vm_cid, disk_cid, stemcell=2)
+
+    def detach(self, disk_cid: str) -> Answer:
+        """Detach it."""
+        return self._cpi.call("detach_disk", self.vm_cid, disk_cid, stemcell=2)
+
+    def progress(self, *percent: str) -> None:
+        """Set the progress of the next copies, in percent, for each DescribeVolumeStatus in turn."""
+        self._fake_aws.rule(action="CopyVolumes", states=list(percent))
+
+    @property
+    def disks(self) -> list[str]:
+        """All volumes except the VM's."""
+        return sorted(set(self._world.state()["volumes"]) - self._laid)
+
+    def tags(self, disk_cid: str) -> dict[str, str]:
+        """Read a volume's tags."""
+        return {tag["Key"]: tag["Value"] for tag in self.shown(disk_cid).get("Tags", [])}
+
+    def shown(self, disk_cid: str) -> dict[str, Any]:
+        """Describe a volume."""
+        (found,) = self._ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
+        return dict(found)
+
+    def writes(self, disk_cid: str) -> int:
+        """Count the writes whose data a volume has."""
+        written = self._fake_aws.contents()[disk_cid]
+        assert set(written) <= {self.vm_cid}
+        return len(written)
+
+
+def copy_tags(source: str, step: str = "") -> dict[str, str]:
+    """Write the tags of a copy, except bosh_call."""
+    own = {key: value for key, value in OWN_TAGS.items() if key != "bosh_call"}
+    return {**own, "bosh_director_uuid": DIRECTOR_UUID, "bosh_replaces": f"{source} {step}".rstrip()}

@@ -1,0 +1,320 @@
+"""update_disk by a copy: the new disk, the old one, and which of them is deleted when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID, finish
+from tests.stories.disk_copies import OWN_TAGS, REQUEST, Copied, copy_tags
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import CpiWith, ReadCalls, ReadWarnings, Refuse, RunInstance, WriteError
+    from tests.stories.volumes import Volumes
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+UPDATE = ["DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags"]
+NO_COPY = "A copy can't replace it either"
+ATTACH = ["DescribeInstances", "AttachVolume", "DescribeVolumes"]
+ASK = ["DescribeVolumes", "DescribeVolumeStatus"]
+SETTLE = ["CreateTags", *ASK, "DescribeVolumes", "DeleteVolume", "CreateTags"]
+
+
+@pytest.fixture
+def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied:
+    """Have a disk with data, which is to be encrypted."""
+    return Copied(cpi, fake_aws, world, vm())
+
+
+def test_answer(copied: Copied, fake_aws: FakeAws) -> None:
+    """The answer is a copy with the data, the figures and the old tags; the old disk stays, and names it."""
+    new = copied.update().ok()
+    assert fake_aws.actions() == UPDATE
+    assert copied.disks == sorted([copied.cid, new])
+    shown = copied.shown(new)
+    assert (shown["Size"], shown["VolumeType"], shown["Encrypted"]) == (2, "gp3", True)
+    assert copied.writes(new) == 1
+    call = copied.tags(new)["bosh_call"]
+    assert call != OWN_TAGS["bosh_call"]
+    assert copied.tags(new) == {**copy_tags(copied.cid), "bosh_call": call}
+    link = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_replaced_by": new}
+    assert copied.tags(copied.cid) == {**OWN_TAGS, **link}
+
+
+@pytest.mark.parametrize(
+    ("before", "properties", "expected"),
+    [
+        ({"VolumeType": "standard"}, {}, {"VolumeType": "gp3", "Iops": "3000", "Throughput": "125"}),
+        ({}, {"type": "standard"}, {"VolumeType": "standard"}),
+        (
+            {"Encrypted": True, "KmsKeyId": KEY, "VolumeType": "standard"},
+            {"type": "io2", "iops": 500},
+            {"VolumeType": "io2", "Iops": "500", "Encrypted": "true", "KmsKeyId": KEY},
+        ),
+        (
+            {"Encrypted": True},
+            {"encrypted": True, "kms_key_arn": KEY, "iops": 4000},
+            {"VolumeType": "gp3", "Iops": "4000", "Throughput": "125", "Encrypted": "true", "KmsKeyId": KEY},
+        ),
+        (
+            {},
+            {"encrypted": True, "type": "gp2"},
+            {"VolumeType": "gp2", "Encrypted": "true"},
+        ),
+    ],
+    ids=["from-standard", "to-standard", "keeps-its-key", "other-key", "default-key"],
+)
+def test_figures(
+    cpi: Cpi,
+    volumes: Volumes,
+    sent: ReadCalls,
+    before: dict[str, Any],
+    properties: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """One CopyVolumes makes all changes; the type is always sent, and an encrypted disk keeps its key."""
+    disk_cid = volumes.make(Size=8, **before)
+    assert cpi.call("update_disk", disk_cid, 9 * 1024, properties).ok() != disk_cid
+    (call,) = sent("CopyVolumes")
+    beside = ("Action", "Version", "ClientToken", "TagSpecification")
+    figures = {name: value for name, value in call.items() if not name.startswith(beside)}
+    assert figures == {"SourceVolumeId": disk_cid, "Size": "9", **expected}
+
+
+@pytest.mark.parametrize("code", ["VolumeModificationRateExceeded", "UnsupportedOperation"])
+def test_not_modifiable_now(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, code: str) -> None:
+    """A volume that EBS can't modify, or can't modify yet, is copied, with all figures."""
+    disk_cid = volumes.make()
+    fake_aws.rule(action="ModifyVolume", error={"code": code, "message": "Not now."})
+    new = cpi.call("update_disk", disk_cid, 2048, {"iops": 3000}).ok()
+    assert new != disk_cid
+    assert volumes.figures(new) == ("gp3", 2, 3000, 125)
+
+
+def test_earlier_change(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, world: World) -> None:
+    """A volume that EBS is still changing to something else is copied, too."""
+    disk_cid = volumes.make()
+    fake_aws.rule(action="ModifyVolume", states=["optimizing"])
+    world.ec2.modify_volume(VolumeId=disk_cid, Size=3)
+    assert volumes.figures(cpi.call("update_disk", disk_cid, 4096, {}).ok())[1] == 4
+
+
+def test_attached_disk(copied: Copied, failure: WriteError, fake_aws: FakeAws) -> None:
+    """An attached disk is not copied: the error is NotSupported, and the Director copies the data."""
+    copied.attach(copied.cid)
+    fake_aws.forget_calls()
+    message = f"Volume '{copied.cid}' can't be encrypted in place. {NO_COPY}: it is attached"
+    assert copied.update().error == failure("NotSupported", message)
+    assert fake_aws.actions() == ["DescribeVolumes"]
+
+
+def test_not_permitted(copied: Copied, deny: Refuse, failure: WriteError) -> None:
+    """Without the permission the error is NotSupported and names the action; the disk is unchanged."""
+    why = deny("CopyVolumes")
+    allow = "Allow ec2:CopyVolumes, and ec2:CreateTags for it; until then the Director copies the data"
+    message = f"Volume '{copied.cid}' can't be encrypted in place. {NO_COPY}: {why}"
+    answer = copied.update()
+    assert answer.error == failure("NotSupported", message)
+    assert answer.error["message"].endswith(allow)
+    assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
+
+
+@pytest.mark.parametrize("code", ["ConcurrentCopyVolumeLimitExceeded", "UnsupportedOperation"])
+def test_refused(copied: Copied, fake_aws: FakeAws, code: str) -> None:
+    """If AWS refuses the copy, the error is NotSupported with AWS's message; the disk is unchanged."""
+    fake_aws.rule(action="CopyVolumes", error={"code": code, "message": "Not now."})
+    error = copied.update().error
+    assert error["type"] == "Bosh::Clouds::NotSupported"
+    assert f"CopyVolumes failed with {code}: Not now." in error["message"]
+    assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
+
+
+def test_failed_copy(copied: Copied, fake_aws: FakeAws) -> None:
+    """If EBS can't create the copy, for example because of its key, the error is NotSupported."""
+    fake_aws.rule(action="DescribeVolumes", replace=[["<status>available<", "<status>error<"]])
+    error = copied.update().error
+    fake_aws.clear_rules()
+    assert error["type"] == "Bosh::Clouds::NotSupported"
+    assert "is in state error. For an encrypted disk, check that its KMS key exists" in error["message"]
+    assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
+
+
+def test_no_room_for_a_tag(copied: Copied, fake_aws: FakeAws) -> None:
+    """If the old disk has too many tags for the link, the error is NotSupported; the copy is deleted."""
+    fake_aws.rule(action="CreateTags", times=1, error={"code": "TagLimitExceeded", "message": "full"})
+    error = copied.update().error
+    assert error["type"] == "Bosh::Clouds::NotSupported"
+    assert "CreateTags failed with TagLimitExceeded: full" in error["message"]
+    assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
+
+
+def test_no_permission_to_tag(copied: Copied, deny: Refuse) -> None:
+    """Without permission for that tag, the Director copies the disk; the error names the action."""
+    deny("CreateTags")
+    error = copied.update().error
+    assert error["type"] == "Bosh::Clouds::NotSupported"
+    assert error["message"].endswith("Allow ec2:CreateTags; until then the Director copies the data")
+    assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
+
+
+def test_earlier_copy_and_no_other(copied: Copied, fake_aws: FakeAws) -> None:
+    """If an earlier copy is discarded and there is no other, the old disk's link is empty."""
+    copied.update().ok()
+    fake_aws.rule(action="CopyVolumes", error={"code": "UnsupportedOperation", "message": "Not now."})
+    assert copied.update().error["type"] == "Bosh::Clouds::NotSupported"
+    assert (copied.disks, copied.tags(copied.cid)["bosh_replaced_by"]) == ([copied.cid], "")
+
+
+def test_encryption_removed(
+    cpi_with: CpiWith, volumes: Volumes, failure: WriteError, fake_aws: FakeAws
+) -> None:
+    """Without the property an encrypted disk stays encrypted, which is logged; `false` is not supported."""
+    disk_cid = volumes.make(Encrypted=True)
+    answer = cpi_with().call("update_disk", disk_cid, 1024, {})
+    assert answer.ok() is None
+    assert f"Disk '{disk_cid}' stays encrypted, although nothing requests it" in answer.stderr
+    refused = cpi_with().call("update_disk", disk_cid, 1024, {"encrypted": False}).error
+    message = f"Volume '{disk_cid}' can't lose its encryption, in place or by a copy: "
+    assert refused == failure("NotSupported", f"{message}EBS encrypts every copy of an encrypted volume")
+    assert fake_aws.actions() == ["DescribeVolumes"] * 2
+
+
+def test_attached_copy(copied: Copied, fake_aws: FakeAws) -> None:
+    """When the Director attaches an initialized copy, the old disk is deleted; later calls skip this."""
+    new = copied.update().ok()
+    fake_aws.forget_calls()
+    copied.attach(new).ok()
+    assert fake_aws.actions() == [*ATTACH, *SETTLE]
+    assert (copied.disks, copied.writes(new)) == ([new], 2)
+    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} deleted"
+    fake_aws.forget_calls()
+    copied.detach(new).ok()
+    assert fake_aws.actions() == ["DetachVolume", "DescribeVolumes"]
+
+
+def test_copy_in_initialization(copied: Copied, fake_aws: FakeAws) -> None:
+    """While EBS copies the data, the old disk stays; a later call deletes it."""
+    copied.progress("0", "99", "100")
+    new = copied.update().ok()
+    fake_aws.forget_calls()
+    copied.attach(new).ok()
+    assert fake_aws.actions() == [*ATTACH, "CreateTags", *ASK]
+    fake_aws.forget_calls()
+    copied.detach(new).ok()
+    assert fake_aws.actions() == ["DetachVolume", "DescribeVolumes", *ASK]
+    assert copied.disks == sorted([copied.cid, new])
+    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} known"
+    copied.attach(new).ok()
+    assert (copied.disks, copied.writes(new)) == ([new], 3)
+
+
+def test_progress_unknown(copied: Copied, deny: Refuse, warnings: ReadWarnings) -> None:
+    """If EC2 does not show the progress, the old disk stays, and the copy is attached."""
+    new = copied.update().ok()
+    why = deny("DescribeVolumeStatus")
+    answer = copied.attach(new)
+    answer.ok()
+    (said,) = warnings(answer)
+    begin = f"Could not delete volume '{copied.cid}', which '{new}' replaces: "
+    assert said.startswith(begin)
+    assert why == said.removeprefix(begin)
+    assert copied.disks == sorted([copied.cid, new])
+
+
+def test_source_unknown(copied: Copied, fake_aws: FakeAws) -> None:
+    """A tag alone deletes nothing: EC2 must show that the disk is a copy of the old one."""
+    new = copied.update().ok()
+    fake_aws.rule(action="DescribeVolumes", replace=[["<sourceVolumeId>[^<]*</sourceVolumeId>", ""]])
+    copied.attach(new).ok()
+    copied.detach(new).ok()
+    assert copied.disks == sorted([copied.cid, new])
+
+
+def test_old_disk_gone(copied: Copied, world: World) -> None:
+    """If somebody has deleted the old disk, the copy's tag says so."""
+    new = copied.update().ok()
+    world.ec2.delete_volume(VolumeId=copied.cid)
+    copied.attach(new).ok()
+    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} deleted"
+
+
+def test_old_disk_attached_again(copied: Copied) -> None:
+    """If the Director uses the old disk again, the copy is discarded and the old disk's link emptied."""
+    new = copied.update().ok()
+    copied.attach(copied.cid).ok()
+    assert (copied.disks, copied.writes(copied.cid)) == ([copied.cid], 2)
+    assert copied.tags(copied.cid)["bosh_replaced_by"] == ""
+    copied.detach(copied.cid).ok()
+    newer = copied.update().ok()
+    assert newer != new
+    assert copied.writes(newer) == 2
+
+
+def test_both_disks_used(copied: Copied) -> None:
+    """A copy that the Director has used stays if the old disk is used again, and so does the old disk."""
+    copied.progress("0", "0", "100")
+    new = copied.update().ok()
+    copied.attach(new).ok()
+    copied.detach(new).ok()
+    copied.attach(copied.cid).ok()
+    copied.detach(copied.cid).ok()
+    copied.attach(new).ok()
+    assert copied.disks == sorted([copied.cid, new])
+    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} kept"
+
+
+def test_other_request(copied: Copied) -> None:
+    """Another request for the old disk gets a fresh copy, and the earlier one is discarded."""
+    first = copied.update().ok()
+    second = copied.update().ok()
+    assert first != second
+    assert copied.disks == sorted([copied.cid, second])
+
+
+def test_copy_in_use(copied: Copied, fake_aws: FakeAws) -> None:
+    """If a copy is attached, another request for the old disk returns that copy."""
+    copied.progress("0")
+    new = copied.update().ok()
+    copied.attach(new).ok()
+    fake_aws.forget_calls()
+    assert copied.update().ok() == new
+    assert fake_aws.actions() == ["DescribeVolumes"] * 2
+
+
+def test_old_disk_deleted(copied: Copied, failure: WriteError) -> None:
+    """A request for a deleted old disk returns its copy; without a copy it is DiskNotFound."""
+    new = copied.update().ok()
+    copied.attach(new).ok()
+    copied.detach(new).ok()
+    assert copied.disks == [new]
+    assert copied.update().ok() == new
+    copied.delete(new)
+    assert copied.update().error == failure("DiskNotFound", f"Disk '{copied.cid}' not found")
+
+
+def test_copy_of_a_copy(copied: Copied) -> None:
+    """If the Director updates a copy, it knows the copy: the first disk is deleted, then the second."""
+    first = copied.update().ok()
+    second = copied.update_other(first).ok()
+    assert copied.disks == sorted([first, second])
+    copied.attach(second).ok()
+    assert (copied.disks, copied.writes(second)) == ([second], 2)
+
+
+def test_same_request_at_once(copied: Copied, fake_aws: FakeAws) -> None:
+    """If the same request is sent twice at once, one copy is created, and both return its id."""
+    fake_aws.rule(action="CopyVolumes", hold=True)
+    process = copied.start(**REQUEST)
+    try:
+        assert fake_aws.wait_until_held() == ["CopyVolumes"]
+        second = copied.update(**REQUEST).ok()
+    finally:
+        fake_aws.release()
+        first = finish(process)
+    assert first.ok() == second
+    assert copied.disks == sorted([copied.cid, second])
+    assert copied.writes(second) == 1

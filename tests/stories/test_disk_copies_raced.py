@@ -1,0 +1,137 @@
+"""update_disk by a copy while other calls use the disk or its copies: no data are lost."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import finish
+from testbed.killing import kill_at, leave
+from tests.stories.disk_copies import Copied
+from tests.stories.operators import ANY_AGE, Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import RunInstance, WriteError
+
+
+@pytest.fixture
+def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied:
+    """Have a disk with data, which is to be encrypted."""
+    return Copied(cpi, fake_aws, world, vm())
+
+
+@contextmanager
+def abandoned(copied: Copied, fake_aws: FakeAws, **rule: Any) -> Iterator[None]:
+    """Have an update_disk whose caller goes away while a call to AWS is held; it continues at the end."""
+    fake_aws.rule(**rule)
+    process = copied.start()
+    try:
+        assert fake_aws.wait_until_held() == [rule["action"]]
+        leave(process)
+        yield
+    finally:
+        fake_aws.release()
+        finish(process)
+
+
+def test_copy_of_another_call(copied: Copied, fake_aws: FakeAws) -> None:
+    """A call whose caller is gone does not discard the copy that another call has returned."""
+    with abandoned(copied, fake_aws, action="DescribeVolumes", hold=True):
+        new = copied.update().ok()
+    assert copied.disks == sorted([copied.cid, new])
+
+
+def test_copy_that_is_attached_meanwhile(copied: Copied, fake_aws: FakeAws) -> None:
+    """A copy that is attached right before it would be discarded is the disk, and is not deleted later."""
+    new = copied.update().ok()
+    with abandoned(copied, fake_aws, action="DeleteVolume", hold_before=True):
+        copied.attach(new).ok()
+    copied.detach(new).ok()
+    assert (copied.disks, copied.writes(new)) == ([new], 2)
+
+
+def test_link_of_another_call(copied: Copied, fake_aws: FakeAws) -> None:
+    """A call whose caller is gone does not empty the link to the copy of another call."""
+    with abandoned(copied, fake_aws, action="CreateTags", hold=True):
+        copied.progress("0", "100")
+        new = copied.update().ok()
+        copied.attach(new).ok()
+    assert copied.tags(copied.cid)["bosh_replaced_by"] == new
+    copied.detach(new).ok()
+    assert copied.disks == [new]
+
+
+def test_copy_that_is_another_disk(copied: Copied) -> None:
+    """If the Director uses both disks, a request for the old one does not return the other one."""
+    copied.progress("0")
+    new = copied.update().ok()
+    copied.use(new)
+    copied.use(copied.cid)
+    copied.attach(new).ok()
+    newest = copied.update().ok()
+    assert newest not in {copied.cid, new}
+    assert copied.disks == sorted([copied.cid, new, newest])
+
+
+def test_stale_copy(copied: Copied, fake_aws: FakeAws, world: World, failure: WriteError) -> None:
+    """A copy of a killed call, which may lack data, does not replace an old disk that is gone."""
+    kill_at(fake_aws, copied.start, action="CopyVolumes", when="after")
+    copied.use(copied.cid)
+    world.ec2.delete_volume(VolumeId=copied.cid)
+    assert copied.update().error == failure("DiskNotFound", f"Disk '{copied.cid}' not found")
+
+
+def test_disk_that_another_copy_needs(copied: Copied, fake_aws: FakeAws) -> None:
+    """An old disk stays while EBS copies its data to any copy, even one that the Director uses no more."""
+    copied.progress("0")
+    first = copied.update().ok()
+    copied.use(first)
+    copied.use(copied.cid)
+    fake_aws.clear_rules()
+    second = copied.update().ok()
+    copied.attach(second).ok()
+    assert copied.disks == sorted([copied.cid, first, second])
+    assert fake_aws.contents()[first] != ["lost"]
+
+
+def test_tag_at_the_same_time(copied: Copied, fake_aws: FakeAws) -> None:
+    """If somebody else tags the copy at the same moment, the note that the Director uses it is retried."""
+    copied.progress("0")
+    new = copied.update().ok()
+    fake_aws.rule(action="CreateTags", times=2, error={"code": "ConcurrentTagAccess", "message": "Wait."})
+    copied.attach(new).ok()
+    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} known"
+
+
+def test_copy_without_its_note(copied: Copied, fake_aws: FakeAws) -> None:
+    """A copy that the Director has tagged stays if the old disk is used again, even if its note failed."""
+    copied.progress("0")
+    new = copied.update().ok()
+    fake_aws.rule(action="CreateTags", times=1, error={"code": "UnauthorizedOperation", "message": "No."})
+    copied.attach(new).ok()
+    copied.tag(new)
+    fake_aws.rule(action="CreateTags", times=1, error={"code": "UnauthorizedOperation", "message": "No."})
+    copied.detach(new).ok()
+    copied.use(copied.cid)
+    assert copied.disks == sorted([copied.cid, new])
+    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} known"
+    newest = copied.update().ok()
+    assert copied.disks == sorted([copied.cid, new, newest])
+
+
+def test_sweep_of_a_disk_that_is_kept(copied: Copied, cpi: Cpi, fake_aws: FakeAws) -> None:
+    """An old disk that its copy no longer replaces is left to the operator."""
+    copied.progress("0", "0", "100")
+    new = copied.update().ok()
+    copied.use(new)
+    copied.use(copied.cid)
+    copied.attach(new).ok()
+    ask = "left to you: name it with --disk"
+    assert Sweep(cpi, fake_aws).outcomes("--delete", *ANY_AGE) == {copied.cid: ask}

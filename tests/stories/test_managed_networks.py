@@ -1,0 +1,471 @@
+"""Managed networks, from their creation to their deletion."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID, finish
+from testbed.killing import kill_at
+from tests.conftest import SPEED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import CreateVm, ListResources, ReadCalls, ReadTags, WriteError
+
+REQUEST = {"request_id": "cpi-424242"}
+DENIED = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
+UNSHOWN: dict[str, Any] = {
+    "action": "DescribeSubnets",
+    "where": {"Filter.1.Name": "tag:bosh_call"},
+    "replace": [["<subnetSet>.*</subnetSet>", "<subnetSet/>"]],
+}
+UNKNOWN = "subnet-0123456789abcdef0"
+
+
+@pytest.fixture
+def wish(world: World) -> Callable[..., dict[str, Any]]:
+    """Return a function that writes create_network's argument; its keywords are cloud properties."""
+
+    def write(given: dict[str, Any] | None = None, **properties: Any) -> dict[str, Any]:
+        whole = {"vpc_id": world.vpc_id, "availability_zone": world.zone, **properties}
+        return {"type": "manual", "cloud_properties": whole, **(given or {})}
+
+    return write
+
+
+def described(world: World, subnet_id: str) -> dict[str, Any]:
+    """Describe a subnet."""
+    (subnet,) = world.ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"]
+    found: dict[str, Any] = subnet
+    return found
+
+
+def test_life(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, failure: WriteError) -> None:
+    """A subnet is created, a VM runs in it, and it is deleted after the VM."""
+    given = {"range": "10.0.9.0/24", "gateway": "10.0.9.1"}
+    subnet_id, addresses, properties = cpi.call("create_network", wish(given, security_groups=["web"])).ok()
+    assert addresses == {
+        "range": "10.0.9.0/24",
+        "gateway": "10.0.9.1",
+        "reserved": ["10.0.9.0-10.0.9.3", "10.0.9.255"],
+    }
+    assert properties == {"subnet": subnet_id, "security_groups": ["web"]}
+    vm_cid = create_vm(networks={"apps": {"ip": "10.0.9.4", "cloud_properties": properties}}).ok()[0]
+    (interface,) = world.instance(vm_cid)["NetworkInterfaces"]
+    assert interface["SubnetId"] == subnet_id
+    assert [group["GroupName"] for group in interface["Groups"]] == ["web"]
+    cpi.call("delete_vm", vm_cid).ok()
+    assert cpi.call("delete_network", subnet_id).ok() is None
+    assert world.state() == world.empty
+    error = cpi.call("delete_network", subnet_id).error
+    assert error == failure("NetworkNotFound", f"Network '{subnet_id}' not found")
+
+
+def test_everything(cpi: Cpi, world: World, wish: Any, tags_of: ReadTags, fake_aws: FakeAws) -> None:
+    """A subnet gets its zone, route table, network ACL, IPv6 range, public addresses and tags."""
+    world.ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)
+    acl_id = world.ec2.create_network_acl(VpcId=world.vpc_id)["NetworkAcl"]["NetworkAclId"]
+    fake_aws.rule(action="CreateSubnet", unseen=3, states=["pending", "available"])
+    more = {
+        "route_table": world.route_table_id,
+        "network_acl": acl_id,
+        "ipv6": True,
+        "auto_assign_public_ip": True,
+        "tags": {"team": "apps", "cost": 7},
+        "availability_zone": world.other_zone,
+    }
+    subnet_id, _, _ = cpi.call("create_network", wish(**more)).ok()
+    subnet = described(world, subnet_id)
+    assert (subnet["AvailabilityZone"], subnet["MapPublicIpOnLaunch"]) == (world.other_zone, True)
+    (ipv6,) = subnet["Ipv6CidrBlockAssociationSet"]
+    (vpc,) = world.ec2.describe_vpcs(VpcIds=[world.vpc_id])["Vpcs"]
+    whole = ip_network(vpc["Ipv6CidrBlockAssociationSet"][0]["Ipv6CidrBlock"])
+    assert ip_network(ipv6["Ipv6CidrBlock"]) in whole.subnets(new_prefix=64)
+    linked = [{"Name": "association.subnet-id", "Values": [subnet_id]}]
+    (table,) = world.ec2.describe_route_tables(Filters=linked)["RouteTables"]
+    (acl,) = world.ec2.describe_network_acls(Filters=linked)["NetworkAcls"]
+    assert (table["RouteTableId"], acl["NetworkAclId"]) == (world.route_table_id, acl_id)
+    tags = tags_of(subnet_id)
+    assert len(tags.pop("bosh_call")) == 36
+    created = datetime.fromisoformat(tags.pop("bosh_created"))
+    assert abs(datetime.now(UTC) - created) < timedelta(minutes=1)
+    marks = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_network": "managed"}
+    assert tags == {"team": "apps", "cost": "7", **marks}
+
+
+@pytest.mark.parametrize(
+    ("given", "size"), [({}, 24), ({"netmask_bits": 26}, 26), ({"netmask_bits": 16}, 16)]
+)
+def test_chosen_range(cpi: Cpi, world: World, wish: Any, given: dict[str, Any], size: int) -> None:
+    """Without a range, a free one of the wanted size is chosen in any of the VPC's ranges."""
+    world.ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, CidrBlock="10.1.0.0/16")
+    subnet_id, addresses, _ = cpi.call("create_network", wish(given)).ok()
+    chosen = ip_network(addresses["range"])
+    assert described(world, subnet_id)["CidrBlock"] == str(chosen)
+    assert chosen.prefixlen == size
+    assert addresses["gateway"] == str(chosen[1])
+    assert size > 16 or str(chosen) == "10.1.0.0/16"
+
+
+def test_taken_range(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, sent: ReadCalls) -> None:
+    """When somebody else takes the chosen range at that moment, another one is chosen."""
+    fake_aws.rule(action="CreateSubnet", hold_before=True)
+    process = cpi.start("create_network", wish({"netmask_bits": 18}))
+    try:
+        fake_aws.wait_until_held()
+        (first,) = sent("CreateSubnet")
+        world.ec2.create_subnet(VpcId=world.vpc_id, CidrBlock=first["CidrBlock"])
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    _, addresses, _ = answer.ok()
+    assert addresses["range"] != first["CidrBlock"]
+    assert fake_aws.actions().count("DescribeSubnets") == 3
+
+
+def test_taken_wanted_range(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """When somebody else takes the wanted range at that moment, that is an error with EC2's words."""
+    world.ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)
+    fake_aws.rule(action="CreateSubnet", hold_before=True)
+    process = cpi.start("create_network", wish({"range": "10.0.9.0/24"}, ipv6=True))
+    try:
+        fake_aws.wait_until_held()
+        other = world.ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/25")["Subnet"]["SubnetId"]
+    finally:
+        fake_aws.release()
+        error = finish(process).error
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert "InvalidSubnet.Conflict: The CIDR '10.0.9.0/24' conflicts with another subnet" in error["message"]
+    assert world.state()["subnets"] == [other]
+
+
+def test_taken_ipv6_range(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, sent: ReadCalls) -> None:
+    """When somebody else takes the chosen IPv6 range at that moment, another one is chosen."""
+    world.ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)
+    fake_aws.rule(action="CreateSubnet", hold_before=True)
+    process = cpi.start("create_network", wish({"range": "10.0.9.0/24"}, ipv6=True))
+    try:
+        fake_aws.wait_until_held()
+        (first,) = sent("CreateSubnet")
+        taken = {"CidrBlock": "10.0.10.0/24", "Ipv6CidrBlock": first["Ipv6CidrBlock"]}
+        world.ec2.create_subnet(VpcId=world.vpc_id, **taken)
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    (ipv6,) = described(world, answer.ok()[0])["Ipv6CidrBlockAssociationSet"]
+    assert ipv6["Ipv6CidrBlock"] != first["Ipv6CidrBlock"]
+
+
+def test_every_range_taken(cpi: Cpi, wish: Any, fake_aws: FakeAws, sent: ReadCalls) -> None:
+    """If other calls take each range first, others are tried, up to a limit."""
+    conflict = {"code": "InvalidSubnet.Conflict", "message": "The CIDR conflicts with another subnet"}
+    fake_aws.rule(action="CreateSubnet", error=conflict)
+    error = cpi.call("create_network", wish()).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "CreateSubnet failed with InvalidSubnet.Conflict" in error["message"]
+    tried = [call["CidrBlock"] for call in sent("CreateSubnet")]
+    assert len(tried) == len(set(tried)) == 21
+
+
+def test_two_at_once(cpi: Cpi, world: World, wish: Any) -> None:
+    """Two calls at once without a range create two subnets."""
+    processes = [cpi.start("create_network", wish({"netmask_bits": 18})) for _ in range(2)]
+    answers = [finish(process).ok() for process in processes]
+    assert len({answer[1]["range"] for answer in answers}) == 2
+    assert world.state()["subnets"] == sorted(answer[0] for answer in answers)
+
+
+def test_rollback(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """When the second subnet of a network fails, the Director deletes the first one; nothing is left."""
+    first, _, _ = cpi.call("create_network", wish({"range": "10.0.9.0/24"})).ok()
+    fake_aws.rule(action="CreateSubnet", error=DENIED)
+    error = cpi.call("create_network", wish({"range": "10.0.10.0/24"})).error
+    assert "CreateSubnet failed with UnauthorizedOperation: No." in error["message"]
+    assert cpi.call("delete_network", first).ok() is None
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize(
+    "action",
+    ["AssociateRouteTable", "DescribeNetworkAcls", "ReplaceNetworkAclAssociation", "ModifySubnetAttribute"],
+)
+def test_undo(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, action: str, left: ListResources) -> None:
+    """Whichever later step fails, the subnet is deleted, and the first error is returned."""
+    acl_id = world.ec2.create_network_acl(VpcId=world.vpc_id)["NetworkAcl"]["NetworkAclId"]
+    nth = 2 if action == "DescribeNetworkAcls" else 1
+    fake_aws.rule(action=action, nth=nth, times=None, error=DENIED)
+    given = wish(route_table=world.route_table_id, network_acl=acl_id, auto_assign_public_ip=True)
+    error = cpi.call("create_network", given).error
+    assert f"{action} failed with UnauthorizedOperation" in error["message"]
+    assert left() == {}
+
+
+def test_failed(cpi: Cpi, wish: Any, fake_aws: FakeAws, left: ListResources) -> None:
+    """A subnet that EC2 could not create is deleted, and the error names its state."""
+    fake_aws.rule(action="CreateSubnet", states=["pending", "failed-insufficient-capacity"])
+    error = cpi.call("create_network", wish()).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].endswith("it is in state failed-insufficient-capacity")
+    assert left() == {}
+
+
+def test_same_request(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A call that was killed is completed by the same request, and not by another one."""
+    given = wish(route_table=world.route_table_id)
+    kill_at(
+        fake_aws,
+        lambda: cpi.start("create_network", given, context=REQUEST),
+        when="after",
+        action="CreateSubnet",
+    )
+    (subnet_id,) = world.state()["subnets"]
+    answer = cpi.call("create_network", given, context=REQUEST).ok()
+    assert answer[0] == subnet_id
+    assert answer[1]["range"] == described(world, subnet_id)["CidrBlock"]
+    other, _, _ = cpi.call("create_network", given, context={"request_id": "cpi-5"}).ok()
+    assert world.state()["subnets"] == sorted([subnet_id, other])
+
+
+def test_leftover_in_the_way(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A subnet that a killed call left in the wanted range is named, with its time and how to delete it."""
+    given = wish({"range": "10.0.9.0/24"})
+    kill_at(
+        fake_aws,
+        lambda: cpi.start("create_network", given, context=REQUEST),
+        when="after",
+        action="CreateSubnet",
+    )
+    (left,) = world.state()["subnets"]
+    error = cpi.call("create_network", given, context={"request_id": "cpi-5"}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert f"overlaps the range of another subnet: 10.0.9.0/24 ({left}). " in error["message"]
+    since = {each["Key"]: each["Value"] for each in described(world, left)["Tags"]}["bosh_created"]
+    assert f"An earlier call may have left {left}, created for this Director at {since}" in error["message"]
+    assert f"`aws ec2 delete-subnet --subnet-id {left}`" in error["message"]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_lost_and_shown_late(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A subnet whose creation was not answered is used, even if EC2 shows it only after the next attempt."""
+    fake_aws.rule(action="CreateSubnet", nth=1, drop="after")
+    fake_aws.rule(**UNSHOWN, seconds=90 / SPEED)
+    subnet_id, addresses, _ = cpi.call("create_network", wish({"range": "10.0.9.0/24"})).ok()
+    assert world.state()["subnets"] == [subnet_id]
+    assert addresses["range"] == "10.0.9.0/24"
+    assert fake_aws.actions().count("CreateSubnet") == 2
+
+
+@pytest.mark.usefixtures("hasty")
+def test_lost_and_undone(cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, left: ListResources) -> None:
+    """Such a subnet that EC2 shows later still, without a wanted range, is deleted if the call fails."""
+    fake_aws.rule(action="CreateSubnet", nth=1, drop="after")
+    fake_aws.rule(**UNSHOWN)
+    fake_aws.rule(action="AssociateRouteTable", error=DENIED)
+    answer = cpi.call("create_network", wish(route_table=world.route_table_id))
+    assert "AssociateRouteTable failed with UnauthorizedOperation" in answer.error["message"]
+    assert "Perhaps left behind, because an attempt was not answered: the subnet with the tag bosh_call=" in (
+        answer.stderr
+    )
+    assert left() == {}
+
+
+def test_same_request_that_fails(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A subnet of an earlier attempt stays when its completion fails: the Director may know it."""
+    given = wish(route_table=world.route_table_id)
+    first, _, _ = cpi.call("create_network", given, context=REQUEST).ok()
+    fake_aws.rule(action="AssociateRouteTable", error=DENIED)
+    linked = [["<routeTableSet>.*</routeTableSet>", "<routeTableSet/>"]]
+    fake_aws.rule(action="DescribeRouteTables", nth=2, replace=linked)
+    error = cpi.call("create_network", given, context=REQUEST).error
+    assert "AssociateRouteTable failed with UnauthorizedOperation" in error["message"]
+    assert world.state()["subnets"] == [first]
+
+
+def test_same_request_after_a_failure(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A subnet that EC2 could not create is not used by the same request."""
+    fake_aws.rule(action="CreateSubnet", nth=1, states=["failed"])
+    fake_aws.rule(action="DeleteSubnet", error=DENIED)
+    answer = cpi.call("create_network", wish(), context=REQUEST)
+    assert answer.error["message"].endswith("it is in state failed")
+    (failed,) = world.state()["subnets"]
+    assert f"Perhaps left behind, because its undo failed: {failed}" in answer.stderr
+    second, _, _ = cpi.call("create_network", wish(), context=REQUEST).ok()
+    assert second != failed
+
+
+def test_old_request(cpi: Cpi, world: World, wish: Any) -> None:
+    """A subnet of half an hour ago belongs to another request with the same id."""
+    first, _, _ = cpi.call("create_network", wish(), context=REQUEST).ok()
+    old = (datetime.now(UTC) - timedelta(minutes=31)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    world.ec2.create_tags(Resources=[first], Tags=[{"Key": "bosh_created", "Value": old}])
+    second, _, _ = cpi.call("create_network", wish(), context=REQUEST).ok()
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("given", "properties", "message"),
+    [
+        ({"type": "dynamic"}, {}, "network.type: only manual networks can be managed, not 'dynamic'"),
+        ({}, {"vpc_id": None}, "Missing properties: network.cloud_properties.vpc_id"),
+        ({"range": "10.0.9.0"}, {}, "network.range: Value error, must be a range of addresses"),
+        ({"range": "2001:db8::/64"}, {}, "network.range must be IPv4, not 2001:db8::/64"),
+        ({"range": "10.0.0.0/15"}, {}, "network.range: AWS allows subnets from /16 to /28, not /15"),
+        ({"range": "10.0.9.0/29"}, {}, "network.range: AWS allows subnets from /16 to /28, not /29"),
+        ({"netmask_bits": 29}, {}, "network.netmask_bits: AWS allows subnets from /16 to /28, not /29"),
+        ({"netmask_bits": "24"}, {}, "network.netmask_bits: Input should be a valid integer"),
+        (
+            {"range": "10.0.9.0/24", "netmask_bits": 25},
+            {},
+            "network.range is 10.0.9.0/24, but network.netmask_bits is 25: remove one of them",
+        ),
+        (
+            {"range": "10.0.9.0/24", "gateway": "10.0.9.254"},
+            {},
+            "network.gateway must be 10.0.9.1, where AWS's router is, not '10.0.9.254'",
+        ),
+        ({"gateway": "10.0.9.1"}, {}, "network.gateway needs network.range"),
+        ({}, {"tags": ["a"]}, "Invalid value for 'tags': expected a Hash but got Array"),
+        ({}, {"tags": {"aws:a": "b"}}, "Tags that begin with 'aws:' are reserved for AWS"),
+        ({}, {"security_groups": "web"}, "network.cloud_properties.security_groups: "),
+    ],
+)
+def test_bad_input(
+    cpi: Cpi,
+    wish: Any,
+    fake_aws: FakeAws,
+    given: dict[str, Any],
+    properties: dict[str, Any],
+    message: str,
+) -> None:
+    """An invalid value is an error that names the key, and AWS is not called."""
+    error = cpi.call("create_network", wish(given, **properties)).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert message in error["message"]
+    assert fake_aws.actions() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "properties", "message"),
+    [
+        ({}, {"vpc_id": "vpc-0123456789abcdef0"}, "vpc_id: there is no VPC 'vpc-0123456789abcdef0'"),
+        ({}, {"route_table": "rtb-0123456789abcdef0"}, "route_table: 'rtb-0123456789abcdef0' does not exist"),
+        ({}, {"network_acl": "acl-0123456789abcdef0"}, "network_acl: 'acl-0123456789abcdef0' does not exist"),
+        ({}, {"ipv6": True}, "network.cloud_properties.ipv6: the VPC has no IPv6 range. Add one to it"),
+        (
+            {"range": "10.2.0.0/24"},
+            {},
+            "network.range: 10.2.0.0/24 is not in a range of the VPC, which has 10.0.0.0/16",
+        ),
+        (
+            {"range": "10.0.2.128/25"},
+            {},
+            "network.range: 10.0.2.128/25 overlaps the range of another subnet: 10.0.2.0/24 (subnet-",
+        ),
+        ({"netmask_bits": 16}, {}, "network.netmask_bits: no /16 is free in the VPC, which has 10.0.0.0/16"),
+    ],
+)
+def test_refused(
+    cpi: Cpi,
+    world: World,
+    wish: Any,
+    fake_aws: FakeAws,
+    given: dict[str, Any],
+    properties: dict[str, Any],
+    message: str,
+) -> None:
+    """What the VPC does not allow is an error that names the key, before anything is created."""
+    error = cpi.call("create_network", wish(given, **properties)).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert message in error["message"]
+    assert [action for action in fake_aws.actions() if not action.startswith("Describe")] == []
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize("key", ["route_table", "network_acl"])
+def test_another_vpc(cpi: Cpi, world: World, wish: Any, key: str) -> None:
+    """A route table or network ACL of another VPC is refused."""
+    other = world.ec2.create_vpc(CidrBlock="10.7.0.0/16")["Vpc"]["VpcId"]
+    created = {
+        "route_table": lambda: world.ec2.create_route_table(VpcId=other)["RouteTable"]["RouteTableId"],
+        "network_acl": lambda: world.ec2.create_network_acl(VpcId=other)["NetworkAcl"]["NetworkAclId"],
+    }[key]()
+    error = cpi.call("create_network", wish(**{key: created})).error
+    expected = f"{key}: '{created}' is in VPC '{other}', but the network is in '{world.vpc_id}'"
+    assert expected in error["message"]
+
+
+def test_delete_in_use(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, fake_aws: FakeAws) -> None:
+    """A subnet in which a VM runs stays; the error names the interface, without waiting."""
+    subnet_id, _, properties = cpi.call("create_network", wish()).ok()
+    vm_cid = create_vm(networks={"apps": {"type": "dynamic", "cloud_properties": properties}}).ok()[0]
+    nic_id = world.instance(vm_cid)["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    fake_aws.forget_calls()
+    error = cpi.call("delete_network", subnet_id).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert f"can't be deleted while it has interfaces: {nic_id} (in-use, {vm_cid})" in error["message"]
+    assert "DeleteSubnet failed with DependencyViolation" in error["message"]
+    looks = ["DescribeNetworkInterfaces", "DescribeInstances"]
+    assert fake_aws.actions() == ["DeleteSubnet", *looks, "CreateTags"]
+    strays = cpi.run("sweep", "--director", DIRECTOR_UUID, "--older-than", "0", "--json").document["strays"]
+    (stray,) = [each for each in strays if each["kind"] == "subnet"]
+    assert (stray["id"], stray["removal"]) == (subnet_id, "a person")
+    assert stray["why"] == "delete_network failed, and it has interfaces: the Director has forgotten it"
+    assert world.state()["subnets"] == [subnet_id]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_delete_after_vms(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """delete_network waits until EC2 has deleted the VMs' interfaces."""
+    subnet_id, _, _ = cpi.call("create_network", wish()).ok()
+    error = {"code": "DependencyViolation", "message": "It has dependencies."}
+    fake_aws.rule(action="DeleteSubnet", error=error, seconds=20 / SPEED)
+    assert cpi.call("delete_network", subnet_id).ok() is None
+    assert fake_aws.actions().count("DeleteSubnet") > 2
+    assert world.state() == world.empty
+
+
+@pytest.mark.usefixtures("hasty")
+def test_delete_not_found_yet(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A new subnet that DeleteSubnet does not find yet, but that EC2 shows, is deleted."""
+    subnet_id, _, _ = cpi.call("create_network", wish()).ok()
+    error = {"code": "InvalidSubnetID.NotFound", "message": f"'{subnet_id}' does not exist"}
+    fake_aws.rule(action="DeleteSubnet", nth=1, error=error)
+    assert cpi.call("delete_network", subnet_id).ok() is None
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize("subnet_id", [UNKNOWN, "net"])
+def test_delete_unknown(cpi: Cpi, world: World, failure: WriteError, subnet_id: str) -> None:
+    """A subnet that EC2 does not know, or an id that is malformed, is NetworkNotFound."""
+    del world
+    expected = failure("NetworkNotFound", f"Network '{subnet_id}' not found")
+    assert cpi.call("delete_network", subnet_id).error == expected
+
+
+def test_delete_lost(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
+    """A deletion whose answer was lost is a success."""
+    subnet_id, _, _ = cpi.call("create_network", wish()).ok()
+    fake_aws.rule(action="DeleteSubnet", nth=1, drop="after")
+    assert cpi.call("delete_network", subnet_id).ok() is None
+    assert world.state() == world.empty
+
+
+def test_sweep(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm) -> None:
+    """`cpi sweep` lists a managed subnet without interfaces, which the Director may have forgotten."""
+    forgotten, _, _ = cpi.call("create_network", wish()).ok()
+    _, _, properties = cpi.call("create_network", wish()).ok()
+    create_vm(networks={"apps": {"type": "dynamic", "cloud_properties": properties}}).ok()
+    arguments = ("--director", DIRECTOR_UUID, "--older-than", "0", "--delete", "--json")
+    strays = cpi.run("sweep", *arguments).document["strays"]
+    found = [(stray["kind"], stray["id"], stray["removal"], stray["outcome"]) for stray in strays]
+    assert ("subnet", forgotten, "a person", "left to you") in found
+    assert [each[0] for each in found].count("subnet") == 1
+    assert forgotten in world.state()["subnets"]

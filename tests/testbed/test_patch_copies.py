@@ -1,0 +1,135 @@
+"""CopyVolumes: what a copy is, how far it is initialized, and what is written on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
+OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
+TAGS = [{"Key": "a", "Value": "b"}]
+
+
+@pytest.fixture
+def make(ec2: Any, world: Any) -> Callable[..., str]:
+    """Return a function that creates a volume of 10 GiB."""
+
+    def create(**parameters: Any) -> str:
+        whole = {"AvailabilityZone": world.zone, "Size": 10, "VolumeType": "gp3", **parameters}
+        volume_id: str = ec2.create_volume(**whole)["VolumeId"]
+        return volume_id
+
+    return create
+
+
+def copied(ec2: Any, source: str, **parameters: Any) -> dict[str, Any]:
+    """Copy a volume, and describe the copy."""
+    (answer,) = ec2.copy_volumes(SourceVolumeId=source, **parameters)["Volumes"]
+    (found,) = ec2.describe_volumes(VolumeIds=[answer["VolumeId"]])["Volumes"]
+    shown: dict[str, Any] = found
+    assert (answer["SourceVolumeId"], shown["SourceVolumeId"]) == (source, source)
+    return shown
+
+
+def progress(ec2: Any, volume_id: str) -> int | None:
+    """Read how far a volume is initialized."""
+    (status,) = ec2.describe_volume_status(VolumeIds=[volume_id])["VolumeStatuses"]
+    found: int | None = status.get("InitializationStatusDetails", {}).get("Progress")
+    return found
+
+
+def test_defaults(ec2: Any, make: Callable[..., str]) -> None:
+    """Without figures a copy has the source's size and zone, type gp2, and no tags."""
+    shown = copied(ec2, make(TagSpecifications=[{"ResourceType": "volume", "Tags": TAGS}]))
+    assert (shown["Size"], shown["VolumeType"], shown["Encrypted"]) == (10, "gp2", False)
+    assert (shown["AvailabilityZone"], shown["State"]) == ("us-east-1a", "available")
+    assert "Tags" not in shown or shown["Tags"] == []
+
+
+def test_figures(ec2: Any, make: Callable[..., str]) -> None:
+    """A copy gets the requested figures, key and tags."""
+    specification = [{"ResourceType": "volume", "Tags": TAGS}]
+    figures = {"Size": 20, "VolumeType": "gp3", "Iops": 4000, "Throughput": 250}
+    wanted = {**figures, "Encrypted": True, "KmsKeyId": KEY}
+    shown = copied(ec2, make(VolumeType="standard"), **wanted, TagSpecifications=specification)
+    assert {**wanted, "Tags": TAGS}.items() <= shown.items()
+
+
+@pytest.mark.parametrize(
+    ("given", "key"), [({}, KEY), ({"Encrypted": True, "KmsKeyId": OTHER_KEY}, OTHER_KEY)]
+)
+def test_encrypted(ec2: Any, make: Callable[..., str], given: dict[str, Any], key: str) -> None:
+    """A copy of an encrypted volume is encrypted, with the source's key or another one."""
+    shown = copied(ec2, make(Encrypted=True, KmsKeyId=KEY), **given)
+    assert (shown["Encrypted"], shown["KmsKeyId"]) == (True, key)
+
+
+def test_refused(ec2: Any, make: Callable[..., str], refused: Any) -> None:
+    """EC2 refuses a smaller copy, too many iops, a decrypted copy and unknown volumes."""
+    source = make(Encrypted=True)
+    with refused("InvalidParameterValue", "smaller"):
+        ec2.copy_volumes(SourceVolumeId=source, Size=9)
+    with refused("InvalidParameterValue", "ratio"):
+        ec2.copy_volumes(SourceVolumeId=source, VolumeType="gp3", Iops=16_000)
+    with refused("UnsupportedOperation"):
+        ec2.copy_volumes(SourceVolumeId=source, Encrypted=False)
+    with refused("InvalidVolume.NotFound"):
+        ec2.copy_volumes(SourceVolumeId="vol-00000000000000000")
+    with refused("InvalidVolume.NotFound"):
+        ec2.describe_volume_status(VolumeIds=["vol-00000000000000000"])
+
+
+def test_token(ec2: Any, make: Callable[..., str], refused: Any) -> None:
+    """A known client token returns the first copy; with other parameters it is refused."""
+    source = make()
+    first, again = (copied(ec2, source, ClientToken="t") for _ in range(2))
+    assert first["VolumeId"] == again["VolumeId"]
+    with refused("IdempotentParameterMismatch"):
+        ec2.copy_volumes(SourceVolumeId=source, ClientToken="t", Size=11)
+
+
+def test_progress(ec2: Any, make: Callable[..., str], fake_aws: FakeAws) -> None:
+    """A copy is initialized at once, or as a rule says; an empty volume has no progress."""
+    source = make()
+    assert progress(ec2, source) is None
+    assert progress(ec2, copied(ec2, source)["VolumeId"]) == 100
+    fake_aws.rule(action="CopyVolumes", states=["0", "50", "100"])
+    copy = copied(ec2, source)["VolumeId"]
+    assert [progress(ec2, copy) for _ in range(4)] == [0, 50, 100, 100]
+
+
+def test_contents(ec2: Any, make: Callable[..., str], run: Any, fake_aws: FakeAws) -> None:
+    """An instance writes on its volumes; copies and volumes from snapshots have the contents of that time."""
+    source, vm = make(), run()["InstanceId"]
+    empty = copied(ec2, source)["VolumeId"]
+    ec2.attach_volume(VolumeId=source, InstanceId=vm, Device="/dev/sdf")
+    snapshot = ec2.create_snapshot(VolumeId=source)["SnapshotId"]
+    full, restored = copied(ec2, source)["VolumeId"], make(SnapshotId=snapshot)
+    told = fake_aws.contents()
+    assert [told[each] for each in (empty, source, full, restored)] == [[], [vm], [vm], [vm]]
+
+
+@pytest.mark.parametrize(("reached", "expected"), [("99", ["lost"]), ("100", [])])
+def test_source_deleted(
+    ec2: Any, make: Callable[..., str], fake_aws: FakeAws, reached: str, expected: list[str]
+) -> None:
+    """A copy whose source is deleted before it is initialized loses its contents."""
+    source = make()
+    fake_aws.rule(action="CopyVolumes", states=[reached])
+    copy = copied(ec2, source)["VolumeId"]
+    ec2.delete_volume(VolumeId=source)
+    assert fake_aws.contents()[copy] == expected
+
+
+def test_dry_run(ec2: Any, make: Callable[..., str], refused: Any) -> None:
+    """A dry run copies nothing."""
+    source = make()
+    with refused("DryRunOperation"):
+        ec2.copy_volumes(SourceVolumeId=source, DryRun=True)
+    assert not [each for each in ec2.describe_volumes()["Volumes"] if "SourceVolumeId" in each]

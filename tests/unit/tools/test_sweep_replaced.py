@@ -1,0 +1,131 @@
+"""Which disks that update_disk replaced, and which of its copies, are strays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bosh_aws_cpi.tools.replaced import copies
+from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray
+from tests.unit.tools.sweep_things import DIRECTOR, thing
+
+METADATA = {"attached_at": "x"}
+OLD = thing("volume", tags={"bosh_replaced_by": "vol-new", **METADATA}, resource_id="vol-old")
+NEW = thing(
+    "volume",
+    "in-use",
+    {"bosh_replaces": "vol-old known", "bosh_call": "call-1", **METADATA},
+    resource_id="vol-new",
+    source_id="vol-old",
+    hours=30,
+)
+DONE = {"vol-new": 100}
+UNLINKED = replace(NEW, state="available", tags={**NEW.tags, "bosh_replaces": "vol-old"})
+
+
+def tagged(value: str) -> dict[str, str]:
+    """Write the copy's tags with another link."""
+    return {**NEW.tags, "bosh_replaces": value}
+
+
+def strays(*resources: object, progress: dict[str, int] | None = None) -> list[Stray]:
+    """List the strays among these."""
+    return Inventory(DIRECTOR, resources, DONE if progress is None else progress).strays()  # type: ignore[arg-type]
+
+
+def test_certain() -> None:
+    """An old disk is a stray from its copy's creation on, if the copy is known, attached and initialized."""
+    (stray,) = strays(OLD, NEW)
+    assert stray == Stray(OLD, "replaced by vol-new", Removal.DELETE, NEW.created)
+
+
+@pytest.mark.parametrize("copy", [NEW, replace(NEW, state="available")])
+def test_needed(copy: object) -> None:
+    """While EBS needs the old disk it is no stray, not even by its name."""
+    assert strays(OLD, copy, progress={"vol-new": 99}) == []
+
+
+def test_needed_by_another_copy() -> None:
+    """The same while EBS needs it for any other copy."""
+    other = replace(NEW, resource_id="vol-third")
+    assert strays(OLD, NEW, other, progress={**DONE, "vol-third": 99}) == []
+    (stray,) = strays(OLD, NEW, other)
+    assert stray.removal is Removal.DISK
+
+
+def test_both_doubts() -> None:
+    """The report names all doubts."""
+    (stray,) = strays(OLD, replace(NEW, state="available"), progress={})
+    assert stray.why == "replaced by vol-new, which is not attached, whose progress is not known"
+
+
+def test_old_disk_that_a_copy_keeps() -> None:
+    """An old disk that its copy no longer replaces may be unknown to the Director."""
+    old = replace(OLD, tags={**OLD.tags, "bosh_replaced_by": ""})
+    (stray,) = strays(old, replace(NEW, tags=tagged("vol-old kept")))
+    why = "replaced by vol-new, and perhaps used again since"
+    assert stray == Stray(old, why, Removal.DISK, NEW.created)
+
+
+@pytest.mark.parametrize(
+    ("copy", "doubt"),
+    [
+        (replace(NEW, state="available"), "which is not attached"),
+        (replace(NEW, tags=tagged("vol-old")), "which the Director may not know"),
+        (replace(NEW, tags=tagged("vol-other")), "which is not its copy"),
+        (replace(NEW, tags=tagged("")), "which is not its copy"),
+        (replace(NEW, source_id="vol-other"), "which is not its copy"),
+    ],
+)
+def test_doubt(copy: object, doubt: str) -> None:
+    """If the Director may still need the old disk, the operator has to name it."""
+    (stray,) = strays(OLD, copy)
+    assert stray == Stray(OLD, f"replaced by vol-new, {doubt}", Removal.DISK, NEW.created)
+
+
+def test_unknown_progress() -> None:
+    """If EC2 does not show whether EBS needs the old disk, the operator has to name it."""
+    (stray,) = strays(OLD, NEW, progress={})
+    why = "replaced by vol-new, whose progress is not known"
+    assert stray == Stray(OLD, why, Removal.DISK, NEW.created)
+
+
+@pytest.mark.parametrize("copy", [[], [replace(NEW, tags={**NEW.tags, "bosh_director_uuid": "another"})]])
+def test_copy_that_is_not_there(copy: list[object]) -> None:
+    """If the copy is gone, or another Director's, the operator has to name the old disk."""
+    (stray,) = strays(OLD, *copy)
+    why = "replaced by vol-new, which this Director does not have"
+    assert stray == Stray(OLD, why, Removal.DISK, OLD.created)
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        replace(OLD, state="in-use"),
+        replace(OLD, tags={**OLD.tags, "bosh_replaced_by": ""}),
+    ],
+)
+def test_old_disk_that_is_used_again(old: object) -> None:
+    """An old disk that is attached, or whose link is empty, is no stray."""
+    assert strays(old, NEW) == []
+
+
+@pytest.mark.parametrize("others", [[], [replace(OLD, tags={**OLD.tags, "bosh_replaced_by": "vol-other"})]])
+def test_copy_without_its_link(others: list[object]) -> None:
+    """A copy that is not attached, and that its source does not name, may be unknown to the Director."""
+    found = [stray for stray in strays(*others, UNLINKED) if stray.resource == UNLINKED]
+    why = "a copy that update_disk did not finish"
+    assert found == [Stray(UNLINKED, why, Removal.DISK, UNLINKED.created)]
+
+
+@pytest.mark.parametrize("step", ["known", "deleted", "kept"])
+def test_copy_that_the_director_knows(step: str) -> None:
+    """A copy that the Director has used is a disk like any other."""
+    assert strays(replace(NEW, state="available", tags=tagged(f"vol-old {step}"))) == []
+
+
+def test_copies() -> None:
+    """The progress is read for all copies that are listed with the disk that they were copied from."""
+    assert copies([OLD, NEW, replace(NEW, resource_id="vol-third")]) == ["vol-new", "vol-third"]
+    assert copies([OLD]) == copies([NEW]) == []
