@@ -188,7 +188,7 @@ def test_registry_fails(fake_aws: FakeAws, registry: Registry, seeded: Cpi) -> N
     """What a registry answers that fails is not shown, nor is its address's password."""
     body = " ".join(text for secret in SECRETS for text in spellings(secret))
     registry.answer(500, body)
-    message = clean(seeded.call("detach_disk", VM, DISK)).error["message"]
+    message = clean(seeded.call("detach_disk", VM, DISK, stemcell=1)).error["message"]
     assert message == f"Cannot read settings for '{VM}', got HTTP 500"
     assert fake_aws.actions() == ["DetachVolume"]
 

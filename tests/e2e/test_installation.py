@@ -51,8 +51,8 @@ def test_vm_is_what_the_manifest_says(installation: Installation) -> None:
     tags = {tag["Key"]: tag["Value"] for tag in instance["Tags"]}
     assert tags["Name"] == "bosh/0"
     assert tags["deployment"] == "bosh"
-    counts = {kind: len(ids) for kind, ids in installation.things.items()}
-    assert counts == {"instances": 1, "volumes": 3, "interfaces": 1, "snapshots": 0, "images": 0}
+    counts = {kind: len(ids) for kind, ids in installation.things.items() if ids}
+    assert counts == {"instances": 1, "volumes": 3, "interfaces": 1}
 
 
 def test_agent_settings(installation: Installation) -> None:

@@ -210,7 +210,7 @@ def test_bad_rule(fake_aws: FakeAws, rule: dict[str, Any]) -> None:
 def test_unknown_action(fake_aws: FakeAws, ec2: Any) -> None:
     """A call that moto does not support gets an error of the service."""
     with pytest.raises(ClientError) as caught:
-        ec2.describe_volume_status()
+        ec2.describe_fpga_images()
     assert "moto" in str(caught.value)
     assert fake_aws.calls()[-1]["status"] == 500
 

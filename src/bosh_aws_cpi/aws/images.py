@@ -7,7 +7,14 @@ from bosh_aws_cpi.aws import tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING
 from bosh_aws_cpi.aws.sdk.errors import has_code
-from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent, parsed_time
+from bosh_aws_cpi.aws.sdk.idempotency import (
+    WITHOUT_TOKEN,
+    by_tags,
+    create_once,
+    is_recent,
+    parsed_time,
+    tags_of,
+)
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image
@@ -110,7 +117,7 @@ def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
     return [
         Marked(
             entry["ImageId"],
-            {tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
+            tags_of(entry),
             is_recent(parsed_time(entry.get("CreationDate", ""))),
         )
         for entry in found
@@ -199,5 +206,5 @@ def _image(entry: "ImageTypeDef") -> Image:
         snapshot_ids=[
             device["Ebs"]["SnapshotId"] for device in devices if device.get("Ebs", {}).get("SnapshotId")
         ],
-        tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
+        tags=tags_of(entry),
     )

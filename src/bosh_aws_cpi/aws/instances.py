@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET
 from bosh_aws_cpi.aws.sdk.errors import naming_vm
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
@@ -192,7 +192,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         ami_id=entry.get("ImageId", ""),
         age=_age(entry, answer),
         is_spot=entry.get("InstanceLifecycle") == "spot",
-        tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
+        tags=tags_of(entry),
     )
 
 

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING, VOLUME_IN_USE
 from bosh_aws_cpi.aws.sdk.errors import has_code, is_volume_missing
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time, tags_of
 from bosh_aws_cpi.aws.subnets import CREATED_TAG
 from bosh_aws_cpi.jsontext import Json
 
@@ -111,7 +111,7 @@ def _list(client: Any, kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN4
 
 def _interfaces(page: Any) -> Iterable[Resource]:  # noqa: ANN401 - one of the SDK's pages
     for entry in page["NetworkInterfaces"]:
-        tags = _tags(entry, "TagSet")
+        tags = tags_of(entry, "TagSet")
         yield Resource("interface", entry["NetworkInterfaceId"], entry["Status"], tags, None)
 
 
@@ -121,7 +121,7 @@ def _volumes(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             "volume",
             entry["VolumeId"],
             entry["State"],
-            _tags(entry),
+            tags_of(entry),
             entry["CreateTime"],
             size_gib=entry["Size"],
             type=entry["VolumeType"],
@@ -136,7 +136,7 @@ def _snapshots(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             "snapshot",
             entry["SnapshotId"],
             entry["State"],
-            _tags(entry),
+            tags_of(entry),
             entry["StartTime"],
             size_gib=entry["VolumeSize"],
         )
@@ -149,7 +149,7 @@ def _images(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             "AMI",
             entry["ImageId"],
             entry["State"],
-            _tags(entry),
+            tags_of(entry),
             parsed_time(entry.get("CreationDate", "")),
             snapshot_ids=tuple(device["SnapshotId"] for device in devices if device.get("SnapshotId")),
         )
@@ -157,7 +157,7 @@ def _images(page: Any) -> Iterable[Resource]:  # noqa: ANN401
 
 def _subnets(page: Any) -> Iterable[Resource]:  # noqa: ANN401
     for entry in page["Subnets"]:
-        tags = _tags(entry)
+        tags = tags_of(entry)
         yield Resource(
             "subnet",
             entry["SubnetId"],
@@ -181,14 +181,10 @@ def _instances(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             "instance",
             entry["InstanceId"],
             entry["State"]["Name"],
-            _tags(entry),
+            tags_of(entry),
             entry["LaunchTime"],
             type=entry["InstanceType"],
         )
-
-
-def _tags(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401
-    return {tag["Key"]: tag["Value"] for tag in entry.get(name, [])}
 
 
 _KEPT_BY_AWS: Final = 5

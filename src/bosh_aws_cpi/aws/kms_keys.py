@@ -23,7 +23,7 @@ def arn(key: str, region: str, clients: "Clients") -> str:
         key: The configured key: EC2 accepts an ARN, an id, an alias or an alias's ARN.
         region: The key's region.
         clients: The call's clients. STS returns the account of the credentials, and needs no permission; a
-            key that is configured by its id must be in that account.
+            key that is given by its id must be in that account.
 
     Returns:
         The key's ARN.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET
 from bosh_aws_cpi.aws.sdk.errors import has_code
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, tags_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -228,7 +228,7 @@ def _nic(entry: "NetworkInterfaceTypeDef") -> Nic:
         vm_cid=entry.get("Attachment", {}).get("InstanceId"),
         addresses=frozenset(_addresses(entry)),
         prefixes=frozenset(_prefixes(entry)),
-        tags={tag["Key"]: tag["Value"] for tag in entry.get("TagSet", [])},
+        tags=tags_of(entry, "TagSet"),
     )
 
 

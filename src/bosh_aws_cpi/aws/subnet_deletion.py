@@ -11,6 +11,7 @@ from bosh_aws_cpi.aws import tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SUBNET_MISSING, SUBNET_USED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.errors import CloudError, NetworkNotFound
 from bosh_aws_cpi.log import logger
 
@@ -94,7 +95,7 @@ def _is_shown(client: "EC2Client", subnet_id: str) -> bool:
 
 def _in_use(client: "EC2Client", subnet_id: str, interfaces: Sequence[_Interface], said: str) -> CloudError:
     """The error for a subnet that has interfaces; it also gets the tag by which a sweep finds it."""
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = written_time(datetime.now(UTC))
     tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: now})
     texts = [*(each.text for each in interfaces[:_SHOWN]), *(["…"] if len(interfaces) > _SHOWN else [])]
     message = (

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import SUBNET_MISSING
 from bosh_aws_cpi.aws.sdk.errors import has_code
-from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent, parsed_time
+from bosh_aws_cpi.aws.sdk.idempotency import (
+    WITHOUT_TOKEN,
+    by_tags,
+    create_once,
+    is_recent,
+    parsed_time,
+    tags_of,
+)
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 
@@ -67,7 +74,7 @@ def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
 
 
 def of_vpc(client: "EC2Client", vpc_id: str) -> list[ManagedSubnet]:
-    """DescribeSubnets for all subnets of a VPC, whoever created them."""
+    """DescribeSubnets: all subnets of a VPC, including those that the CPI did not create."""
     return _listed(client, [{"Name": "vpc-id", "Values": [vpc_id]}])
 
 
@@ -132,7 +139,7 @@ def _subnet(entry: Any) -> ManagedSubnet:  # noqa: ANN401 - the same
         subnet_id=entry["SubnetId"],
         range=entry.get("CidrBlock", ""),
         ipv6_ranges=[each["Ipv6CidrBlock"] for each in entry.get("Ipv6CidrBlockAssociationSet", [])],
-        tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
+        tags=tags_of(entry),
         is_failed=entry["State"] in _FAILED,
     )
 

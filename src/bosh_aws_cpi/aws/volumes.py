@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT, VOLUME_IN_USE
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_volume_missing, may_be_done, naming_disk
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, is_recent
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, is_recent, tags_of
 from bosh_aws_cpi.aws.tags import DISK_METADATA
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -244,7 +244,7 @@ def _volume(entry: "VolumeTypeDef") -> Volume:
         iops=entry.get("Iops"),
         throughput=entry.get("Throughput"),
         kms_key_arn=entry.get("KmsKeyId"),
-        tags={tag["Key"]: tag["Value"] for tag in entry.get("Tags", [])},
+        tags=tags_of(entry),
         source_cid=entry.get("SourceVolumeId"),
         created=entry.get("CreateTime"),
     )

@@ -9,6 +9,7 @@ from typing import Any, Final
 from bosh_aws_cpi.aws import routes, subnet_deletion, subnet_settings, subnets
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.aws.subnets import ManagedSubnet, Vpc
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
@@ -109,7 +110,7 @@ def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
         CloudError: EC2 would refuse them.
     """
     own = tag_plan.formatted(tag_plan.checked(wish.cloud_properties.tags))
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = written_time(datetime.now(UTC))
     marks = {tag_plan.NETWORK_TAG: "managed", subnets.CREATED_TAG: now}
     tags = {**own, **tag_plan.of_origin(cloud.config.director_uuid), **marks}
     tag_plan.check_for_ec2({**tags, tag_plan.CALL_TAG: ""})

@@ -10,11 +10,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, tags, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tools.actions import Action, Wish, action
 from bosh_aws_cpi.tools.strays import SEEN_TAG, Inventory, Removal, Stray
-from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row, written_time
+from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

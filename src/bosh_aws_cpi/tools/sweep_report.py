@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.tools.actions import Action, Wish
 from bosh_aws_cpi.tools.strays import Inventory, Stray
@@ -25,7 +26,6 @@ _PER_IOPS: Final = 0.065
 _BY_IOPS: Final = frozenset({"io1", "io2"})
 _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
-_TIME: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 
 GONE: Final = "gone"
@@ -151,11 +151,6 @@ def monthly(resource: Resource) -> float | None:
         per_gib = _PER_GIB.get(resource.type)
         return None if per_gib is None else resource.size_gib * per_gib + iops * _PER_IOPS
     return resource.size_gib * _PER_SNAPSHOT_GIB if resource.kind == "snapshot" else None
-
-
-def written_time(time: datetime) -> str:
-    """A time for tags and reports: in UTC, to the second."""
-    return time.astimezone(UTC).strftime(_TIME)
 
 
 def _cost_text(resource: Resource) -> str:

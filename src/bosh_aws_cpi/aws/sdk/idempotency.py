@@ -8,7 +8,7 @@ this module searches for the resource, and retries the call only if it finds non
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import described, may_be_done, remember_uncertainty
@@ -44,9 +44,19 @@ def parsed_time(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+def written_time(time: datetime) -> str:
+    """A time for tags and reports: in UTC, to the second."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def by_tags(tags: Mapping[str, str]) -> "list[FilterTypeDef]":
     """The filters of a Describe call for resources with all of these tags."""
     return [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
+
+
+def tags_of(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401 - any resource of the SDK
+    """The tags of a resource in the answer of a Describe call; EC2 lists those of interfaces as TagSet."""
+    return {tag["Key"]: tag["Value"] for tag in entry.get(name, [])}
 
 
 def create_once(
@@ -61,9 +71,12 @@ def create_once(
         attempts: The number of attempts; `WITHOUT_TOKEN` for a call that the SDK does not retry.
 
     Returns:
-        The resource, whichever attempt created it. When there is none, the last error is raised. A refusal
-        after an uncertain attempt is raised only after another search: its cause may be the resource itself,
-        such as a range or a name that is now in use; `may_be_done` is then true for it.
+        The resource, whichever attempt created it.
+
+    Raises:
+        Exception: The last attempt's error, if the search finds no resource. If an earlier attempt's outcome
+            is uncertain, a refusal is raised only after another search, because the resource itself may have
+            caused it: for example, its range or its name is now in use. `may_be_done` is then true for it.
     """
     has_looked = was_uncertain = False
 

@@ -3,13 +3,13 @@
 from bosh_aws_cpi.aws import attachments, instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.disks import predecessor
 from bosh_aws_cpi.cpi.registry.kinds import NoRegistry, Registry
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts, Volume
 from bosh_aws_cpi.plan import device_names
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 
 
 def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
@@ -40,7 +40,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     volume = attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
     path = device_names.guest_path(device_name, disk_cid, facts)
     registry.attach(vm_cid, disk_cid, path)
-    predecessor.follow_up(cloud, volume)
+    _follow_up(cloud, volume)
     return path
 
 
@@ -84,7 +84,7 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
             raise
         return
     registry.detach(vm_cid, disk_cid)
-    predecessor.follow_up(cloud, volume)
+    _follow_up(cloud, volume)
 
 
 def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
@@ -105,6 +105,15 @@ def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
             raise
         raise DiskNotAttached(disk_cid, vm_cid) from None
     return attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
+
+
+def _follow_up(cloud: Cloud, volume: Volume | None) -> None:
+    """Clean up after an update_disk by a copy; nothing for other disks, or for one that is gone."""
+    if volume is None or not {REPLACES_TAG, REPLACED_BY_TAG} & volume.tags.keys():
+        return
+    from bosh_aws_cpi.cpi.disks.predecessor import follow_up  # noqa: PLC0415 - few disks need it
+
+    follow_up(cloud, volume)
 
 
 def _usable_registry(cloud: Cloud, vm_cid: str) -> Registry:

@@ -17,15 +17,13 @@ from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG, Step
 
 
-def follow_up(cloud: Cloud, volume: Volume | None) -> None:
-    """Clean up after an update_disk by a copy; other disks need no call. An error is only logged.
+def follow_up(cloud: Cloud, volume: Volume) -> None:
+    """Clean up after an update_disk by a copy. An error is only logged.
 
     Args:
         cloud: The call's cloud.
-        volume: The volume that was just attached or detached; None when it is gone.
+        volume: The volume that was just attached or detached.
     """
-    if volume is None:
-        return
     settle(cloud, volume)
     if volume.tags.get(REPLACED_BY_TAG):
         try:

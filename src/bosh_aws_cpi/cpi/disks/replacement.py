@@ -112,7 +112,7 @@ def successor(cloud: Cloud, disk_cid: str) -> str:
     A copy that the Director has never used may lack data that was written on the volume later.
 
     Raises:
-        DiskNotFound: There is none that the Director knows.
+        DiskNotFound: No copy that the Director knows has replaced it.
     """
     found = [
         copy for copy in predecessor.copies(cloud, disk_cid) if replacements.is_successor(copy, disk_cid)
