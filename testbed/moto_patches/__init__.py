@@ -9,6 +9,7 @@ from testbed.moto_patches import (
     addresses,
     balancers,
     deregistration,
+    diagnosis,
     disks,
     dry_run,
     ebs_direct,
@@ -53,6 +54,7 @@ MODULES = (
     requests,
     idempotency,
     balancers,
+    diagnosis,
     dry_run,
 )
 """In the order of installation: a later patch of a method wraps the earlier ones."""

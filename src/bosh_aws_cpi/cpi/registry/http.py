@@ -45,6 +45,18 @@ class HttpRegistry:
         if answer.status_code not in range(200, 300):
             raise _refused(what, answer)
 
+    def has(self, vm_cid: str) -> bool:
+        """Whether there are settings for a VM.
+
+        Raises:
+            CloudError: The registry does not say.
+        """
+        what = f"Cannot read settings for '{vm_cid}'"
+        answer = self._send("GET", vm_cid, what)
+        if answer.status_code not in {requests.codes.ok, requests.codes.not_found}:
+            raise _refused(what, answer)
+        return answer.status_code == requests.codes.ok
+
     def delete(self, vm_cid: str) -> None:
         """Delete a VM's settings; no error if there are none.
 

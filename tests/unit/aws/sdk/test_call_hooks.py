@@ -205,7 +205,7 @@ def test_success(fake_aws: FakeAws, clients: Clients) -> None:
             lambda clients: clients.ec2.create_subnet(VpcId="vpc-1", CidrBlock="10.0.0.0/24"),
             "ec2:CreateSubnet",
         ),
-        (lambda clients: clients.ec2.get_paginator("describe_vpcs"), "ec2:DescribeVpcs"),
+        (lambda clients: clients.ec2.get_paginator("describe_fpga_images"), "ec2:DescribeFpgaImages"),
     ],
 )
 def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object], action: str) -> None:
