@@ -15,6 +15,7 @@ _CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
     vm_causes.metadata,
     vm_causes.user_data,
     vm_causes.registry,
+    network_causes.registry,
     network_causes.director,
     network_causes.blobstore,
     network_causes.servers,

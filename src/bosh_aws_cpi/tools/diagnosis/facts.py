@@ -44,13 +44,21 @@ class Network:
 
     def side(self, endpoint: Endpoint) -> Side:
         """An interface with its groups, its subnet's network ACL and its subnet's route table."""
-        groups, acls, tables = self.groups, self.acls, self.tables
         return Side(
             endpoint,
-            None if groups is None else tuple(groups[each] for each in endpoint.group_ids if each in groups),
-            next((acl for acl in acls or () if endpoint.subnet_id in acl.subnet_ids), None),
-            table_of(tables or (), endpoint.vpc_id, endpoint.subnet_id),
+            self._groups(endpoint),
+            next((acl for acl in self.acls or () if endpoint.subnet_id in acl.subnet_ids), None),
+            table_of(self.tables or (), endpoint.vpc_id, endpoint.subnet_id),
         )
+
+    def _groups(self, endpoint: Endpoint) -> tuple[Group, ...] | None:
+        """Its groups, if all of them are known.
+
+        In a shared VPC another account's are not; some interfaces of AWS, such as those of load balancers,
+        need none.
+        """
+        known, ids = self.groups or {}, endpoint.group_ids
+        return tuple(known[each] for each in ids) if ids and known.keys() >= set(ids) else None
 
 
 @dataclass(frozen=True)
@@ -65,8 +73,8 @@ class Facts:
         remote: The address of the other side of the agent's connections: the Director, or the operator's
             machine; empty when it is not known.
         vm: The interface through which the VM reaches the other side.
-        director: The Director's interface, if it is in the same account.
-        holders: All interfaces that have the Director's address.
+        peer: The interface of the other side, if it is in the same account.
+        holders: All interfaces that have the other side's address.
         vpc: The VM's VPC.
         has_dns: Whether the VPC's own DNS server answers.
         dns_servers: The DNS servers in the VPC's DHCP options.
@@ -82,7 +90,7 @@ class Facts:
     mbus: Address | None = None
     remote: str = ""
     vm: Side | None = None
-    director: Side | None = None
+    peer: Side | None = None
     holders: tuple[Endpoint, ...] | None = None
     vpc: Vpc | None = None
     has_dns: bool | None = None

@@ -61,25 +61,27 @@ class _Gathering:
         console = self._ask("the console", lambda: instance_health.console(client, vm_cid))
         mbus = settings.mbus if settings and settings.mbus else self._configured_mbus()
         remote = director or (mbus.host if mbus and is_ip(mbus.host) and not mbus.is_of_agent else "")
-        holders = self._holders(remote, mbus)
+        holders = self._holders(remote)
         vm, peer = self._sides(holders, settings.gateway if settings else "")
         vpc, has_dns, dns_servers = self._vpc()
         return Facts(
-            self._details,
-            health,
-            None if console is None else log.redact(console),
-            settings,
-            mbus,
-            remote,
-            vm,
-            peer,
-            holders,
-            vpc,
-            has_dns,
-            dns_servers,
-            self._has_document(settings),
-            agent_settings.address(self._config.registry.base_url) if self._config.registry else None,
-            tuple(self._not_checked),
+            details=self._details,
+            health=health,
+            console=None if console is None else log.redact(console),
+            settings=settings,
+            mbus=mbus,
+            remote=remote,
+            vm=vm,
+            peer=peer,
+            holders=holders,
+            vpc=vpc,
+            has_dns=has_dns,
+            dns_servers=dns_servers,
+            has_document=self._has_document(settings),
+            registry=agent_settings.address(self._config.registry.base_url)
+            if self._config.registry
+            else None,
+            not_checked=tuple(self._not_checked),
         )
 
     def _settings(self) -> AgentSettings | None:
@@ -92,11 +94,13 @@ class _Gathering:
     def _configured_mbus(self) -> Address | None:
         return agent_settings.address(self._config.agent.get("mbus"))
 
-    def _holders(self, remote: str, mbus: Address | None) -> tuple[Endpoint, ...] | None:
-        """The interfaces with the Director's address; the operator's machine has none."""
-        if not remote or mbus is None or mbus.is_of_agent:
+    def _holders(self, remote: str) -> tuple[Endpoint, ...] | None:
+        """The interfaces with the other side's address: the Director's, or a jumpbox's."""
+        if not remote:
             return None
-        found = self._ask("the Director's address", lambda: endpoints.with_address(self._client, remote))
+        found = self._ask(
+            "who has the Director's address", lambda: endpoints.with_address(self._client, remote)
+        )
         return None if found is None else tuple(found)
 
     def _sides(self, holders: tuple[Endpoint, ...] | None, gateway: str) -> tuple[Side | None, Side | None]:

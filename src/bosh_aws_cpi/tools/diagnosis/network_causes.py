@@ -8,7 +8,7 @@ from bosh_aws_cpi.model import Route
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, outbound
 from bosh_aws_cpi.tools.diagnosis.reachability import Traffic, is_within
-from bosh_aws_cpi.tools.diagnosis.settings import is_ip
+from bosh_aws_cpi.tools.diagnosis.settings import Address, is_ip
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _OF_AMAZON: Final = "AmazonProvidedDNS"
@@ -24,21 +24,34 @@ def director(facts: Facts) -> Iterator[Finding]:
         return
     traffic = Traffic("tcp", facts.mbus.port)
     if facts.is_inbound:
-        yield from inbound(Path(traffic, "the agent's message bus", Severity.ERROR), facts.vm, facts.remote)
+        path = Path(traffic, "the agent's message bus", Severity.ERROR)
+        yield from inbound(path, facts.vm, facts.remote, facts.peer)
     elif facts.remote:
         yield from _holder(facts)
         path = Path(traffic, "the Director's message bus (NATS)", Severity.ERROR)
-        yield from outbound(path, facts.vm, facts.remote, facts.director)
+        yield from outbound(path, facts.vm, facts.remote, facts.peer)
+
+
+def registry(facts: Facts) -> Iterator[Finding]:
+    """The connection to the registry, from which the agents of old stemcells read their settings."""
+    if facts.settings is not None and facts.settings.is_minimal:
+        yield from _server(facts, facts.settings.registry, "the registry")
 
 
 def blobstore(facts: Facts) -> Iterator[Finding]:
     """The connection to a blobstore: the agent answers without it, but can't install packages."""
-    store = facts.settings.blobstore if facts.settings else None
-    if facts.vm is None or store is None or not is_ip(store.host):
+    if facts.settings is not None:
+        yield from _server(facts, facts.settings.blobstore, "the blobstore")
+
+
+def _server(facts: Facts, server: Address | None, name: str) -> Iterator[Finding]:
+    """The connection to a server, usually on the Director; one by name, or on the VM itself, is left out."""
+    vm = facts.vm
+    if vm is None or server is None or not is_ip(server.host) or ip_address(server.host).is_loopback:
         return
-    peer = facts.director if facts.director and store.host == facts.remote else None
-    path = Path(Traffic("tcp", store.port), "the blobstore", Severity.ERROR)
-    yield from outbound(path, facts.vm, store.host, peer)
+    peer = facts.peer if server.host == facts.remote else None
+    path = Path(Traffic("tcp", server.port), name, Severity.ERROR)
+    yield from outbound(path, vm, server.host, peer)
 
 
 def servers(facts: Facts) -> Iterator[Finding]:
@@ -66,7 +79,7 @@ def notes(facts: Facts) -> Iterator[Finding]:
 def _holder(facts: Facts) -> Iterator[Finding]:
     """The Director's address, if no interface is known to have it; other accounts' are not visible."""
     vpc, vm = facts.vpc, facts.vm
-    if facts.holders is None or facts.director is not None or vm is None:
+    if facts.holders is None or facts.peer is not None or vm is None:
         return
     if vpc is not None and any(is_within(facts.remote, cidr) for cidr in vpc.cidrs):
         is_own = vpc.owner_id == vm.endpoint.owner_id

@@ -52,8 +52,7 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
     """
     if address in vm.endpoint.addresses:
         return
-    is_private = peer is not None and address in peer.endpoint.addresses  # only then rules may name groups
-    peer_groups = frozenset(peer.endpoint.group_ids if peer is not None and is_private else ())
+    peer_groups = _private_groups(peer, address)
     if vm.groups is not None and not groups_allow(
         egress(vm.groups), path.traffic, Remote(address, peer_groups)
     ):
@@ -62,8 +61,7 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
             f"{path.name}",
             f"Add an outbound rule for {path.traffic} to {address} to one of them",
         )
-    if peer is not None and is_private and peer.endpoint.subnet_id == vm.endpoint.subnet_id:
-        # Within a subnet neither network ACLs nor routes count.
+    if peer is not None and _is_near(vm, address, peer):
         yield from _into_peer(path, peer, Remote(vm.address_like(address), frozenset(vm.endpoint.group_ids)))
         return
     yield from _acl(path, vm, "VM", address, is_client=True)
@@ -75,21 +73,24 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
         yield from _way_back(path, vm, peer, source.address)
 
 
-def inbound(path: Path, vm: Side, address: str) -> Iterator[Finding]:
+def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[Finding]:
     """What stops connections from an address to the VM, from near to far.
 
     Args:
         path: The connections.
         vm: The VM's interface.
         address: The other side's address; empty when it is not known.
+        peer: As in `outbound`.
     """
-    source = address or "any address"
-    if vm.groups is not None and not groups_allow(ingress(vm.groups), path.traffic, Remote(address)):
+    source, groups = address or "any address", _private_groups(peer, address)
+    if vm.groups is not None and not groups_allow(ingress(vm.groups), path.traffic, Remote(address, groups)):
         yield path.finding(
             f"The security groups of the VM, {vm.groups_text}, let no {path.traffic} in from {source}, for "
             f"{path.name}",
             f"Add an inbound rule for {path.traffic} from the machine that runs bosh create-env",
         )
+    if _is_near(vm, address, peer):
+        return
     yield from _acl(path, vm, "VM", address, is_client=False)
     if vm.table is None:
         return
@@ -101,6 +102,18 @@ def inbound(path: Path, vm: Side, address: str) -> Iterator[Finding]:
             f"its subnet {vm.endpoint.subnet_id} has no route to an internet gateway",
             "Route 0.0.0.0/0 to an internet gateway, or use the VM's private address",
         )
+
+
+def _private_groups(peer: Side | None, address: str) -> frozenset[str]:
+    """The groups of the other side that rules may name: they apply to its private addresses."""
+    is_private = peer is not None and address in peer.endpoint.addresses
+    return frozenset(peer.endpoint.group_ids if peer is not None and is_private else ())
+
+
+def _is_near(vm: Side, address: str, peer: Side | None) -> bool:
+    """Whether both sides are in one subnet: then neither network ACLs nor routes count."""
+    is_private = peer is not None and address in peer.endpoint.addresses
+    return peer is not None and is_private and peer.endpoint.subnet_id == vm.endpoint.subnet_id
 
 
 def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) -> Iterator[Finding]:

@@ -44,10 +44,10 @@ def checks(facts: Facts) -> Iterator[Finding]:
     for status, name, what, remedy in failed:
         if status == "impaired":
             yield Finding(Severity.ERROR, f"EC2's {name} status check fails: {what}", remedy, source="AWS")
-    if "initializing" in {health.system, health.instance}:
+    if not {"initializing", "insufficient-data"}.isdisjoint({health.system, health.instance}):
         yield Finding(
             Severity.NOTE,
-            "EC2's status checks are not complete, so the VM started a few minutes ago",
+            "EC2's status checks are not complete: perhaps the VM started a few minutes ago",
             "Repeat this command in two minutes",
             source="AWS",
         )

@@ -70,7 +70,7 @@ def healthy(**changes: Any) -> Facts:
         "mbus": mbus,
         "remote": DIRECTOR,
         "vm": vm,
-        "director": director,
+        "peer": director,
         "holders": (director.endpoint,),
         "vpc": Vpc("vpc-1", "123456789012", "dopt-1", ("10.0.0.0/16",)),
         "has_dns": True,

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.aws.firewalls import Group
 from bosh_aws_cpi.aws.instance_health import Details, Health
 from bosh_aws_cpi.model import Instance, StateReason
 from bosh_aws_cpi.tools import findings
 from bosh_aws_cpi.tools.diagnosis import causes, report
-from bosh_aws_cpi.tools.diagnosis.facts import Facts, own_endpoint, peer_endpoint
+from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, own_endpoint, peer_endpoint
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 from bosh_aws_cpi.tools.findings import Finding, Severity
 from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, endpoint, healthy, side
@@ -33,7 +34,7 @@ def test_healthy() -> None:
 def test_order() -> None:
     """State comes first, then metadata and user data, then the network; errors come before all others."""
     facts = healthy()
-    assert facts.director is not None
+    assert facts.peer is not None
     assert facts.settings is not None
     stopped = replace(facts.details.instance, state="stopped")
     found = causes.of(
@@ -43,7 +44,7 @@ def test_order() -> None:
             health=Health("impaired", "impaired", "impaired", ("system-reboot",)),
             console="Kernel panic\nbosh-agent failed",
             settings=replace(facts.settings, problem="no settings", dns=("10.9.0.8",)),
-            director=replace(facts.director, groups=()),
+            peer=replace(facts.peer, groups=()),
             has_dns=False,
             not_checked=(Finding(Severity.NOT_CHECKED, "x"),),
         )
@@ -106,7 +107,7 @@ def test_nothing_known() -> None:
 )
 def test_address_that_nobody_has(owner: str, cidrs: tuple[str, ...], severity: str) -> None:
     """Nobody may have an address of a VPC of the account; in a shared VPC it may be another account's."""
-    facts = healthy(director=None, holders=())
+    facts = healthy(peer=None, holders=())
     assert facts.vpc is not None
     found = told(replace(facts, vpc=replace(facts.vpc, owner_id=owner, cidrs=cidrs)))
     assert [each for each, _ in found] == [severity]
@@ -127,6 +128,24 @@ def test_registry(changes: dict[str, Any], expected: str) -> None:
     assert (expected, "The registry has no settings for this VM, and the agent needs them") in found
 
 
+@pytest.mark.parametrize(
+    ("host", "is_minimal", "words"),
+    [
+        (DIRECTOR, True, "let no tcp 25777 in"),
+        ("10.9.0.9", True, "no route to 10.9.0.9, the registry"),
+        (DIRECTOR, False, ""),
+        ("127.0.0.1", True, ""),  # a tunnel, as of old versions of `bosh create-env`
+        ("registry.example", True, ""),
+    ],
+)
+def test_way_to_the_registry(host: str, *, is_minimal: bool, words: str) -> None:
+    """An agent that needs the registry must reach it."""
+    settings = AgentSettings(100, is_minimal=is_minimal, registry=Address("http", host, 25777))
+    found = told(healthy(settings=settings, has_document=True))
+    assert len(found) == bool(words)
+    assert all(words in what for _, what in found)
+
+
 def test_blobstore_elsewhere() -> None:
     """A blobstore by name, as S3's, is not looked at; one with another address than the Director's is."""
     facts = healthy()
@@ -136,6 +155,16 @@ def test_blobstore_elsewhere() -> None:
     elsewhere = replace(facts.settings, blobstore=Address("https", "10.9.0.9", 25250))
     ((_, what),) = told(replace(facts, settings=elsewhere))
     assert "no route to 10.9.0.9, the blobstore" in what
+
+
+def test_groups_that_are_not_known() -> None:
+    """Without all of an interface's groups nothing is said of them; a load balancer's may have none."""
+    known = {"sg-1": Group("sg-1", "one", (), ())}
+    network = Network(known, None, None)
+    assert network.side(endpoint("a", DIRECTOR, group_ids=("sg-1",))).groups == (known["sg-1"],)
+    for group_ids in (("sg-1", "sg-2"), ()):
+        assert network.side(endpoint("a", DIRECTOR, group_ids=group_ids)).groups is None
+    assert Network(None, None, None).side(endpoint("a", DIRECTOR)).groups is None
 
 
 def test_own_endpoint() -> None:
@@ -166,7 +195,7 @@ def test_example_of_the_documentation() -> None:
     assert facts.settings is not None
     found = replace(
         facts,
-        director=replace(director, groups=(replace(director.groups[0], group_id="sg-0123456789abcdef0"),)),
+        peer=replace(director, groups=(replace(director.groups[0], group_id="sg-0123456789abcdef0"),)),
         settings=replace(facts.settings, blobstore=None, ntp=("0.pool.ntp.org",)),
         not_checked=(
             Finding(

@@ -155,6 +155,16 @@ def test_partly_dropped_answers() -> None:
 )
 def test_inbound(vm: Side, address: str, words: list[str]) -> None:
     """The same in the other direction, for the agent of `bosh create-env`."""
-    found = [finding.what for finding in inbound(AGENT, vm, address)]
+    found = [finding.what for finding in inbound(AGENT, vm, address, None)]
     assert len(found) == len(words)
     assert [word for word, what in zip(words, found, strict=True) if word not in what] == []
+
+
+def test_jumpbox() -> None:
+    """A jumpbox in the account may be named by its group; within the VM's subnet nothing else filters."""
+    by_group = GroupRule("tcp", (6868, 6868), group_ids=("sg-jumpbox",))
+    vm = closed(side("vm", VM, by_group))
+    jumpbox = side("jumpbox", "10.0.1.7")
+    assert len(list(inbound(AGENT, vm, "10.0.1.7", jumpbox))) == 2  # the network ACL
+    assert list(inbound(AGENT, vm, "10.0.1.7", unlike(jumpbox, subnet_id="subnet-vm"))) == []
+    assert len(list(inbound(AGENT, vm, "10.0.1.7", None))) == 3
