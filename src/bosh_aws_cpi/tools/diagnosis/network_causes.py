@@ -7,7 +7,7 @@ from typing import Final
 from bosh_aws_cpi.model import Route
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, outbound
-from bosh_aws_cpi.tools.diagnosis.reachability import Traffic, is_within
+from bosh_aws_cpi.tools.diagnosis.reachability import Traffic, is_within, route_to
 from bosh_aws_cpi.tools.diagnosis.settings import Address, is_ip
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -169,15 +169,15 @@ def _appliance(facts: Facts) -> Iterator[Finding]:
     vm = facts.vm
     if vm is None or vm.table is None or not facts.remote:
         return
-    for route in vm.table.routes:
-        nic_id = route.target.get("NetworkInterfaceId")
-        if nic_id and is_within(facts.remote, route.destination):
-            yield Finding(
-                Severity.NOTE,
-                f"A route to {facts.remote} leads through network interface {nic_id}",
-                "Check that its source/destination check is off, and that its instance forwards packets",
-                source="AWS",
-            )
+    route = route_to(vm.table, facts.remote)
+    nic_id = route.target.get("NetworkInterfaceId") if route else None
+    if route is not None and nic_id and not route.is_blackhole:
+        yield Finding(
+            Severity.NOTE,
+            f"The route to {facts.remote} leads through network interface {nic_id}",
+            "Check that its source/destination check is off, and that its instance forwards packets",
+            source="AWS",
+        )
 
 
 def _asks_amazon(facts: Facts) -> bool:

@@ -127,7 +127,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
     who = remote or "any address"
     if acl_share(side.acl, egress=is_client, protocol=protocol, ports=(port, port), address=remote) != "all":
         yield path.finding(
-            f"{text} drops {path.traffic} {preposition} {who}, {path.name}",
+            f"{text} drops {path.traffic} {preposition} {who}, for {path.name}",
             f"Add an {way} rule that allows {path.traffic} {preposition} {who}",
         )
     share = acl_share(side.acl, egress=not is_client, protocol=protocol, ports=EPHEMERAL, address=remote)
@@ -137,7 +137,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
     dropped = "the answers" if share == "none" else "a part of the answers"
     partly = path if share == "none" else replace(path, severity=Severity.WARNING)
     yield partly.finding(
-        f"{text} drops {dropped} {opposite} {who}, {path.name} ({protocol} ports {EPHEMERAL[0]} to "
+        f"{text} drops {dropped} {opposite} {who}, for {path.name} ({protocol} ports {EPHEMERAL[0]} to "
         f"{EPHEMERAL[1]})",
         f"Add an {back} rule that allows {protocol} 1024 to 65535 {opposite} {who}. {_STATELESS}",
     )

@@ -9,7 +9,7 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 _STATES = {
     "pending": (Severity.WARNING, "EC2 is still starting it: wait a minute, and repeat this command"),
     "stopping": (Severity.ERROR, "Somebody has stopped it: wait until it is stopped, then `bosh cck`"),
-    "stopped": (Severity.ERROR, "Start it with `bosh cck` (reboot VM), or with `bosh start`"),
+    "stopped": (Severity.ERROR, "Start it with `bosh cck` (reboot the VM)"),
     "shutting-down": (Severity.ERROR, "Recreate the VM with `bosh cck`"),
     "terminated": (Severity.ERROR, "Recreate the VM with `bosh cck`"),
 }
