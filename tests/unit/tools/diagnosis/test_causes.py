@@ -16,7 +16,7 @@ from bosh_aws_cpi.tools.diagnosis import causes, report
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, own_endpoint, peer_endpoint
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 from bosh_aws_cpi.tools.findings import Finding, Severity
-from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, endpoint, healthy, side
+from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, endpoint, healthy, routed, side
 
 PAGE = Path(__file__).parents[4] / "docs/diagnose.md"
 
@@ -166,6 +166,91 @@ def test_groups_that_are_not_known() -> None:
     for group_ids in (("sg-1", "sg-2"), ()):
         assert network.side(endpoint("a", DIRECTOR, group_ids=group_ids)).groups is None
     assert Network(None, None, None).side(endpoint("a", DIRECTOR)).groups is None
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ({"dns": ("10.9.0.8",)}, "udp 53 out to 10.9.0.8"),
+        ({"ntp": ("10.9.0.8",)}, "udp 123 out to 10.9.0.8"),
+        ({"dns": ("169.254.169.253", "10.0.0.2", "fd00:ec2::253")}, ""),
+        ({"ntp": ("169.254.169.123", "fd00:ec2::123")}, ""),
+    ],
+)
+def test_servers(servers: dict[str, Any], words: str) -> None:
+    """DNS and NTP have ports of their own; Amazon's servers are not filtered."""
+    facts = healthy()
+    assert facts.settings is not None
+    assert facts.vm is not None
+    settings = replace(facts.settings, mbus=None, blobstore=None, **servers)
+    vm = replace(facts.vm, groups=(Group("sg-vm", "vm", (), ()),), acl=None, table=None)
+    found = told(replace(facts, mbus=None, remote="", peer=None, holders=None, settings=settings, vm=vm))
+    assert [severity for severity, _ in found] == (["warning"] if words else [])
+    assert all(words in what for _, what in found)
+
+
+@pytest.mark.parametrize(
+    ("destination", "target", "public", "is_told"),
+    [
+        ("0.0.0.0/0", {"NatGatewayId": "nat-1"}, (), False),
+        ("0.0.0.0/0", {"GatewayId": "igw-1"}, (), True),
+        ("0.0.0.0/0", {"GatewayId": "igw-1"}, ("52.9.9.9",), False),
+        ("10.9.0.0/16", {"NatGatewayId": "nat-1"}, (), True),
+    ],
+)
+def test_servers_by_name(
+    destination: str, target: dict[str, Any], public: tuple[str, ...], *, is_told: bool
+) -> None:
+    """An NTP server by name needs a way into the internet."""
+    facts = healthy()
+    assert facts.settings is not None
+    vm = routed(side("vm", VM, public=public), destination, **target)
+    settings = replace(facts.settings, ntp=("0.pool.ntp.org",))
+    found = told(replace(facts, vm=vm, settings=settings))
+    assert [severity for severity, _ in found] == (["note"] if is_told else [])
+
+
+@pytest.mark.parametrize("status", ["initializing", "insufficient-data"])
+def test_checks_without_result(status: str) -> None:
+    """Checks that are not complete are a note."""
+    for health in (Health(status, "ok", "", ()), Health("ok", status, "", ())):
+        assert [severity for severity, _ in told(healthy(health=health))] == ["note"]
+
+
+@pytest.mark.parametrize(
+    ("dns", "dns_servers", "severity"),
+    [
+        ((), None, "warning"),
+        ((), ("AmazonProvidedDNS",), "warning"),
+        ((), ("10.0.1.53", "AmazonProvidedDNS"), "warning"),
+        (("10.0.1.53",), ("AmazonProvidedDNS",), "note"),
+        (("10.0.0.2",), ("AmazonProvidedDNS",), "warning"),
+    ],
+)
+def test_vpc_without_dns(dns: tuple[str, ...], dns_servers: tuple[str, ...] | None, severity: str) -> None:
+    """DNS that is disabled in the VPC matters to a VM that asks Amazon's server."""
+    facts = healthy(has_dns=False, dns_servers=dns_servers)
+    assert facts.settings is not None
+    assert [each for each, _ in told(replace(facts, settings=replace(facts.settings, dns=dns)))] == [severity]
+
+
+def test_document() -> None:
+    """The document for scripts has the VM, and the addresses in its user data."""
+    assert report.document(healthy(console="a\nb")) == {
+        "vm": {"id": "i-0123456789abcdef0", "state": "running", "type": "m5.large", "zone": "us-east-1a"},
+        "director_address": DIRECTOR,
+        "user_data": {
+            "size": 812,
+            "mbus": f"nats://{DIRECTOR}:4222",
+            "blobstore": f"https://{DIRECTOR}:25250",
+            "registry": None,
+            "dns": [],
+            "ntp": [],
+        },
+        "console": ["a", "b"],
+    }
+    nothing = report.document(Facts(healthy().details))
+    assert (nothing["director_address"], nothing["user_data"], nothing["console"]) == (None, None, [])
 
 
 def test_own_endpoint() -> None:

@@ -61,6 +61,7 @@ BY_NAT = routed(VM_SIDE, "0.0.0.0/0", NatGatewayId="nat-1")
         (routed(VM_SIDE, "10.50.0.0/16", GatewayId="vgw-1"), FAR, None),
         (routed(VM_SIDE, "pl-1", NatGatewayId="nat-1"), PUBLIC, None),  # the list may have the address
         (routed(VM_SIDE, "::/0", EgressOnlyInternetGatewayId="eigw-1"), "2600::6", None),
+        (routed(VM_SIDE, "::/0", GatewayId="igw-1"), "2600::6", None),  # IPv6 has no private addresses
         (replace(VM_SIDE, groups=None, acl=None, table=None), PUBLIC, None),  # nothing is known
         (BY_NAT, PUBLIC, closed(side("director", DIRECTOR))),  # behind NAT the source is not known
     ],
@@ -116,6 +117,15 @@ def test_public_address() -> None:
     strict = replace(vm, groups=(replace(vm.groups[0], egress=(only_to_group,)),))
     assert stopped(replace(strict, table=VM_SIDE.table), DIRECTOR, PEER) == []
     assert stopped(strict, PUBLIC, by_address)[0].startswith("The security groups of the VM")
+
+
+def test_ipv6() -> None:
+    """By IPv6 the Director sees the VM's own address, also through an internet gateway."""
+    vm = routed(side("vm", VM, addresses=(VM, "2001:db8::a")), "::/0", GatewayId="igw-1")
+    peer = side("director", "2600::6", vpc_id="vpc-2")
+    assert (
+        "in from the VM, 2001:db8::a" in stopped(replace(vm, acl=None), "2600::6", replace(peer, acl=None))[0]
+    )
 
 
 def test_way_back() -> None:
