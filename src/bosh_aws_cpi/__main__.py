@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
 _COMMANDS = (
+    "check",
     "diagnose",
     "preflight",
     "sweep",
@@ -32,6 +33,7 @@ _GARBAGE = 100_000
 call, so more frequent runs would free little, and take a tenth of a short call's time."""
 _USAGE = """\
 Usage: cpi CONFIG_PATH                 reads a request from stdin, writes the response to stdout; used by BOSH
+       cpi check CONFIG_PATH FILE ...  checks a cloud config before a deployment
        cpi preflight CONFIG_PATH ...   checks the configuration's credentials, endpoints and permissions
        cpi diagnose CONFIG_PATH VM_CID says why a VM does not answer
        cpi sweep CONFIG_PATH ...       lists resources that interrupted calls have left behind in AWS

@@ -7,14 +7,25 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from ipaddress import ip_network
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
 from bosh_aws_cpi.log import WHOLE, logger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def _truth(value: object) -> bool:
@@ -49,6 +60,8 @@ def _as_price(value: object) -> object:
     raise ValueError(message)
 
 
+Route = tuple[str | int, ...]
+"""The keys and indexes that lead to a value."""
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Text = Annotated[str, BeforeValidator(_as_string), WithJsonSchema({"type": ["string", "number"]})]
 Mib = Annotated[int, Field(strict=True, gt=0)]
@@ -76,17 +89,19 @@ class Properties(BaseModel):
             return values
         return {key: value for key, value in values.items() if value is not None or key in _NULL_COUNTS}
 
-    def unknown(self, path: str) -> list[str]:
-        """Each unknown key with its path and the nearest known name."""
-        found = [_hint(f"{path}.{key}", key, type(self)) for key in self.model_extra or {}]
-        for name in type(self).model_fields:
+    def unknown(self) -> "Iterator[tuple[Route, str | None]]":
+        """What leads to each unknown key, and the nearest known name if there is one."""
+        known = list(type(self).model_fields)
+        for key in self.model_extra or {}:
+            yield (key,), next(iter(get_close_matches(key, known, n=1)), None)
+        for name in known:
             inner = getattr(self, name)
-            if isinstance(inner, Properties):
-                found += inner.unknown(f"{path}.{name}")
-            elif isinstance(inner, tuple):
-                for index, entry in enumerate(inner):
-                    found += entry.unknown(f"{path}.{name}.{index}") if isinstance(entry, Properties) else []
-        return found
+            entries: list[tuple[Route, Any]] = [((name,), inner)]
+            if isinstance(inner, tuple):
+                entries = [((name, index), entry) for index, entry in enumerate(inner)]
+            for route, entry in entries:
+                for rest, near in entry.unknown() if isinstance(entry, Properties) else ():
+                    yield (*route, *rest), near
 
 
 class Encryptable(Properties):
@@ -142,20 +157,25 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
         properties = model.model_validate(values)
     except ValidationError as error:
         raise CloudError(_explained(error, path)) from None
-    if unknown := properties.unknown(path):
+    unknown = [
+        _dotted(path, route) + (f" (did you mean {near}?)" if near else "")
+        for route, near in properties.unknown()
+    ]
+    if unknown:
         logger.warning("Unknown properties are ignored: %s", ", ".join(unknown), extra=WHOLE)
     return properties
 
 
+def mistakes(error: ValidationError) -> "Iterator[tuple[Route, str]]":
+    """What leads to each wrong value, and what belongs there; the value itself may be a secret."""
+    for entry in error.errors(include_url=False, include_context=False):
+        yield entry["loc"], f"{entry['msg']}, got {type_name(entry['input'])}"
+
+
 def _explained(error: ValidationError, path: str) -> str:
-    """Where it is wrong and what belongs there; the value itself may be a secret."""
-    problems = [
-        f"{'.'.join([path, *map(str, entry['loc'])])}: {entry['msg']}, got {type_name(entry['input'])}"
-        for entry in error.errors(include_url=False, include_context=False)
-    ]
+    problems = [f"{_dotted(path, route)}: {said}" for route, said in mistakes(error)]
     return f"Invalid properties: {'; '.join(problems)}"
 
 
-def _hint(path: str, key: str, model: type[Properties]) -> str:
-    near = get_close_matches(key, list(model.model_fields), n=1)
-    return f"{path} (did you mean {near[0]}?)" if near else path
+def _dotted(path: str, route: Route) -> str:
+    return ".".join([path, *map(str, route)])

@@ -50,11 +50,13 @@ class MetadataOptions(Properties):
         Raises:
             CloudError: One has the wrong type.
         """
-        merged = {
-            _OTHER_SPELLINGS.get(key, key): value for given in (defaults, own) for key, value in given.items()
-        }
-        options = parsed(cls, merged, "metadata_options")
+        options = parsed(cls, {**cls.renamed(defaults), **cls.renamed(own)}, "metadata_options")
         return options.model_dump(include=set(cls.model_fields), exclude_none=True)
+
+    @staticmethod
+    def renamed(values: Json) -> Json:
+        """The options with one spelling for each."""
+        return {_OTHER_SPELLINGS.get(key, key): value for key, value in values.items()}
 
 
 class CpuOptions(Properties):
@@ -187,20 +189,20 @@ class VmProperties(Properties):
             CloudError: A required one is missing, one has the wrong type, or two exclude each other.
         """
         properties = parsed(cls, values, "cloud_properties")
-        required = ("instance_type", "availability_zone")
-        missing = [f"cloud_properties.{name}" for name in required if not getattr(properties, name)]
-        if missing:
-            message = f"Missing properties: {', '.join(missing)}. {HELP}"
-            raise CloudError(message)
         properties.check()
         return properties
 
     def check(self) -> None:
-        """Check what the properties say together.
+        """Check that nothing is missing, and what the properties say together.
 
         Raises:
-            CloudError: Some exclude each other.
+            CloudError: A required one is missing, or some exclude each other.
         """
+        required = ("instance_type", "availability_zone")
+        missing = [f"cloud_properties.{name}" for name in required if not getattr(self, name)]
+        if missing:
+            message = f"Missing properties: {', '.join(missing)}. {HELP}"
+            raise CloudError(message)
         chosen(self.dedicated_host, "cloud_properties.dedicated_host")
         chosen(self.capacity_reservation, "cloud_properties.capacity_reservation")
         given = {

@@ -52,6 +52,12 @@ FEATURES: Final = {
         "elasticloadbalancing:DescribeTargetHealth "
         "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets"
     ),
+    # For `cpi check`, which only reads.
+    "Check": Feature(
+        "ec2:DescribeInstanceTypeOfferings ec2:DescribeKeyPairs ec2:DescribePlacementGroups "
+        "ec2:DescribeRouteTables elasticloadbalancing:DescribeLoadBalancers "
+        "elasticloadbalancing:DescribeTargetGroups"
+    ),
     # For `cpi diagnose`.
     "Diagnose": Feature(
         "ec2:DescribeDhcpOptions ec2:DescribeInstanceAttribute ec2:DescribeInstanceStatus "

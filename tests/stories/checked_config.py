@@ -1,0 +1,220 @@
+"""A cloud config without mistakes, and mistakes that can be made in it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from testbed.world import World
+
+GONE = object()
+"""In place of a value: the key is deleted."""
+Route = tuple[str | int, ...]
+Z1, SMALL, LARGE, DISK = ("azs", 0), ("vm_types", 0), ("vm_types", 1), ("disk_types", 0)
+NETWORK, DYNAMIC = ("networks", 0), ("networks", 1)
+SUBNET, COMPILATION = (*NETWORK, "subnets", 0), ("compilation",)
+
+
+def right(world: World) -> dict[str, Any]:
+    """Write a cloud config for a laid world."""
+    return {
+        "azs": [
+            {"name": "z1", "cloud_properties": {"availability_zone": world.zone}},
+            {"name": "z2", "cloud_properties": {"availability_zone": world.other_zone}},
+        ],
+        "vm_types": [
+            {
+                "name": "small",
+                "cloud_properties": {"instance_type": "t3.micro", "ephemeral_disk": {"size": 10_240}},
+            },
+            {"name": "large", "cloud_properties": {"instance_type": "m5.large"}},
+        ],
+        "vm_extensions": [{"name": "public", "cloud_properties": {"auto_assign_public_ip": True}}],
+        "disk_types": [{"name": "default", "disk_size": 3000, "cloud_properties": {"type": "gp3"}}],
+        "networks": [
+            {
+                "name": "default",
+                "type": "manual",
+                "subnets": [
+                    subnet("10.0.1", "z1", world.subnet_ids[0]),
+                    subnet("10.0.3", "z2", world.subnet_ids[2]),
+                ],
+            },
+            {
+                "name": "dynamic",
+                "type": "dynamic",
+                "subnets": [{"az": "z1", "cloud_properties": {"subnet": world.subnet_ids[1]}}],
+            },
+            {"name": "vip", "type": "vip"},
+        ],
+        "compilation": {"workers": 2, "network": "default", "az": "z1", "vm_type": "large"},
+    }
+
+
+def subnet(prefix: str, zone: str, subnet_id: str) -> dict[str, Any]:
+    """Write a subnet of a manual network."""
+    return {
+        "range": f"{prefix}.0/24",
+        "gateway": f"{prefix}.1",
+        "azs": [zone],
+        "reserved": [f"{prefix}.2-{prefix}.9"],
+        "static": [f"{prefix}.100-{prefix}.120"],
+        "dns": ["10.0.0.2"],
+        "cloud_properties": {"subnet": subnet_id},
+    }
+
+
+def changed(config: dict[str, Any], route: Route, value: Any) -> dict[str, Any]:
+    """Return a copy with another value; hashes on the way are made."""
+    whole = copy.deepcopy(config)
+    node: Any = whole
+    for key in route[:-1]:
+        node = node.setdefault(key, {}) if isinstance(node, dict) else node[key]
+    if value is GONE:
+        del node[route[-1]]
+    elif isinstance(node, list) and route[-1] == len(node):
+        node.append(value)
+    else:
+        node[route[-1]] = value
+    return whole
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake.
+
+    Attributes:
+        route: Where the value is.
+        value: The wrong value.
+        path: What the finding names, if it is another place than the value's.
+        source: Who refuses it.
+    """
+
+    route: Route
+    value: Any
+    path: str = ""
+    source: str = "CPI"
+
+    @property
+    def shown(self) -> str:
+        """The path that the finding names."""
+        names = {"azs": ["z1", "z2"], "vm_types": ["small", "large"], "disk_types": ["default"]}
+        names |= {"networks": ["default", "dynamic", "vip"], "vm_extensions": ["public"]}
+        parts = [str(part) for part in self.route]
+        if len(parts) > 1 and parts[0] in names and int(parts[1]) < len(names[parts[0]]):
+            parts[1] = names[parts[0]][int(parts[1])]
+        return self.path or "/".join(parts)
+
+    def __str__(self) -> str:
+        return f"{self.shown}={'GONE' if self.value is GONE else self.value}".replace(" ", "_")[:60]
+
+
+def of(entry: Route, **properties: Any) -> list[Mistake]:
+    """Mistakes in the cloud properties of an entry, one each."""
+    return [
+        Mistake((*entry, "cloud_properties", *key.split("__")), value) for key, value in properties.items()
+    ]
+
+
+WRONG_TYPES = [
+    *of(LARGE, instance_type=5, instance_type_fallbacks="m5.xlarge", security_groups="bosh", key_name=[1]),
+    *of(LARGE, elbs="web", lb_target_groups={"name": "web"}, placement_group=5, tenancy=["dedicated"]),
+    *of(LARGE, spot_bid_price=0, iam_instance_profile={}, advertised_routes="all", metadata_options="v2"),
+    *of(
+        LARGE, ephemeral_disk=10, root_disk=[], cpu_options=2, capacity_reservation="cr-1", dedicated_host="h"
+    ),
+    *of(SMALL, ephemeral_disk__size="10 GB", ephemeral_disk__iops=-1, ephemeral_disk__type=3),
+    *of(
+        SMALL, root_disk__size=0, root_disk__iops="many", root_disk__throughput=1.5, root_disk__kms_key_arn=7
+    ),
+    *of(SMALL, cpu_options__core_count=0, metadata_options__http_put_response_hop_limit="two"),
+    *of(DISK, type=3, iops="fast", throughput=0, kms_key_arn=[]),
+]
+CONTRADICTIONS = [
+    Mistake((*SMALL, "cloud_properties", "instance_type"), GONE, "vm_types/small"),
+    Mistake((*Z1, "cloud_properties", "availability_zone"), GONE, "vm_types/small vm_types/large"),
+    Mistake((*LARGE, "cloud_properties", "tags"), ["a"]),
+    Mistake((*LARGE, "cloud_properties", "tags"), {"aws:a": "b"}, "vm_types/large"),
+    Mistake((*LARGE, "cloud_properties", "tags"), {f"tag{n}": "x" for n in range(51)}),
+    Mistake((*SMALL, "cloud_properties", "ephemeral_disk", "iops"), 9_000),
+    Mistake((*SMALL, "cloud_properties", "ephemeral_disk", "throughput"), 1_000),
+    Mistake(
+        (*SMALL, "cloud_properties", "root_disk"),
+        {"size": 5_120, "type": "io1"},
+        "vm_types/small/cloud_properties/root_disk",
+    ),
+    Mistake((*LARGE, "cloud_properties", "raw_instance_storage"), value=True),
+    Mistake((*LARGE, "cloud_properties", "dedicated_host"), {}),
+    Mistake((*LARGE, "cloud_properties", "capacity_reservation"), {"id": "cr-1", "preference": "open"}),
+    Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
+    Mistake((*DISK, "cloud_properties", "throughput"), 100),
+    Mistake((*DISK, "cloud_properties", "tags"), ["a"]),
+    Mistake((*DISK, "cloud_properties"), {"type": "io2"}, "disk_types/default/cloud_properties"),
+    Mistake(
+        (*DISK, "cloud_properties"),
+        {"type": "gp2", "throughput": 125},
+        "disk_types/default/cloud_properties/throughput",
+    ),
+    Mistake((*SUBNET, "cloud_properties", "subnet"), GONE, "networks/default/subnets/0"),
+    Mistake((*SUBNET, "cloud_properties", "security_groups"), "bosh"),
+]
+IN_AWS = [
+    *[
+        Mistake(each.route, each.value, source="AWS")
+        for each in of(
+            LARGE,
+            instance_type="m5.giant",
+            key_name="nobody",
+            placement_group="none",
+        )
+    ],
+    *[
+        Mistake(
+            (*LARGE, "cloud_properties", key), ["nobody"], f"vm_types/large/cloud_properties/{key}/0", "AWS"
+        )
+        for key in ("security_groups", "elbs", "lb_target_groups")
+    ],
+    Mistake(
+        (*LARGE, "cloud_properties", "advertised_routes"),
+        [{"table_id": "rtb-0123456789abcdef0", "destination": "10.9.0.0/16"}],
+        "vm_types/large/cloud_properties/advertised_routes/0/table_id",
+        "AWS",
+    ),
+    Mistake((*SUBNET, "cloud_properties", "subnet"), "subnet-0123456789abcdef0", source="AWS"),
+    Mistake(
+        (*SUBNET, "cloud_properties", "security_groups"),
+        ["nobody"],
+        "networks/default/subnets/0/cloud_properties/security_groups/0",
+        "AWS",
+    ),
+]
+OF_DIRECTOR = [
+    Mistake((*Z1, "name"), GONE, "azs/0", "Director"),
+    Mistake(("vm_types", 1, "name"), "small", "vm_types/small/name", "Director"),
+    Mistake((*DISK, "disk_size"), GONE, "disk_types/default", "Director"),
+    Mistake((*DISK, "disk_size"), "3 GB", source="Director"),
+    Mistake((*DISK, "disk_size"), -1, source="Director"),
+    Mistake((*NETWORK, "type"), "static", source="Director"),
+    Mistake((*NETWORK, "subnets"), GONE, "networks/default", "Director"),
+    Mistake((*SUBNET, "azs"), ["z9"], "networks/default/subnets/0/azs/0", "Director"),
+    Mistake((*SUBNET, "azs"), [], source="Director"),
+    Mistake((*SUBNET, "az"), "z1", "networks/default/subnets/0", "Director"),
+    Mistake((*SUBNET, "range"), GONE, "networks/default/subnets/0", "Director"),
+    Mistake((*SUBNET, "range"), "10.0.1.0", source="Director"),
+    Mistake((*SUBNET, "gateway"), GONE, "networks/default/subnets/0", "Director"),
+    Mistake((*SUBNET, "gateway"), "10.0.2.1", source="Director"),
+    Mistake((*SUBNET, "gateway"), "10.0.1.255", source="Director"),
+    Mistake((*SUBNET, "reserved", 1), "10.0.2.5", source="Director"),
+    Mistake((*SUBNET, "reserved", 1), "10.0.1.5 to 10.0.1.7", source="Director"),
+    Mistake((*SUBNET, "static", 1), "10.0.1.5", source="Director"),
+    Mistake((*SUBNET, "static", 1), "10.0.2.5", source="Director"),
+    Mistake((*SUBNET, "dns"), ["ns.example.com"], "networks/default/subnets/0/dns/0", "Director"),
+    Mistake((*NETWORK, "subnets", 1, "range"), "10.0.1.128/25", source="Director"),
+    Mistake((*DYNAMIC, "dns"), ["10.0.0.2"], source="Director"),
+    Mistake((*COMPILATION, "workers"), 0, source="Director"),
+    Mistake((*COMPILATION, "network"), "defualt", source="Director"),
+    Mistake((*COMPILATION, "vm_type"), "giant", source="Director"),
+    Mistake((*COMPILATION, "az"), "z9", source="Director"),
+]
