@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
-_COMMANDS = ("check", "preflight", "sweep")
+_COMMANDS = (
+    "check",
+    "diagnose",
+    "preflight",
+    "sweep",
+)
 """Modules of `tools`, listed here so that an ordinary call does not import them."""
 _GARBAGE = 100_000
 """The number of new objects at which Python's garbage collector runs. Most objects live until the end of the
@@ -30,6 +35,7 @@ _USAGE = """\
 Usage: cpi CONFIG_PATH                 reads a request from stdin, writes the response to stdout; used by BOSH
        cpi check CONFIG_PATH FILE ...  checks a cloud config before a deployment
        cpi preflight CONFIG_PATH ...   checks the configuration's credentials, endpoints and permissions
+       cpi diagnose CONFIG_PATH VM_CID says why a VM does not answer
        cpi sweep CONFIG_PATH ...       lists resources that interrupted calls have left behind in AWS
 Each command accepts --help.
 """

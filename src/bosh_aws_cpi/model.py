@@ -228,6 +228,10 @@ class RouteTable:
     table_id: str
     vpc_id: str
     routes: Sequence[Route]
+    subnet_ids: frozenset[str] = frozenset()
+    """The subnets that are associated with it explicitly."""
+    is_main: bool = False
+    """Whether the VPC's other subnets use it."""
 
     def route(self, destination: str) -> Route | None:
         """The route for exactly this destination."""

@@ -10,6 +10,7 @@ from testbed.moto_patches import (
     balancers,
     copies,
     deregistration,
+    diagnosis,
     disks,
     dry_run,
     ebs_direct,
@@ -57,6 +58,7 @@ MODULES = (
     requests,
     idempotency,
     balancers,
+    diagnosis,
     dry_run,
 )
 """In the order of installation: a later patch of a method wraps the earlier ones."""

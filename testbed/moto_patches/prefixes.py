@@ -99,6 +99,8 @@ def any_address(original: Callable[..., Any], interface: Any, filter_name: str, 
         return [entry["PrivateIpAddress"] for entry in interface.private_ip_addresses]
     if filter_name == "ipv6-addresses.ipv6-address":
         return list(interface.ipv6_addresses)
+    if filter_name == "association.public-ip":
+        return interface.public_ip
     return original(interface, filter_name, *positional)
 
 

@@ -261,7 +261,7 @@ def test_end() -> None:
     assert answer.stderr.splitlines()[-1] == "ended 0 True 100000 16384"
 
 
-@pytest.mark.parametrize("command", ["preflight", "sweep"])
+@pytest.mark.parametrize("command", ["diagnose", "preflight", "sweep"])
 def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command: str) -> None:
     """A command's name alone is that command without its arguments, unless a file is called so."""
     answer = bare(command)
@@ -278,7 +278,12 @@ def test_help(bare: Callable[..., Answer], option: str, config_path: list[str]) 
     """The help names the protocol's form and the commands."""
     answer = bare(option, *config_path)
     assert (answer.returncode, answer.stderr) == (0, "")
-    forms = ["Usage: cpi CONFIG_PATH", "cpi preflight CONFIG_PATH", "cpi sweep CONFIG_PATH"]
+    forms = [
+        "Usage: cpi CONFIG_PATH",
+        "cpi diagnose CONFIG_PATH",
+        "cpi preflight CONFIG_PATH",
+        "cpi sweep CONFIG_PATH",
+    ]
     assert [form for form in forms if form not in answer.stdout.decode()] == []
 
 

@@ -1,6 +1,6 @@
 """Routes of a VPC's route tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk.errors import code_of
@@ -28,16 +28,27 @@ _TARGETS: Final = (
 
 def tables(client: "EC2Client", table_ids: Sequence[str]) -> dict[str, RouteTable]:
     """DescribeRouteTables, by id; unknown tables are left out."""
+    return {table.table_id: table for table in _tables(client, "route-table-id", table_ids)}
+
+
+def of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[RouteTable]:
+    """DescribeRouteTables for all tables of some VPCs."""
+    return list(_tables(client, "vpc-id", vpc_ids))
+
+
+def _tables(client: "EC2Client", name: str, values: Iterable[str]) -> Iterator[RouteTable]:
     pages = client.get_paginator("describe_route_tables").paginate(
-        Filters=[{"Name": "route-table-id", "Values": sorted(set(table_ids))}]
+        Filters=[{"Name": name, "Values": sorted(set(values))}]
     )
-    return {
-        entry["RouteTableId"]: RouteTable(
-            entry["RouteTableId"], entry["VpcId"], [_route(route) for route in entry["Routes"]]
+    for entry in (entry for page in pages for entry in page["RouteTables"]):
+        associations = entry.get("Associations", [])
+        yield RouteTable(
+            entry["RouteTableId"],
+            entry["VpcId"],
+            [_route(route) for route in entry["Routes"]],
+            frozenset(each["SubnetId"] for each in associations if each.get("SubnetId")),
+            any(each.get("Main") for each in associations),
         )
-        for page in pages
-        for entry in page["RouteTables"]
-    }
 
 
 def create(client: "EC2Client", table_id: str, destination: str, target: Json) -> bool:

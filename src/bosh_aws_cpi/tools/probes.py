@@ -20,6 +20,7 @@ _IMAGE: Final = f"ami-{_NONE}"
 _NIC: Final = f"eni-{_NONE}"
 _SUBNET: Final = f"subnet-{_NONE}"
 _TABLE: Final = f"rtb-{_NONE}"
+_VPC: Final = f"vpc-{_NONE}"
 _NAME: Final = "cpi-preflight"
 _ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
 """Partition and account."""
@@ -82,14 +83,16 @@ def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
     Returns:
         The probes by the action's name in IAM, "ec2:RunInstances".
     """
-    ec2 = {**{name: {} for name in _READS}, **_changes(region, zone)}
+    ec2 = {**{name: {} for name in _READS}, **_READS_OF_ONE, **_changes(region, zone)}
     found = {f"ec2:{name}": Probe("ec2", name, parameters) for name, parameters in ec2.items()}
     return found | _balancers() | _target_groups(region, caller) | _blocks()
 
 
 _READS: Final = (
     "DescribeAddresses",
+    "DescribeDhcpOptions",
     "DescribeImages",
+    "DescribeInstanceStatus",
     "DescribeInstanceTypeOfferings",
     "DescribeInstanceTypes",
     "DescribeInstances",
@@ -106,6 +109,11 @@ _READS: Final = (
     "DescribeVolumesModifications",
     "DescribeVpcs",
 )
+_READS_OF_ONE: Final[Mapping[str, dict[str, Any]]] = {
+    "DescribeInstanceAttribute": {"InstanceId": _INSTANCE, "Attribute": "userData"},
+    "DescribeVpcAttribute": {"VpcId": _VPC, "Attribute": "enableDnsSupport"},
+    "GetConsoleOutput": {"InstanceId": _INSTANCE},
+}
 
 
 def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:

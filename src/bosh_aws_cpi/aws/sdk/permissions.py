@@ -65,6 +65,12 @@ FEATURES: Final = {
         "ec2:DescribeRouteTables elasticloadbalancing:DescribeLoadBalancers "
         "elasticloadbalancing:DescribeTargetGroups"
     ),
+    # For `cpi diagnose`.
+    "Diagnose": Feature(
+        "ec2:DescribeDhcpOptions ec2:DescribeInstanceAttribute ec2:DescribeInstanceStatus "
+        "ec2:DescribeNetworkAcls ec2:DescribeRouteTables ec2:DescribeVpcAttribute ec2:DescribeVpcs "
+        "ec2:GetConsoleOutput"
+    ),
     # EBS uses a customer managed key on behalf of the caller: it describes the key, generates data keys for
     # new volumes and snapshots, decrypts them to attach or read, and re-encrypts copies. The guide to the EBS
     # direct APIs also asks for kms:Encrypt.

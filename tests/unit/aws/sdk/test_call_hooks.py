@@ -202,7 +202,7 @@ def test_success(fake_aws: FakeAws, clients: Clients) -> None:
     ("call", "action"),
     [
         (lambda clients: clients.ec2.create_vpc(CidrBlock="10.0.0.0/16"), "ec2:CreateVpc"),
-        (lambda clients: clients.ec2.get_paginator("describe_nat_gateways"), "ec2:DescribeNatGateways"),
+        (lambda clients: clients.ec2.get_paginator("describe_fpga_images"), "ec2:DescribeFpgaImages"),
     ],
 )
 def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object], action: str) -> None:

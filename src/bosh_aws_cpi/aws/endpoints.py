@@ -1,0 +1,74 @@
+"""Network interfaces as the ends of a connection: addresses, security groups, subnet."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A network interface.
+
+    Attributes:
+        addresses: Its private IPv4 addresses and its IPv6 addresses.
+        public: Its public IPv4 addresses; each belongs to a private one.
+    """
+
+    nic_id: str
+    subnet_id: str
+    vpc_id: str
+    owner_id: str
+    device_index: int
+    group_ids: tuple[str, ...]
+    addresses: tuple[str, ...]
+    public: tuple[str, ...]
+
+
+def with_address(client: "EC2Client", address: str) -> list[Endpoint]:
+    """DescribeNetworkInterfaces for those that have an address; VPCs may use the same private ones.
+
+    Args:
+        client: The EC2 client.
+        address: A private or public IPv4 address, or an IPv6 address.
+    """
+    names = ["ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"]
+    if ip_address(address).is_global and ":" not in address:
+        names.append("association.public-ip")
+    paginator = client.get_paginator("describe_network_interfaces")
+    for name in names:
+        pages = paginator.paginate(Filters=[{"Name": name, "Values": [address]}])
+        found = [from_entry(entry) for page in pages for entry in page["NetworkInterfaces"]]
+        if found:
+            return found
+    return []
+
+
+def from_entry(entry: Any) -> Endpoint:  # noqa: ANN401 - one of two of the SDK's types
+    """Read an interface, as DescribeNetworkInterfaces or DescribeInstances shows it."""
+    private = entry.get("PrivateIpAddresses", [])
+    return Endpoint(
+        nic_id=entry["NetworkInterfaceId"],
+        subnet_id=entry["SubnetId"],
+        vpc_id=entry["VpcId"],
+        owner_id=entry.get("OwnerId", ""),
+        device_index=entry.get("Attachment", {}).get("DeviceIndex", 0),
+        group_ids=tuple(group["GroupId"] for group in entry.get("Groups", [])),
+        addresses=_some(
+            [entry.get("PrivateIpAddress")],
+            (each.get("PrivateIpAddress") for each in private),
+            (each.get("Ipv6Address") for each in entry.get("Ipv6Addresses", [])),
+        ),
+        public=_some(
+            [entry.get("Association", {}).get("PublicIp")],
+            (each.get("Association", {}).get("PublicIp") for each in private),
+        ),
+    )
+
+
+def _some(*groups: Iterable[str | None]) -> tuple[str, ...]:
+    """All values that are there, each once, in this order."""
+    return tuple(dict.fromkeys(value for group in groups for value in group if value))

@@ -1,0 +1,129 @@
+"""What filters traffic in a VPC: the rules of security groups and of network ACLs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import IpPermissionOutputTypeDef, NetworkAclEntryTypeDef
+
+ALL: Final = "-1"
+"""The protocol of a rule for all protocols."""
+ANY_PORT: Final = (0, 65535)
+
+
+@dataclass(frozen=True)
+class GroupRule:
+    """A rule of a security group: it allows traffic to or from any of these.
+
+    Attributes:
+        protocol: "tcp", "udp", another protocol's name or number, or `ALL`.
+        ports: The first and the last port.
+        cidrs: Ranges of IPv4 and IPv6 addresses.
+        group_ids: Security groups whose members are meant, by their private addresses.
+        prefix_lists: Managed prefix lists; the entries are not known here.
+    """
+
+    protocol: str
+    ports: tuple[int, int]
+    cidrs: tuple[str, ...] = ()
+    group_ids: tuple[str, ...] = ()
+    prefix_lists: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """A security group."""
+
+    group_id: str
+    name: str
+    ingress: tuple[GroupRule, ...]
+    egress: tuple[GroupRule, ...]
+
+
+@dataclass(frozen=True)
+class AclRule:
+    """A rule of a network ACL.
+
+    Attributes:
+        number: Its place: EC2 applies the lowest number that matches.
+        protocol: The protocol's number, "6" for TCP, or `ALL`.
+        ports: The first and the last port.
+        cidr: A range of IPv4 or IPv6 addresses.
+    """
+
+    number: int
+    protocol: str
+    ports: tuple[int, int]
+    cidr: str
+    is_allowing: bool
+    is_egress: bool
+
+
+@dataclass(frozen=True)
+class Acl:
+    """A network ACL."""
+
+    acl_id: str
+    subnet_ids: frozenset[str]
+    rules: tuple[AclRule, ...]
+
+
+def groups(client: "EC2Client", group_ids: Iterable[str]) -> dict[str, Group]:
+    """DescribeSecurityGroups, by id; unknown groups are left out."""
+    pages = client.get_paginator("describe_security_groups").paginate(
+        Filters=[{"Name": "group-id", "Values": sorted(set(group_ids))}]
+    )
+    return {
+        entry["GroupId"]: Group(
+            entry["GroupId"],
+            entry.get("GroupName", ""),
+            tuple(map(_group_rule, entry.get("IpPermissions", []))),
+            tuple(map(_group_rule, entry.get("IpPermissionsEgress", []))),
+        )
+        for page in pages
+        for entry in page["SecurityGroups"]
+    }
+
+
+def acls(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Acl]:
+    """DescribeNetworkAcls for all of some VPCs."""
+    pages = client.get_paginator("describe_network_acls").paginate(
+        Filters=[{"Name": "vpc-id", "Values": sorted(set(vpc_ids))}]
+    )
+    return [
+        Acl(
+            entry["NetworkAclId"],
+            frozenset(each["SubnetId"] for each in entry.get("Associations", [])),
+            tuple(map(_acl_rule, entry.get("Entries", []))),
+        )
+        for page in pages
+        for entry in page["NetworkAcls"]
+    ]
+
+
+def _group_rule(entry: "IpPermissionOutputTypeDef") -> GroupRule:
+    first, last = entry.get("FromPort", 0), entry.get("ToPort", ANY_PORT[1])
+    return GroupRule(
+        entry["IpProtocol"],
+        (first, last) if entry["IpProtocol"] in {"tcp", "udp"} else ANY_PORT,
+        (
+            *(each["CidrIp"] for each in entry.get("IpRanges", [])),
+            *(each["CidrIpv6"] for each in entry.get("Ipv6Ranges", [])),
+        ),
+        tuple(each["GroupId"] for each in entry.get("UserIdGroupPairs", []) if "GroupId" in each),
+        tuple(each["PrefixListId"] for each in entry.get("PrefixListIds", [])),
+    )
+
+
+def _acl_rule(entry: "NetworkAclEntryTypeDef") -> AclRule:
+    ports: Any = entry.get("PortRange", {})
+    return AclRule(
+        entry["RuleNumber"],
+        entry["Protocol"],
+        (ports.get("From", ANY_PORT[0]), ports.get("To", ANY_PORT[1])),
+        entry.get("CidrBlock") or entry.get("Ipv6CidrBlock", ""),
+        is_allowing=entry["RuleAction"] == "allow",
+        is_egress=entry["Egress"],
+    )

@@ -1,0 +1,120 @@
+"""An instance in detail, for `cpi diagnose`: status checks, scheduled events, console, user data."""
+
+import base64
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.aws import endpoints, instances
+from bosh_aws_cpi.aws.endpoints import Endpoint
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import has_code, naming_vm
+from bosh_aws_cpi.errors import VMNotFound
+from bosh_aws_cpi.model import Instance
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import InstanceStatusEventTypeDef
+
+_DONE = ("[Completed]", "[Canceled]")
+"""EC2 shows a scheduled event for up to a week after its end, with such a description."""
+
+
+@dataclass(frozen=True)
+class Details:
+    """What DescribeInstances shows of an instance.
+
+    Attributes:
+        instance: Its state, type and zone.
+        endpoints: Its network interfaces, by device index.
+        metadata_endpoint: "enabled" or "disabled"; empty when EC2 does not show it.
+        metadata_tokens: "required" or "optional"; empty when EC2 does not show it.
+    """
+
+    instance: Instance
+    endpoints: tuple[Endpoint, ...]
+    metadata_endpoint: str
+    metadata_tokens: str
+
+
+@dataclass(frozen=True)
+class Health:
+    """The status checks, each "ok", "impaired", "insufficient-data", "initializing" or "not-applicable".
+
+    Attributes:
+        system: The check of AWS's host and network.
+        instance: The check of the instance's own kernel and network.
+        disks: The check of the attached EBS volumes.
+        events: The events that AWS has scheduled and not completed.
+    """
+
+    system: str
+    instance: str
+    disks: str
+    events: tuple[str, ...]
+
+
+def details(client: "EC2Client", vm_cid: str) -> Details:
+    """DescribeInstances for one instance, even a terminated one.
+
+    Raises:
+        VMNotFound: EC2 does not know it.
+    """
+    with naming_vm(vm_cid):
+        answer = client.describe_instances(InstanceIds=[vm_cid])
+    for entry in (entry for reservation in answer["Reservations"] for entry in reservation["Instances"]):
+        nics = (
+            endpoints.from_entry(nic) for nic in entry.get("NetworkInterfaces", []) if nic.get("SubnetId")
+        )
+        options = entry.get("MetadataOptions", {})
+        return Details(
+            instances.from_entry(entry, answer),
+            tuple(sorted(nics, key=lambda nic: nic.device_index)),
+            options.get("HttpEndpoint", ""),
+            options.get("HttpTokens", ""),
+        )
+    raise VMNotFound(vm_cid)
+
+
+def health(client: "EC2Client", vm_cid: str) -> Health | None:
+    """DescribeInstanceStatus for an instance in any state; None when EC2 shows no status."""
+    answer = client.describe_instance_status(InstanceIds=[vm_cid], IncludeAllInstances=True)
+    for entry in answer["InstanceStatuses"]:
+        return Health(
+            entry.get("SystemStatus", {}).get("Status", ""),
+            entry.get("InstanceStatus", {}).get("Status", ""),
+            entry.get("AttachedEbsStatus", {}).get("Status", ""),
+            tuple(_event(event) for event in entry.get("Events", []) if _is_due(event)),
+        )
+    return None
+
+
+def console(client: "EC2Client", vm_cid: str) -> str:
+    """GetConsoleOutput: up to 64 KiB, the newest that there is; empty when there is none yet.
+
+    Only types on Nitro have the latest output; EC2 refuses to show it for others, with a code that its
+    reference does not name. Their output is that of the last start, stop or reboot (user guide, "Instance
+    console output").
+    """
+    try:
+        answer = client.get_console_output(InstanceId=vm_cid, Latest=True)
+    except client.exceptions.ClientError as error:
+        if has_code(error, UNAUTHORIZED):
+            raise
+        answer = client.get_console_output(InstanceId=vm_cid)
+    return answer.get("Output", "")  # the SDK has decoded it
+
+
+def user_data(client: "EC2Client", vm_cid: str) -> bytes:
+    """DescribeInstanceAttribute for the user data; empty when there is none."""
+    answer = client.describe_instance_attribute(InstanceId=vm_cid, Attribute="userData")
+    return base64.b64decode(answer.get("UserData", {}).get("Value", ""))
+
+
+def _is_due(event: "InstanceStatusEventTypeDef") -> bool:
+    return not event.get("Description", "").startswith(_DONE)
+
+
+def _event(event: "InstanceStatusEventTypeDef") -> str:
+    begin = event.get("NotBefore")
+    when = f"not before {begin:%Y-%m-%d %H:%M} UTC" if begin else ""
+    return ", ".join(filter(None, [event.get("Code", ""), when, event.get("Description", "")]))

@@ -1,0 +1,76 @@
+"""`cpi diagnose CONFIG VM_CID`: says why a VM does not answer, the likeliest cause first; read-only."""
+
+import argparse
+import sys
+from ipaddress import ip_address
+from typing import Final
+
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.tools import findings
+from bosh_aws_cpi.tools.command import carried_out
+
+_DESCRIPTION: Final = """\
+Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
+console, and the routes and firewalls between it and the Director. Nothing is created or changed."""
+_EPILOG: Final = """\
+The exit status:
+0: no cause was found
+1: a cause was found
+2: the command failed: bad arguments, a bad configuration, an unknown VM, or keys that AWS does not accept"""
+
+
+def main(arguments: list[str]) -> int:
+    """Look at a VM, and print what is wrong.
+
+    Args:
+        arguments: The arguments after ``diagnose`` on the command line.
+
+    Returns:
+        The exit status.
+    """
+    given = _parser().parse_args(arguments)
+    return carried_out(lambda: _diagnose(given))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "cpi diagnose",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
+    parser.add_argument("vm", metavar="VM_CID", help="the instance's id, which `bosh vms` shows: i-…")
+    parser.add_argument(
+        "--director-address",
+        type=_address,
+        metavar="IP",
+        help="the Director's address, by default the one in the agent's mbus; for a VM of bosh create-env "
+        "the address of the machine that runs it",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return parser
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ip_address(text.strip()))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"not an IP address: '{text}'") from None
+
+
+def _diagnose(given: argparse.Namespace) -> int:
+    from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - --help needs no SDK
+    from bosh_aws_cpi.tools.diagnosis import causes, gathering, report  # noqa: PLC0415
+
+    config = load(given.config, {})
+    client = Clients(config.aws, CallStatistics()).ec2
+    facts = gathering.gather(client, config, given.vm, given.director_address or "")
+    found = causes.of(facts)
+    is_json = given.json
+    sys.stdout.write(
+        findings.json_text(found, report.document(facts)) if is_json else report.text(facts, found)
+    )
+    return findings.status(found)

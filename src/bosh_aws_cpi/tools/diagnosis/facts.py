@@ -1,0 +1,122 @@
+"""What `cpi diagnose` knows about a VM: the values that the causes are derived from. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from bosh_aws_cpi.aws.endpoints import Endpoint
+from bosh_aws_cpi.aws.firewalls import Acl, Group
+from bosh_aws_cpi.aws.instance_health import Details, Health
+from bosh_aws_cpi.aws.vpc_settings import Vpc
+from bosh_aws_cpi.model import RouteTable
+from bosh_aws_cpi.tools.diagnosis.reachability import table_of
+from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
+from bosh_aws_cpi.tools.findings import Finding
+
+
+@dataclass(frozen=True)
+class Side:
+    """One end of a connection within AWS, with what filters its traffic; None for what is not known."""
+
+    endpoint: Endpoint
+    groups: tuple[Group, ...] | None
+    acl: Acl | None
+    table: RouteTable | None
+
+    @property
+    def groups_text(self) -> str:
+        """The ids and names of its security groups."""
+        return ", ".join(f"{group.group_id} ({group.name})" for group in self.groups or ())
+
+    def address_like(self, other: str) -> str:
+        """Its first address of the same version as another one; empty when it has none."""
+        version = ip_address(other).version if other else 4
+        return next((each for each in self.endpoint.addresses if ip_address(each).version == version), "")
+
+
+@dataclass(frozen=True)
+class Network:
+    """The VPCs of both ends; None for what could not be looked at."""
+
+    groups: dict[str, Group] | None
+    acls: list[Acl] | None
+    tables: list[RouteTable] | None
+
+    def side(self, endpoint: Endpoint) -> Side:
+        """An interface with its groups, its subnet's network ACL and its subnet's route table."""
+        return Side(
+            endpoint,
+            self._groups(endpoint),
+            next((acl for acl in self.acls or () if endpoint.subnet_id in acl.subnet_ids), None),
+            table_of(self.tables or (), endpoint.vpc_id, endpoint.subnet_id),
+        )
+
+    def _groups(self, endpoint: Endpoint) -> tuple[Group, ...] | None:
+        """Its groups, if all of them are known.
+
+        In a shared VPC another account's are not; some interfaces of AWS, such as those of load balancers,
+        need none.
+        """
+        known, ids = self.groups or {}, endpoint.group_ids
+        return tuple(known[each] for each in ids) if ids and known.keys() >= set(ids) else None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that is known; None for what could not be looked at, or does not exist.
+
+    Attributes:
+        details: The instance.
+        console: The console's text, without secrets.
+        settings: The agent settings in user data.
+        mbus: The agent's message bus: from user data, else from the configuration.
+        remote: The address of the other side of the agent's connections: the Director, or the operator's
+            machine; empty when it is not known.
+        vm: The interface through which the VM reaches the other side.
+        peer: The interface of the other side, if it is in the same account.
+        holders: All interfaces that have the other side's address.
+        vpc: The VM's VPC.
+        has_dns: Whether the VPC's own DNS server answers.
+        dns_servers: The DNS servers in the VPC's DHCP options.
+        has_document: Whether the registry has a document for the VM; None if the agent needs none.
+        registry: The endpoint of the registry in the configuration.
+        not_checked: Findings about what could not be looked at.
+    """
+
+    details: Details
+    health: Health | None = None
+    console: str | None = None
+    settings: AgentSettings | None = None
+    mbus: Address | None = None
+    remote: str = ""
+    vm: Side | None = None
+    peer: Side | None = None
+    holders: tuple[Endpoint, ...] | None = None
+    vpc: Vpc | None = None
+    has_dns: bool | None = None
+    dns_servers: tuple[str, ...] | None = None
+    has_document: bool | None = None
+    registry: Address | None = None
+    not_checked: tuple[Finding, ...] = ()
+
+    @property
+    def is_inbound(self) -> bool:
+        """Whether the other side connects to the agent, as `bosh create-env` does."""
+        return self.mbus is not None and self.mbus.is_of_agent
+
+
+def own_endpoint(endpoints: tuple[Endpoint, ...], gateway: str, peer: Endpoint | None) -> Endpoint | None:
+    """The interface through which a VM reaches a peer.
+
+    It is the interface in the peer's subnet, else the one of the default gateway, else the first.
+    """
+    near = [each for each in endpoints if peer is not None and each.subnet_id == peer.subnet_id]
+    default = [each for each in endpoints if gateway in each.addresses]
+    return next(iter([*near, *default, *endpoints]), None)
+
+
+def peer_endpoint(holders: Iterable[Endpoint], vpc_ids: set[str]) -> Endpoint | None:
+    """The interface that a VM means by an address: the one in its own VPC, or else the only one."""
+    found = list(holders)
+    near = [each for each in found if each.vpc_id in vpc_ids]
+    return near[0] if near else found[0] if len(found) == 1 else None

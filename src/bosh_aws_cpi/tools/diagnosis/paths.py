@@ -1,0 +1,230 @@
+"""What drops the packets between a VM and another address, from near to far. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from ipaddress import ip_address
+from typing import Final
+
+from bosh_aws_cpi.model import Route, RouteTable
+from bosh_aws_cpi.tools.diagnosis.facts import Side
+from bosh_aws_cpi.tools.diagnosis.reachability import (
+    EPHEMERAL,
+    Remote,
+    Traffic,
+    acl_share,
+    egress,
+    groups_allow,
+    ingress,
+    route_to,
+)
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+_STATELESS: Final = "Network ACLs are stateless, so answers need a rule of their own"
+
+
+@dataclass(frozen=True)
+class Path:
+    """Connections from one side to another.
+
+    Attributes:
+        traffic: What listens at the other side.
+        name: What it is: "the message bus".
+        severity: Of a finding that stops it.
+    """
+
+    traffic: Traffic
+    name: str
+    severity: Severity
+
+    def finding(self, what: str, remedy: str) -> Finding:
+        """A finding about this path."""
+        return Finding(self.severity, what, remedy, source="AWS")
+
+
+def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[Finding]:
+    """What stops connections from the VM to an address, from near to far.
+
+    Args:
+        path: The connections.
+        vm: The VM's interface.
+        address: The other side's address.
+        peer: The other side's interface; None if it is not known, or not in this account.
+    """
+    if address in vm.endpoint.addresses:
+        return
+    peer_groups = _private_groups(peer, address)
+    if vm.groups is not None and not groups_allow(
+        egress(vm.groups), path.traffic, Remote(address, peer_groups)
+    ):
+        yield path.finding(
+            f"The security groups of the VM, {vm.groups_text}, let no {path.traffic} out to {address}, "
+            f"{path.name}",
+            f"Add an outbound rule for {path.traffic} to {address} to one of them",
+        )
+    if peer is not None and _is_near(vm, address, peer):
+        yield from _into_peer(path, peer, Remote(vm.address_like(address), frozenset(vm.endpoint.group_ids)))
+        return
+    yield from _acl(path, vm, "VM", address, is_client=True)
+    if vm.table is not None:
+        yield from _route(path, vm, vm.table, address)
+    if peer is not None and (source := _as_seen(vm, address, peer)) is not None:
+        yield from _acl(path, peer, "Director", source.address, is_client=False)
+        yield from _into_peer(path, peer, source)
+        yield from _way_back(path, vm, peer, source.address)
+
+
+def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[Finding]:
+    """What stops connections from an address to the VM, from near to far.
+
+    Args:
+        path: The connections.
+        vm: The VM's interface.
+        address: The other side's address; empty when it is not known.
+        peer: As in `outbound`.
+    """
+    source, groups = address or "any address", _private_groups(peer, address)
+    if vm.groups is not None and not groups_allow(ingress(vm.groups), path.traffic, Remote(address, groups)):
+        yield path.finding(
+            f"The security groups of the VM, {vm.groups_text}, let no {path.traffic} in from {source}, for "
+            f"{path.name}",
+            f"Add an inbound rule for {path.traffic} from the machine that runs bosh create-env",
+        )
+    if _is_near(vm, address, peer):
+        return
+    yield from _acl(path, vm, "VM", address, is_client=False)
+    if vm.table is None:
+        return
+    if address:
+        yield from _route(replace(path, name="the other side"), vm, vm.table, address)
+    elif vm.endpoint.public and not _is_internet(route_to(vm.table, "8.8.8.8")):
+        yield path.finding(
+            f"The VM has the public address {vm.endpoint.public[0]}, but route table {vm.table.table_id} of "
+            f"its subnet {vm.endpoint.subnet_id} has no route to an internet gateway",
+            "Route 0.0.0.0/0 to an internet gateway, or use the VM's private address",
+        )
+
+
+def _private_groups(peer: Side | None, address: str) -> frozenset[str]:
+    """The groups of the other side that rules may name: they apply to its private addresses."""
+    is_private = peer is not None and address in peer.endpoint.addresses
+    return frozenset(peer.endpoint.group_ids if peer is not None and is_private else ())
+
+
+def _is_near(vm: Side, address: str, peer: Side | None) -> bool:
+    """Whether both sides are in one subnet: then neither network ACLs nor routes count."""
+    is_private = peer is not None and address in peer.endpoint.addresses
+    return peer is not None and is_private and peer.endpoint.subnet_id == vm.endpoint.subnet_id
+
+
+def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) -> Iterator[Finding]:
+    """The ACL of a side's subnet: the packets to the port, then those of the answers."""
+    if side.acl is None:
+        return
+    text = f"The network ACL {side.acl.acl_id} of the {whose}'s subnet {side.endpoint.subnet_id}"
+    protocol, port = path.traffic.protocol, path.traffic.port
+    way = "outbound" if is_client else "inbound"
+    preposition = "to" if is_client else "from"
+    who = remote or "any address"
+    if acl_share(side.acl, egress=is_client, protocol=protocol, ports=(port, port), address=remote) != "all":
+        yield path.finding(
+            f"{text} drops {path.traffic} {preposition} {who}, for {path.name}",
+            f"Add an {way} rule that allows {path.traffic} {preposition} {who}",
+        )
+    share = acl_share(side.acl, egress=not is_client, protocol=protocol, ports=EPHEMERAL, address=remote)
+    if share == "all":
+        return
+    back, opposite = ("inbound", "from") if is_client else ("outbound", "to")
+    dropped = "the answers" if share == "none" else "a part of the answers"
+    partly = path if share == "none" else replace(path, severity=Severity.WARNING)
+    yield partly.finding(
+        f"{text} drops {dropped} {opposite} {who}, for {path.name} ({protocol} ports {EPHEMERAL[0]} to "
+        f"{EPHEMERAL[1]})",
+        f"Add an {back} rule that allows {protocol} 1024 to 65535 {opposite} {who}. {_STATELESS}",
+    )
+
+
+def _route(path: Path, vm: Side, table: RouteTable, address: str) -> Iterator[Finding]:
+    """The route table of the VM's subnet, and whether the VM can use its route."""
+    route = route_to(table, address)
+    text = f"Route table {table.table_id} of the VM's subnet {vm.endpoint.subnet_id}"
+    if route is None:
+        if any(each.destination.startswith("pl-") for each in table.routes):
+            return
+        yield path.finding(
+            f"{text} has no route to {address}, {path.name}",
+            "Add a route: to a peering connection or transit gateway for another VPC, to a NAT gateway or "
+            "internet gateway for the internet",
+        )
+    elif route.is_blackhole:
+        target = next(iter(map(str, route.target.values())), "its target")
+        yield path.finding(
+            f"{text} routes {route.destination}, and so {path.name} at {address}, to {target}, which is "
+            "gone (a black hole)",
+            "Point the route to a target that exists",
+        )
+    elif _is_internet(route) and ":" not in address:
+        yield from _internet(path, vm, route, address)
+
+
+def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Finding]:
+    """An internet gateway serves only public addresses, on both sides."""
+    gateway = route.target["GatewayId"]
+    if not ip_address(address).is_global:
+        yield path.finding(
+            f"The only route to {address}, {path.name}, leads to the internet gateway {gateway}, but the "
+            "address is private",
+            "Add a route to the peering connection, transit gateway or VPN that leads there, or correct the "
+            "address",
+        )
+    elif not vm.endpoint.public:
+        yield path.finding(
+            f"The route to {address}, {path.name}, leads to the internet gateway {gateway}, but the VM has "
+            "no public address",
+            "Give the VM one (a vip network, or auto_assign_public_ip), or route to a NAT gateway",
+        )
+
+
+def _into_peer(path: Path, peer: Side, source: Remote) -> Iterator[Finding]:
+    if peer.groups is None or groups_allow(ingress(peer.groups), path.traffic, source):
+        return
+    yield path.finding(
+        f"The security groups of the Director, {peer.groups_text}, let no {path.traffic} in from the VM, "
+        f"{source.address}, for {path.name}",
+        f"Add an inbound rule for {path.traffic} from the VM's security group, or from {source.address}, to "
+        "one of them",
+    )
+
+
+def _way_back(path: Path, vm: Side, peer: Side, source: str) -> Iterator[Finding]:
+    """The route back, which a VPC of its own needs; within one VPC there always is one."""
+    if peer.table is None or peer.endpoint.vpc_id == vm.endpoint.vpc_id:
+        return
+    route = route_to(peer.table, source)
+    if route is not None and not route.is_blackhole:
+        return
+    lacks = "has no route" if route is None else "has only a black hole as a route"
+    yield path.finding(
+        f"Route table {peer.table.table_id} of the Director's subnet {peer.endpoint.subnet_id} {lacks} back "
+        f"to the VM, {source}",
+        "Add a route to the same peering connection, transit gateway or VPN",
+    )
+
+
+def _as_seen(vm: Side, address: str, peer: Side) -> Remote | None:
+    """The VM as the other side sees it; None if that depends on a NAT gateway or is not known.
+
+    Rules that name a security group apply to private addresses only.
+    """
+    own = Remote(vm.address_like(address), frozenset(vm.endpoint.group_ids))
+    if address in peer.endpoint.addresses and peer.endpoint.vpc_id == vm.endpoint.vpc_id:
+        return own
+    route = route_to(vm.table, address) if vm.table else None
+    if route is None or "NatGatewayId" in route.target:
+        return None
+    if _is_internet(route) and ":" not in address:
+        return Remote(vm.endpoint.public[0]) if vm.endpoint.public else None
+    return own
+
+
+def _is_internet(route: Route | None) -> bool:
+    return route is not None and str(route.target.get("GatewayId", "")).startswith("igw-")

@@ -1,0 +1,45 @@
+"""The report of `cpi diagnose`: the findings, and what they are about. Pure."""
+
+from collections.abc import Sequence
+
+from bosh_aws_cpi import log
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.tools import findings
+from bosh_aws_cpi.tools.diagnosis import console
+from bosh_aws_cpi.tools.diagnosis.facts import Facts
+from bosh_aws_cpi.tools.findings import Finding
+
+
+def document(facts: Facts) -> Json:
+    """What the report tells apart from the findings; unknown values are null."""
+    instance, settings = facts.details.instance, facts.settings
+    return {
+        "vm": {
+            "id": instance.vm_cid,
+            "state": instance.state,
+            "type": instance.instance_type,
+            "zone": instance.availability_zone,
+        },
+        "director_address": facts.remote or None,
+        "user_data": settings
+        and {
+            "size": settings.size,
+            "mbus": settings.mbus and str(settings.mbus),
+            "blobstore": settings.blobstore and str(settings.blobstore),
+            "registry": settings.registry and str(settings.registry),
+            "dns": list(settings.dns),
+            "ntp": list(settings.ntp),
+        },
+        "console": console.lines(facts.console or "")[-console.SHOWN :],
+    }
+
+
+def text(facts: Facts, found: Sequence[Finding]) -> str:
+    """The report for a terminal: the findings, the VM, and the console's last lines."""
+    told = document(facts)
+    vm = told["vm"]
+    mbus = f"; mbus {facts.mbus}" if facts.mbus else ""
+    closing = f"{vm['id']}: {vm['state']}, {vm['type']}, {vm['zone'] or 'no zone'}{mbus}"
+    lines = "".join(f"  {line}\n" for line in told["console"])
+    shown = f"\nThe console's last lines:\n{lines}" if lines else ""
+    return f"{findings.text(found, closing)}{log.redact(shown)}"

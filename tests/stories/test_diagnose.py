@@ -1,0 +1,493 @@
+"""`cpi diagnose`: the cause for which a VM does not answer is the first finding; nothing is changed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bosh_aws_cpi.aws.sdk.permissions import FEATURES
+from testbed.executable import ABSENT, MBUS_PASSWORD, Cpi, config
+from testbed.registry import PASSWORD, USER, Registry
+from tests.stories.operators import failed
+from tests.stories.ward import AGENT, CREATE_ENV, DIRECTOR, PRIVATE_KEY, VM, Ward
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+
+PANIC = "[    1.234] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)"
+READS = {
+    "DescribeDhcpOptions",
+    "DescribeInstanceAttribute",
+    "DescribeInstanceStatus",
+    "DescribeInstances",
+    "DescribeNetworkAcls",
+    "DescribeNetworkInterfaces",
+    "DescribeRouteTables",
+    "DescribeSecurityGroups",
+    "DescribeVpcAttribute",
+    "DescribeVpcs",
+    "GetConsoleOutput",
+}
+
+
+@pytest.fixture
+def ward(fake_aws: FakeAws, world: World) -> Ward:
+    """Return a VM and its Director, between which all is well."""
+    return Ward(fake_aws, world)
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """Run a registry."""
+    with Registry() as registry:
+        yield registry
+
+
+def test_healthy(ward: Ward) -> None:
+    """Nothing is found about a VM that can reach its Director, and AWS is asked a fixed number of times."""
+    answer = ward.diagnose("--json")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    document = answer.document
+    assert document["findings"] == []
+    assert document["vm"] == {"id": ward.vm_cid, "state": "running", "type": "t3.micro", "zone": "us-east-1a"}
+    assert document["director_address"] == DIRECTOR
+    data = document["user_data"]
+    assert data.pop("size") > 500
+    assert data == {
+        "mbus": f"nats://{DIRECTOR}:4222",
+        "blobstore": f"https://{DIRECTOR}:25250",
+        "registry": None,
+        "dns": [],
+        "ntp": ["169.254.169.123"],
+    }
+    actions = ward.fake_aws.actions()
+    assert len(actions) == len(set(actions))
+    assert set(actions) == READS - {"DescribeDhcpOptions"}  # the VPC has none
+
+
+def test_text(ward: Ward) -> None:
+    """The text ends with the VM, its message bus and the console's last lines."""
+    ward.says_on_console("\n".join(f"line {number}" for number in range(100)))
+    lines = ward.diagnose().stdout.decode().splitlines()
+    vm = f"{ward.vm_cid}: running, t3.micro, us-east-1a"
+    assert lines[:3] == [
+        f"0 errors, 0 warnings, 0 notes, 0 not checked. {vm}; mbus nats://{DIRECTOR}:4222",
+        "",
+        "The console's last lines:",
+    ]
+    assert lines[3:] == [f"  line {number}" for number in range(90, 100)]
+
+
+def stop(ward: Ward) -> None:
+    """Stop the VM."""
+    ward.ec2.stop_instances(InstanceIds=[ward.vm_cid])
+
+
+def terminate(ward: Ward) -> None:
+    """Terminate the VM."""
+    ward.ec2.terminate_instances(InstanceIds=[ward.vm_cid])
+
+
+def disable_metadata(ward: Ward) -> None:
+    """Switch the instance metadata off."""
+    ward.ec2.modify_instance_metadata_options(InstanceId=ward.vm_cid, HttpEndpoint="disabled")
+
+
+def empty_console_after(text: str) -> Callable[[Ward], None]:
+    """Have a text on the console."""
+    return lambda ward: ward.says_on_console(f"booting\n{text}\n")
+
+
+BROKEN: dict[str, tuple[Callable[[Ward], object], str, str]] = {
+    "stopped": (stop, "The instance is not running but stopped", "bosh cck"),
+    "terminated": (terminate, "The instance is not running but terminated", "bosh cck"),
+    "host": (lambda ward: ward.has_status("system", "impaired"), "system status check fails", "recreate"),
+    "kernel": (lambda ward: ward.has_status("instance", "impaired"), "instance status check fails", "reboot"),
+    "panic": (empty_console_after(PANIC), f"did not start: the console shows '{PANIC}'", "stemcell"),
+    "metadata": (disable_metadata, "Instance metadata is disabled", "metadata_options.http_endpoint"),
+    "no user data": (lambda ward: ward.has_user_data(b""), "no user data", "Recreate"),
+    "script as user data": (
+        lambda ward: ward.has_user_data(b"#!/bin/sh\n"),
+        "user data (10 bytes) is not a JSON object",
+        "Recreate",
+    ),
+    "no message bus": (
+        lambda ward: ward.has_user_data(b'{"agent_id":"a","networks":{"a":{}}}'),
+        "no usable message bus",
+        "agent",
+    ),
+    "no networks": (
+        lambda ward: ward.has_user_data(b'{"agent_id":"a","mbus":"nats://10.0.2.6:4222"}'),
+        "have no networks",
+        "Recreate",
+    ),
+    "VM's group": (
+        lambda ward: ward.shut_in(ward.vm_group),
+        "The security groups of the VM, {vm_group} (bosh), let no tcp 4222 out to 10.0.2.6",
+        "outbound rule for tcp 4222",
+    ),
+    "VM's ACL, out": (
+        lambda ward: ward.acl(ward.world.subnet_id, "in"),
+        "drops tcp 4222 to 10.0.2.6",
+        "outbound rule",
+    ),
+    "VM's ACL, answers": (
+        lambda ward: ward.acl(ward.world.subnet_id, "out"),
+        "of the VM's subnet {vm_subnet} drops the answers from 10.0.2.6",
+        "1024 to 65535",
+    ),
+    "Director's ACL, in": (
+        lambda ward: ward.acl(ward.world.subnet_ids[1], "out"),
+        "of the Director's subnet {director_subnet} drops tcp 4222 from 10.0.1.10",
+        "inbound rule",
+    ),
+    "Director's ACL, answers": (
+        lambda ward: ward.acl(ward.world.subnet_ids[1], "in"),
+        "of the Director's subnet {director_subnet} drops the answers to 10.0.1.10",
+        "stateless",
+    ),
+    "Director's group": (
+        lambda ward: ward.shut_out(4222),
+        "security groups of the Director, {director_group} (web), let no tcp 4222 in from the VM, 10.0.1.10",
+        "from the VM's security group",
+    ),
+    "blobstore": (lambda ward: ward.shut_out(25250), "let no tcp 25250 in", "tcp 25250"),
+    "no Director": (
+        lambda ward: ward.ec2.terminate_instances(InstanceIds=[ward.director]),
+        "No network interface has the Director's address 10.0.2.6",
+        "agent.mbus",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_cause(ward: Ward, name: str) -> None:
+    """With one thing broken, that is the first finding, an error, with its remedy."""
+    broken, what, remedy = BROKEN[name]
+    broken(ward)
+    first = ward.findings()[0]
+    assert first["severity"] == "error"
+    expected = what.format(
+        vm_group=ward.vm_group,
+        director_group=ward.director_group,
+        vm_subnet=ward.world.subnet_ids[0],
+        director_subnet=ward.world.subnet_ids[1],
+    )
+    assert expected in first["what"]
+    assert remedy in first["remedy"]
+
+
+def no_route(ward: Ward) -> str:
+    """Have the Director elsewhere, and no route there."""
+    del ward
+    return "10.9.0.5"
+
+
+def black_hole(ward: Ward) -> str:
+    """Have a route to the Director whose target is gone."""
+    ward.route("10.9.0.0/16", NetworkInterfaceId=ward.idle_interface())
+    return "10.9.0.5"
+
+
+def private_by_internet(ward: Ward) -> str:
+    """Have a private address, and no route but the internet's."""
+    ward.route("0.0.0.0/0", GatewayId=ward.internet_gateway())
+    return "10.9.0.5"
+
+
+def internet(ward: Ward) -> str:
+    """Have the Director in the internet, and a route there."""
+    return private_by_internet(ward) and "52.1.2.3"
+
+
+@pytest.mark.parametrize(
+    ("lay", "what", "remedy"),
+    [
+        (no_route, "has no route to 10.9.0.5", "peering"),
+        (black_hole, "a black hole", "target that exists"),
+        (private_by_internet, "but the address is private", "VPN"),
+        (internet, "but the VM has no public address", "NAT gateway"),
+    ],
+    ids=["none", "black hole", "private", "internet"],
+)
+def test_route(ward: Ward, lay: Callable[[Ward], str], what: str, remedy: str) -> None:
+    """A Director outside the VPC needs a route that the VM can use."""
+    first, *_ = ward.findings("--director-address", lay(ward))
+    assert (first["severity"], first["source"]) == ("error", "AWS")
+    assert what in first["what"]
+    assert remedy in first["remedy"]
+
+
+def test_public_director(ward: Ward) -> None:
+    """A VM with a public address reaches a Director in the internet, whose firewalls can't be looked at."""
+    internet(ward)
+    address = ward.ec2.allocate_address(Domain="vpc")
+    ward.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=ward.vm_cid)
+    (note, *_) = ward.findings("--director-address", "52.1.2.3")
+    assert note["severity"] == "note"
+    assert "its firewalls were not looked at" in note["what"]
+
+
+def test_peered_vpc(ward: Ward) -> None:
+    """A Director in another VPC needs a route back, and rules for the VM's address."""
+    subnet_id = ward.peer()
+    ward.launch(SubnetId=subnet_id, PrivateIpAddress="10.50.1.6")
+    group, way_back, *_ = ward.findings("--director-address", "10.50.1.6")
+    assert "let no tcp 4222 in from the VM, 10.0.1.10" in group["what"]
+    assert f"of the Director's subnet {subnet_id} has no route back to the VM, 10.0.1.10" in way_back["what"]
+
+
+@pytest.fixture
+def create_env(fake_aws: FakeAws) -> Cpi:
+    """Return the executable as `bosh create-env` configures it."""
+    return Cpi(config(fake_aws.endpoint, agent=CREATE_ENV))
+
+
+@pytest.mark.parametrize(
+    ("port", "source", "what"),
+    [
+        (22, "0.0.0.0/0", "let no tcp 6868 in from 52.1.2.3"),
+        (6868, "10.0.0.0/8", "let no tcp 6868 in from 52.1.2.3"),
+        (6868, "52.1.2.0/24", "but the VM has no public address"),
+    ],
+)
+def test_create_env(ward: Ward, create_env: Cpi, port: int, source: str, what: str) -> None:
+    """The machine that runs `bosh create-env` must be able to connect to the agent."""
+    private_by_internet(ward)
+    ward.admit(ward.vm_group, port, IpRanges=[{"CidrIp": source}])
+    vm_cid = ward.create_vm(create_env, ip="10.0.1.11")
+    first, *_ = ward.findings("--director-address", "52.1.2.3", cpi=create_env, vm_cid=vm_cid)
+    assert first["severity"] == "error"
+    assert what in first["what"]
+
+
+def test_create_env_from_anywhere(ward: Ward, create_env: Cpi) -> None:
+    """Without the operator's address, any rule for the agent's port will do."""
+    vm_cid = ward.create_vm(create_env, ip="10.0.1.11")
+    first, *_ = ward.findings(cpi=create_env, vm_cid=vm_cid)
+    assert "let no tcp 6868 in from any address" in first["what"]
+    ward.admit(ward.vm_group, 6868, IpRanges=[{"CidrIp": "192.0.2.0/24"}])
+    (note,) = ward.findings(cpi=create_env, vm_cid=vm_cid)
+    assert (note["severity"], "only private addresses" in note["what"]) == ("note", True)
+    address = ward.ec2.allocate_address(Domain="vpc")
+    ward.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=vm_cid)
+    (first,) = ward.findings(cpi=create_env, vm_cid=vm_cid)
+    assert "has no route to an internet gateway" in first["what"]
+
+
+def test_servers(ward: Ward) -> None:
+    """DNS and NTP servers that the VM can't reach are warnings, Amazon's own are not looked at."""
+    agent = {**AGENT, "ntp": ["10.9.0.7", "169.254.169.123"]}
+    cpi = Cpi(config(ward.fake_aws.endpoint, agent=agent))
+    vm_cid = ward.create_vm(cpi, ip="10.0.1.11", dns=["10.9.0.8", "10.0.0.2"])
+    found = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    assert [each["severity"] for each in found] == ["warning", "warning"]
+    assert "no route to 10.9.0.8, a DNS server" in found[0]["what"]
+    assert "no route to 10.9.0.7, an NTP server" in found[1]["what"]
+
+
+def test_servers_by_name(ward: Ward) -> None:
+    """An NTP server by name may need a way into the internet; a message bus by name can't be looked at."""
+    agent = {"mbus": f"nats://nats:{MBUS_PASSWORD}@director.example:4222", "ntp": ["0.pool.ntp.org"]}
+    cpi = Cpi(config(ward.fake_aws.endpoint, agent=agent))
+    vm_cid = ward.create_vm(cpi, ip="10.0.1.11")
+    note, not_checked = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    assert (note["severity"], "0.pool.ntp.org" in note["what"]) == ("note", True)
+    assert not_checked["severity"] == "not checked"
+    assert "'director.example' is a name" in not_checked["what"]
+    assert "--director-address" in not_checked["remedy"]
+    assert ward.findings("--director-address", DIRECTOR, cpi=cpi, vm_cid=vm_cid) == [note]
+
+
+@pytest.mark.parametrize(
+    ("dns", "severity"), [([], "warning"), (["10.0.0.2"], "warning"), (["10.0.1.53"], "note")]
+)
+def test_dns_of_the_vpc(ward: Ward, dns: list[str], severity: str) -> None:
+    """DNS that is disabled in the VPC matters to a VM that has no other server."""
+    ward.ec2.modify_vpc_attribute(VpcId=ward.world.vpc_id, EnableDnsSupport={"Value": False})
+    vm_cid = ward.create_vm(ward.cpi, ip="10.0.1.11", dns=dns)
+    (finding,) = ward.findings(vm_cid=vm_cid)
+    assert (finding["severity"], "enableDnsSupport" in finding["what"]) == (severity, True)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "what"),
+    [
+        ({"Key": "domain-name-servers", "Values": ["10.9.0.8"]}, "their own DNS servers: 10.9.0.8"),
+        ({"Key": "domain-name", "Values": ["example"]}, "have no DNS servers"),
+        ({"Key": "domain-name-servers", "Values": ["AmazonProvidedDNS"]}, None),
+    ],
+)
+def test_dhcp_options(ward: Ward, configuration: dict[str, Any], what: str | None) -> None:
+    """DHCP options without Amazon's DNS server are a note."""
+    answer = ward.ec2.create_dhcp_options(DhcpConfigurations=[configuration])
+    options_id = answer["DhcpOptions"]["DhcpOptionsId"]
+    ward.ec2.associate_dhcp_options(DhcpOptionsId=options_id, VpcId=ward.world.vpc_id)
+    found = ward.findings()
+    assert [each["severity"] for each in found] == (["note"] if what else [])
+    assert all(what in each["what"] for each in found if what)
+
+
+def test_appliance(ward: Ward) -> None:
+    """A route through an interface is a note about its source/destination check."""
+    nic_id = ward.world.instance(ward.director)["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    ward.route("10.9.0.0/16", NetworkInterfaceId=nic_id)
+    found = ward.findings("--director-address", "10.9.0.5")
+    assert {each["severity"] for each in found} == {"note"}
+    assert f"through network interface {nic_id}" in found[-1]["what"]
+    assert "source/destination check" in found[-1]["remedy"]
+
+
+def test_events_and_checks(ward: Ward) -> None:
+    """A scheduled event is a warning, one that is completed is not; checks that go on are a note."""
+    ward.has_status("system", "initializing")
+    events = "".join(
+        f"<item><code>{code}</code><description>{text}</description>"
+        "<notBefore>2026-12-01T10:00:00.000Z</notBefore></item>"
+        for code, text in (("instance-retirement", "degraded"), ("system-reboot", "[Completed] reboot"))
+    )
+    ward.fake_aws.rule(
+        action="DescribeInstanceStatus",
+        replace=[["</instanceId>", f"</instanceId><eventsSet>{events}</eventsSet>"]],
+    )
+    event, note = ward.findings()
+    assert event["severity"] == "warning"
+    assert "an event for the instance: instance-retirement, not before 2026-12-01 10:00 UTC" in event["what"]
+    assert (note["severity"], "not complete" in note["what"]) == ("note", True)
+
+
+def test_console(ward: Ward) -> None:
+    """Errors of the agent and of cloud-init on the console are warnings, without secrets."""
+    lines = [
+        "\x1b[32m[main] 2026/05/01 ERROR - App setup: no route to nats://nats:unknown-secret@10.0.2.6:4222\x1b[0m",
+        *PRIVATE_KEY.splitlines(),
+        "cloud-init[512]: Traceback (most recent call last):",
+        f"login: {MBUS_PASSWORD}",
+    ]
+    ward.says_on_console("\n".join(lines))
+    answer = ward.diagnose("--json")
+    found = answer.document["findings"]
+    assert [each["severity"] for each in found] == ["warning", "warning"]
+    assert (
+        "'[main] 2026/05/01 ERROR - App setup: no route to nats://nats:<redacted>@10.0.2.6"
+        in found[0]["what"]
+    )
+    assert "cloud-init[512]: Traceback" in found[1]["what"]
+    assert answer.document["console"] == [
+        "[main] 2026/05/01 ERROR - App setup: no route to nats://nats:<redacted>@10.0.2.6:4222",
+        "<redacted>cloud-init[512]: Traceback (most recent call last):",
+        "login: <redacted>",
+    ]
+    assert "unknown-secret" not in ward.diagnose().stdout.decode()
+
+
+def test_console_of_an_old_type(ward: Ward) -> None:
+    """EC2 shows the latest output only for types on Nitro: for others it is asked again without that."""
+    vm_cid = ward.create_vm(ward.cpi, instance_type="m4.large", ip="10.0.1.11")
+    ward.says_on_console(PANIC)
+    assert "Kernel panic" in ward.findings(vm_cid=vm_cid)[0]["what"]
+    assert ward.fake_aws.actions().count("GetConsoleOutput") == 2
+
+
+def test_registry(ward: Ward, registry: Registry) -> None:
+    """The agent of an old stemcell needs its settings in the registry."""
+    section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
+    cpi = Cpi(config(ward.fake_aws.endpoint, agent=AGENT, registry=section))
+    vm_cid = ward.create_vm(cpi, stemcell=1, ip="10.0.1.11")
+    ward.ec2.modify_instance_metadata_options(InstanceId=vm_cid, HttpTokens="optional")
+    assert ward.findings(cpi=cpi, vm_cid=vm_cid) == []
+    registry.documents.clear()
+    (missing,) = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    assert "The registry has no settings for this VM" in missing["what"]
+    registry.answer(500)
+    (unclear,) = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    assert (unclear["severity"], "HTTP 500" in unclear["what"]) == ("not checked", True)
+    (unknown,) = ward.findings(vm_cid=vm_cid)
+    assert (unknown["severity"], "the configuration has none" in unknown["what"]) == ("not checked", True)
+    assert PASSWORD not in ward.diagnose(cpi=cpi, vm_cid=vm_cid).stdout.decode()
+
+
+def test_registry_of_an_old_agent(ward: Ward, registry: Registry) -> None:
+    """An old agent may lack IMDSv2, and another registry than the configured one may be meant."""
+    section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
+    cpi = Cpi(config(ward.fake_aws.endpoint, agent=AGENT, registry=section))
+    vm_cid = ward.create_vm(cpi, stemcell=1, ip="10.0.1.11")
+    ward.ec2.modify_instance_metadata_options(InstanceId=vm_cid, HttpTokens="required")
+    with Registry() as other:
+        other.documents[vm_cid] = json.dumps({})
+        section = {"endpoint": other.endpoint, "user": USER, "password": PASSWORD}
+        cpi = Cpi(config(ward.fake_aws.endpoint, agent=AGENT, registry=section))
+        tokens, elsewhere = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    assert "IMDSv2" in tokens["what"]
+    assert "another one" in elsewhere["what"]
+    assert {tokens["severity"], elsewhere["severity"]} == {"warning"}
+    ward.has_user_data(b'{"networks":{"a":{}}}')
+    assert "neither an agent id nor the registry" in ward.findings(cpi=cpi, vm_cid=vm_cid)[0]["what"]
+
+
+@pytest.mark.parametrize("action", sorted(READS - {"DescribeInstances"}))
+def test_refused(ward: Ward, action: str) -> None:
+    """What the policy does not allow is named and left out; the rest is looked at."""
+    options = ward.ec2.create_dhcp_options(
+        DhcpConfigurations=[{"Key": "domain-name-servers", "Values": ["AmazonProvidedDNS"]}]
+    )["DhcpOptions"]
+    ward.ec2.associate_dhcp_options(DhcpOptionsId=options["DhcpOptionsId"], VpcId=ward.world.vpc_id)
+    error = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
+    ward.fake_aws.rule(action=action, error=error)
+    (finding,) = ward.findings()
+    assert finding["severity"] == "not checked"
+    assert finding["remedy"] == f"Allow ec2:{action}"
+    assert set(ward.fake_aws.actions()) == (
+        READS - {"DescribeDhcpOptions"} if action == "DescribeVpcs" else READS
+    )
+
+
+def test_actions(ward: Ward) -> None:
+    """The feature in the policy has all actions beyond those that every deployment needs."""
+    ward.diagnose()
+    allowed = {*FEATURES["Diagnose"].actions, *FEATURES["Baseline"].actions}
+    assert {f"ec2:{action}" for action in ward.fake_aws.actions()} <= allowed
+
+
+def test_fault_of_aws(ward: Ward) -> None:
+    """A call that AWS fails to answer is left out like one that it refuses."""
+    ward.fake_aws.rule(
+        action="DescribeNetworkAcls", error={"code": "InternalError", "message": "oops", "status": 500}
+    )
+    (finding,) = ward.findings()
+    assert finding["severity"] == "not checked"
+    assert "network ACLs: DescribeNetworkAcls failed with InternalError: oops" in finding["what"]
+
+
+@pytest.mark.parametrize("vm_cid", ["i-0123456789abcdef0", "nonsense"])
+def test_unknown_vm(cpi: Cpi, world: World, vm_cid: str) -> None:
+    """A VM that EC2 does not know can't be looked at."""
+    del world
+    failed(cpi.run("diagnose", vm_cid), f"VM `{vm_cid}' not found")
+
+
+def test_not_carried_out(ward: Ward) -> None:
+    """Bad arguments, a bad configuration, and keys that are refused end the command."""
+    answer = ward.diagnose("--director-address", "director")
+    assert answer.returncode == 2
+    assert "not an IP address: 'director'" in answer.stderr
+    broken = Cpi(config(ward.fake_aws.endpoint, region=ABSENT, ec2_endpoint=ABSENT))
+    failed(ward.diagnose(cpi=broken), "aws:region")
+    ward.fake_aws.rule(
+        action="DescribeInstances", error={"code": "AuthFailure", "message": "no", "status": 401}
+    )
+    failed(ward.diagnose(), "AuthFailure")
+
+
+def test_nothing_is_changed(ward: Ward) -> None:
+    """Nothing is changed, whatever is wrong."""
+    stop(ward)
+    before = ward.world.state()
+    ward.diagnose("--director-address", VM)
+    assert set(ward.fake_aws.actions()) <= READS
+    assert ward.world.state() == before

@@ -1,0 +1,188 @@
+"""A VM that the executable created and its Director, with what can be wrong between them."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+from testbed.executable import MBUS_PASSWORD, SECRETS, Cpi, config
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+
+DIRECTOR = "10.0.2.6"
+VM = "10.0.1.10"
+BLOBSTORE_PASSWORD = "blobstore-secret-19c4"
+PRIVATE_KEY = (
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIkeyfirstline\nMIIkeysecondline\n-----END RSA PRIVATE KEY-----\n"
+)
+HIDDEN = (*SECRETS, BLOBSTORE_PASSWORD, "MIIkeyfirstline", "MIIkeysecondline")
+AGENT = {
+    "mbus": f"nats://nats:{MBUS_PASSWORD}@{DIRECTOR}:4222",
+    "ntp": ["169.254.169.123"],
+    "blobstore": {
+        "provider": "dav",
+        "options": {
+            "endpoint": f"https://{DIRECTOR}:25250",
+            "user": "agent",
+            "password": BLOBSTORE_PASSWORD,
+        },
+    },
+}
+CREATE_ENV = {"mbus": f"https://mbus:{MBUS_PASSWORD}@0.0.0.0:6868", "ntp": ["169.254.169.123"]}
+ENV = {"bosh": {"mbus": {"cert": {"private_key": PRIVATE_KEY}}}}
+
+
+class Ward:
+    """A VM in one subnet, its Director in another one, and the command.
+
+    Attributes:
+        vm_cid: The VM.
+        director: The Director's instance.
+    """
+
+    def __init__(self, fake_aws: FakeAws, world: World) -> None:
+        """Create both; the Director's group lets the VM's group in."""
+        self.world = world
+        self.ec2: Any = world.ec2
+        self.fake_aws = fake_aws
+        self.cpi = Cpi(config(fake_aws.endpoint, agent=AGENT))
+        self.vm_group, self.director_group = world.groups["bosh"], world.groups["web"]
+        for port in (4222, 25250):
+            self.admit(self.director_group, port, UserIdGroupPairs=[{"GroupId": self.vm_group}])
+        self.director = self.launch(
+            SubnetId=world.subnet_ids[1], PrivateIpAddress=DIRECTOR, SecurityGroupIds=[self.director_group]
+        )
+        self.vm_cid = self.create_vm(self.cpi)
+
+    def launch(self, **parameters: Any) -> str:
+        """Have an instance run without the executable."""
+        answer = self.ec2.run_instances(
+            ImageId=self.world.image_id, InstanceType="t3.micro", MinCount=1, MaxCount=1, **parameters
+        )
+        return str(answer["Instances"][0]["InstanceId"])
+
+    def create_vm(
+        self, cpi: Cpi, stemcell: int = 2, instance_type: str = "t3.micro", ip: str = VM, **network: Any
+    ) -> str:
+        """Have the executable create a VM."""
+        properties = {"instance_type": instance_type, "availability_zone": self.world.zone}
+        given = {
+            "type": "manual",
+            "ip": ip,
+            "cloud_properties": {"subnet": self.world.subnet_id},
+            "default": ["dns", "gateway"],
+            **network,
+        }
+        image = f"{self.world.image_id} light"
+        arguments = [f"agent-{ip}", image, properties, {"private": given}, [], ENV]
+        answer = cpi.call("create_vm", *arguments, stemcell=stemcell)
+        return str(answer.ok()[0])
+
+    def diagnose(self, *arguments: str, cpi: Cpi | None = None, vm_cid: str = "") -> Answer:
+        """Run the command; the list of calls begins anew, and no secret is said."""
+        self.fake_aws.forget_calls()
+        answer = (cpi or self.cpi).run("diagnose", vm_cid or self.vm_cid, *arguments)
+        said = answer.stdout.decode() + answer.stderr
+        assert [secret for secret in HIDDEN if secret in said] == []
+        return answer
+
+    def findings(self, *arguments: str, **others: Any) -> list[dict[str, Any]]:
+        """Run the command, and read what it found; its status fits."""
+        answer = self.diagnose("--json", *arguments, **others)
+        found: list[dict[str, Any]] = answer.document["findings"]
+        assert answer.returncode == int(any(each["severity"] == "error" for each in found)), answer
+        return found
+
+    def admit(self, group_id: str, port: int, **source: Any) -> None:
+        """Let TCP to a port in."""
+        permission = {"IpProtocol": "tcp", "FromPort": port, "ToPort": port, **source}
+        self.ec2.authorize_security_group_ingress(GroupId=group_id, IpPermissions=[permission])
+
+    def shut_in(self, group_id: str) -> None:
+        """Let nothing out of a group."""
+        everything = [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
+        self.ec2.revoke_security_group_egress(GroupId=group_id, IpPermissions=everything)
+
+    def shut_out(self, port: int) -> None:
+        """Let TCP to a port no longer into the Director."""
+        permission = {
+            "IpProtocol": "tcp",
+            "FromPort": port,
+            "ToPort": port,
+            "UserIdGroupPairs": [{"GroupId": self.vm_group}],
+        }
+        self.ec2.revoke_security_group_ingress(GroupId=self.director_group, IpPermissions=[permission])
+
+    def acl(self, subnet_id: str, *ways: str) -> str:
+        """Give a subnet a network ACL that lets everything pass in these ways: "in", "out"."""
+        acl_id: str = self.ec2.create_network_acl(VpcId=self.world.vpc_id)["NetworkAcl"]["NetworkAclId"]
+        for way in ways:
+            self.ec2.create_network_acl_entry(
+                NetworkAclId=acl_id,
+                RuleNumber=100,
+                Protocol="-1",
+                RuleAction="allow",
+                Egress=way == "out",
+                CidrBlock="0.0.0.0/0",
+            )
+        filters = [{"Name": "association.subnet-id", "Values": [subnet_id]}]
+        (old,) = self.ec2.describe_network_acls(Filters=filters)["NetworkAcls"]
+        (own,) = [each for each in old["Associations"] if each["SubnetId"] == subnet_id]
+        self.ec2.replace_network_acl_association(
+            AssociationId=own["NetworkAclAssociationId"], NetworkAclId=acl_id
+        )
+        return acl_id
+
+    def route(self, destination: str, **target: str) -> str:
+        """Give the VM's subnet a route table of its own, with a route; returns the table's id."""
+        table_id: str = self.ec2.create_route_table(VpcId=self.world.vpc_id)["RouteTable"]["RouteTableId"]
+        self.ec2.associate_route_table(RouteTableId=table_id, SubnetId=self.world.subnet_id)
+        self.ec2.create_route(RouteTableId=table_id, DestinationCidrBlock=destination, **target)
+        return table_id
+
+    def internet_gateway(self) -> str:
+        """Attach an internet gateway to the VPC."""
+        gateway: str = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+        self.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=self.world.vpc_id)
+        return gateway
+
+    def idle_interface(self) -> str:
+        """Create an interface that no instance has."""
+        answer = self.ec2.create_network_interface(SubnetId=self.world.subnet_id)
+        return str(answer["NetworkInterface"]["NetworkInterfaceId"])
+
+    def peer(self) -> str:
+        """Have a VPC 10.50.0.0/16 with a subnet, and routes to it but none back; returns the subnet."""
+        vpc_id = self.ec2.create_vpc(CidrBlock="10.50.0.0/16")["Vpc"]["VpcId"]
+        subnet_id: str = self.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.50.1.0/24")["Subnet"]["SubnetId"]
+        answer = self.ec2.create_vpc_peering_connection(VpcId=self.world.vpc_id, PeerVpcId=vpc_id)
+        peering = answer["VpcPeeringConnection"]["VpcPeeringConnectionId"]
+        self.ec2.accept_vpc_peering_connection(VpcPeeringConnectionId=peering)
+        self.route("10.50.0.0/16", VpcPeeringConnectionId=peering)
+        return subnet_id
+
+    def says_on_console(self, text: str) -> None:
+        """Have EC2 show this as the console's output."""
+        output = base64.b64encode(text.encode()).decode()
+        self.fake_aws.rule(
+            action="GetConsoleOutput", replace=[["<output>.*</output>", f"<output>{output}</output>"]]
+        )
+
+    def has_user_data(self, data: bytes) -> None:
+        """Have EC2 show this as the user data."""
+        value = (
+            f"<userData><value>{base64.b64encode(data).decode()}</value></userData>"
+            if data
+            else "<userData/>"
+        )
+        self.fake_aws.rule(action="DescribeInstanceAttribute", replace=[["<userData>.*</userData>", value]])
+
+    def has_status(self, check: str, status: str) -> None:
+        """Have EC2 show this status of a check, "system" or "instance"."""
+        self.fake_aws.rule(
+            action="DescribeInstanceStatus",
+            replace=[[f"(<{check}Status>(?:(?!</{check}Status>).)*<status>)ok", rf"\g<1>{status}"]],
+        )

@@ -1,0 +1,296 @@
+"""The causes of `cpi diagnose` from facts, their order, and the report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bosh_aws_cpi.aws.firewalls import Group
+from bosh_aws_cpi.aws.instance_health import Details, Health
+from bosh_aws_cpi.model import Instance, StateReason
+from bosh_aws_cpi.tools import findings
+from bosh_aws_cpi.tools.diagnosis import causes, report
+from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, own_endpoint, peer_endpoint
+from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
+from bosh_aws_cpi.tools.findings import Finding, Severity
+from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, endpoint, healthy, routed, side
+
+PAGE = Path(__file__).parents[4] / "docs/diagnose.md"
+
+
+def told(facts: Facts) -> list[tuple[str, str]]:
+    """The severity and text of each finding."""
+    return [(finding.severity.value, finding.what) for finding in causes.of(facts)]
+
+
+def test_healthy() -> None:
+    """Nothing is found about a healthy VM."""
+    assert told(healthy()) == []
+
+
+def test_order() -> None:
+    """State comes first, then metadata and user data, then the network; errors come before all others."""
+    facts = healthy()
+    assert facts.peer is not None
+    assert facts.settings is not None
+    stopped = replace(facts.details.instance, state="stopped")
+    found = causes.of(
+        replace(
+            facts,
+            details=replace(facts.details, instance=stopped, metadata_endpoint="disabled"),
+            health=Health("impaired", "impaired", "impaired", ("system-reboot",)),
+            console="Kernel panic\nbosh-agent failed",
+            settings=replace(facts.settings, problem="no settings", dns=("10.9.0.8",)),
+            peer=replace(facts.peer, groups=()),
+            has_dns=False,
+            not_checked=(Finding(Severity.NOT_CHECKED, "x"),),
+        )
+    )
+    words = [
+        "not running but stopped",
+        "system status check",
+        "instance status check",
+        "attached EBS status check",
+        "Kernel panic",
+        "metadata is disabled",
+        "no settings",
+        "no tcp 4222 in",
+        "no tcp 25250 in",
+        "system-reboot",
+        "bosh-agent failed",
+        "10.9.0.8, a DNS server",
+        "enableDnsSupport",
+        "x",
+    ]
+    assert [word for word, finding in zip(words, found, strict=True) if word not in finding.what] == []
+    assert found == findings.ordered(found)
+
+
+@pytest.mark.parametrize("state", ["terminated", "shutting-down"])
+def test_gone(state: str) -> None:
+    """Of a VM that is gone nothing but the reason is told."""
+    reason = StateReason("Client.VolumeLimitExceeded", "Client.VolumeLimitExceeded: Volume limit exceeded.")
+    instance = Instance("i-1", state, "m5.large", "us-east-1a", {}, state_reason=reason)
+    assert told(Facts(Details(instance, (), "", ""))) == [
+        (
+            "error",
+            f"The instance is not running but {state}: Client.VolumeLimitExceeded: Volume limit exceeded",
+        )
+    ]
+
+
+def test_pending() -> None:
+    """A VM that is still starting is a warning."""
+    facts = healthy()
+    instance = replace(facts.details.instance, state="pending")
+    ((severity, _),) = told(replace(facts, details=replace(facts.details, instance=instance)))
+    assert severity == "warning"
+
+
+def test_nothing_known() -> None:
+    """An instance about which AWS tells nothing else has no findings but those."""
+    not_checked = Finding(Severity.NOT_CHECKED, "everything")
+    assert causes.of(Facts(healthy().details, not_checked=(not_checked,))) == [not_checked]
+
+
+@pytest.mark.parametrize(
+    ("owner", "cidrs", "severity"),
+    [
+        ("123456789012", ("10.0.0.0/16",), "error"),
+        ("999999999999", ("10.0.0.0/16",), "warning"),
+        ("123456789012", ("10.0.0.0/24", "10.0.2.0/24"), "error"),
+        ("123456789012", ("10.1.0.0/16",), "note"),
+    ],
+)
+def test_address_that_nobody_has(owner: str, cidrs: tuple[str, ...], severity: str) -> None:
+    """Nobody may have an address of a VPC of the account; in a shared VPC it may be another account's."""
+    facts = healthy(peer=None, holders=())
+    assert facts.vpc is not None
+    found = told(replace(facts, vpc=replace(facts.vpc, owner_id=owner, cidrs=cidrs)))
+    assert [each for each, _ in found] == [severity]
+    assert DIRECTOR in found[0][1]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"is_minimal": True}, "error"),
+        ({"is_minimal": True, "registry": Address("http", "10.0.2.6", 25777)}, "error"),
+    ],
+)
+def test_registry(changes: dict[str, Any], expected: str) -> None:
+    """A VM whose document is missing can't start."""
+    settings = AgentSettings(100, **changes)
+    found = told(healthy(settings=settings, has_document=False, registry=Address("http", "10.0.2.6", 25777)))
+    assert (expected, "The registry has no settings for this VM, and the agent needs them") in found
+
+
+@pytest.mark.parametrize(
+    ("host", "is_minimal", "words"),
+    [
+        (DIRECTOR, True, "let no tcp 25777 in"),
+        ("10.9.0.9", True, "no route to 10.9.0.9, the registry"),
+        (DIRECTOR, False, ""),
+        ("127.0.0.1", True, ""),  # a tunnel, as of old versions of `bosh create-env`
+        ("registry.example", True, ""),
+    ],
+)
+def test_way_to_the_registry(host: str, *, is_minimal: bool, words: str) -> None:
+    """An agent that needs the registry must reach it."""
+    settings = AgentSettings(100, is_minimal=is_minimal, registry=Address("http", host, 25777))
+    found = told(healthy(settings=settings, has_document=True))
+    errors = [what for severity, what in found if severity == "error"]
+    assert len(errors) == bool(words)
+    assert all(words in what for what in errors)
+
+
+def test_blobstore_elsewhere() -> None:
+    """A blobstore by name, as S3's, is not looked at; one with another address than the Director's is."""
+    facts = healthy()
+    assert facts.settings is not None
+    by_name = replace(facts.settings, blobstore=Address("https", "s3.amazonaws.com", 443))
+    assert told(replace(facts, settings=by_name)) == []
+    elsewhere = replace(facts.settings, blobstore=Address("https", "10.9.0.9", 25250))
+    ((_, what),) = told(replace(facts, settings=elsewhere))
+    assert "no route to 10.9.0.9, the blobstore" in what
+
+
+def test_groups_that_are_not_known() -> None:
+    """Without all of an interface's groups nothing is said of them; a load balancer's may have none."""
+    known = {"sg-1": Group("sg-1", "one", (), ())}
+    network = Network(known, None, None)
+    assert network.side(endpoint("a", DIRECTOR, group_ids=("sg-1",))).groups == (known["sg-1"],)
+    for group_ids in (("sg-1", "sg-2"), ()):
+        assert network.side(endpoint("a", DIRECTOR, group_ids=group_ids)).groups is None
+    assert Network(None, None, None).side(endpoint("a", DIRECTOR)).groups is None
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ({"dns": ("10.9.0.8",)}, "udp 53 out to 10.9.0.8"),
+        ({"ntp": ("10.9.0.8",)}, "udp 123 out to 10.9.0.8"),
+        ({"dns": ("169.254.169.253", "10.0.0.2", "fd00:ec2::253")}, ""),
+        ({"ntp": ("169.254.169.123", "fd00:ec2::123")}, ""),
+    ],
+)
+def test_servers(servers: dict[str, Any], words: str) -> None:
+    """DNS and NTP have ports of their own; Amazon's servers are not filtered."""
+    facts = healthy()
+    assert facts.settings is not None
+    assert facts.vm is not None
+    settings = replace(facts.settings, mbus=None, blobstore=None, **servers)
+    vm = replace(facts.vm, groups=(Group("sg-vm", "vm", (), ()),), acl=None, table=None)
+    found = told(replace(facts, mbus=None, remote="", peer=None, holders=None, settings=settings, vm=vm))
+    assert [severity for severity, _ in found] == (["warning"] if words else [])
+    assert all(words in what for _, what in found)
+
+
+@pytest.mark.parametrize(
+    ("destination", "target", "public", "is_told"),
+    [
+        ("0.0.0.0/0", {"NatGatewayId": "nat-1"}, (), False),
+        ("0.0.0.0/0", {"GatewayId": "igw-1"}, (), True),
+        ("0.0.0.0/0", {"GatewayId": "igw-1"}, ("52.9.9.9",), False),
+        ("10.9.0.0/16", {"NatGatewayId": "nat-1"}, (), True),
+    ],
+)
+def test_servers_by_name(
+    destination: str, target: dict[str, Any], public: tuple[str, ...], *, is_told: bool
+) -> None:
+    """An NTP server by name needs a way into the internet."""
+    facts = healthy()
+    assert facts.settings is not None
+    vm = routed(side("vm", VM, public=public), destination, **target)
+    settings = replace(facts.settings, ntp=("0.pool.ntp.org",))
+    found = told(replace(facts, vm=vm, settings=settings))
+    assert [severity for severity, _ in found] == (["note"] if is_told else [])
+
+
+@pytest.mark.parametrize("status", ["initializing", "insufficient-data"])
+def test_checks_without_result(status: str) -> None:
+    """Checks that are not complete are a note."""
+    for health in (Health(status, "ok", "", ()), Health("ok", status, "", ())):
+        assert [severity for severity, _ in told(healthy(health=health))] == ["note"]
+
+
+@pytest.mark.parametrize(
+    ("dns", "dns_servers", "severity"),
+    [
+        ((), None, "warning"),
+        ((), ("AmazonProvidedDNS",), "warning"),
+        ((), ("10.0.1.53", "AmazonProvidedDNS"), "warning"),
+        (("10.0.1.53",), ("AmazonProvidedDNS",), "note"),
+        (("10.0.0.2",), ("AmazonProvidedDNS",), "warning"),
+    ],
+)
+def test_vpc_without_dns(dns: tuple[str, ...], dns_servers: tuple[str, ...] | None, severity: str) -> None:
+    """DNS that is disabled in the VPC matters to a VM that asks Amazon's server."""
+    facts = healthy(has_dns=False, dns_servers=dns_servers)
+    assert facts.settings is not None
+    assert [each for each, _ in told(replace(facts, settings=replace(facts.settings, dns=dns)))] == [severity]
+
+
+def test_document() -> None:
+    """The document for scripts has the VM, and the addresses in its user data."""
+    assert report.document(healthy(console="a\nb")) == {
+        "vm": {"id": "i-0123456789abcdef0", "state": "running", "type": "m5.large", "zone": "us-east-1a"},
+        "director_address": DIRECTOR,
+        "user_data": {
+            "size": 812,
+            "mbus": f"nats://{DIRECTOR}:4222",
+            "blobstore": f"https://{DIRECTOR}:25250",
+            "registry": None,
+            "dns": [],
+            "ntp": [],
+        },
+        "console": ["a", "b"],
+    }
+    nothing = report.document(Facts(healthy().details))
+    assert (nothing["director_address"], nothing["user_data"], nothing["console"]) == (None, None, [])
+
+
+def test_own_endpoint() -> None:
+    """The VM's interface is the one in the Director's subnet, else the default gateway's, else the first."""
+    first, second, third = (endpoint(str(n), f"10.0.{n}.1") for n in (1, 2, 3))
+    own = (first, second, third)
+    peer = replace(endpoint("director", DIRECTOR), subnet_id="subnet-3")
+    assert own_endpoint(own, "10.0.2.1", peer) is third
+    assert own_endpoint(own, "10.0.2.1", None) is second
+    assert own_endpoint(own, "", None) is first
+    assert own_endpoint((), "", None) is None
+
+
+def test_peer_endpoint() -> None:
+    """Of several interfaces with an address the one in the VM's VPC is meant; else it is not certain."""
+    near, far, farther = (replace(endpoint(str(n), DIRECTOR), vpc_id=f"vpc-{n}") for n in (1, 2, 3))
+    assert peer_endpoint([far, near], {"vpc-1"}) is near
+    assert peer_endpoint([far], {"vpc-1"}) is far
+    assert peer_endpoint([far, farther], {"vpc-1"}) is None
+    assert peer_endpoint([], {"vpc-1"}) is None
+
+
+def test_example_of_the_documentation() -> None:
+    """The example in docs/diagnose.md is what the command prints."""
+    facts = healthy(console="bosh-stemcell login:")
+    director = side("director", DIRECTOR)
+    assert director.groups is not None
+    assert facts.settings is not None
+    found = replace(
+        facts,
+        peer=replace(director, groups=(replace(director.groups[0], group_id="sg-0123456789abcdef0"),)),
+        settings=replace(facts.settings, blobstore=None, ntp=("0.pool.ntp.org",)),
+        not_checked=(
+            Finding(
+                Severity.NOT_CHECKED,
+                "network ACLs: DescribeNetworkAcls failed with UnauthorizedOperation: You are not authorized "
+                "to perform this operation. (request id 5f3c…)",
+                "Allow ec2:DescribeNetworkAcls",
+            ),
+        ),
+    )
+    text = report.text(found, causes.of(found))
+    assert f"```\n{text}```" in PAGE.read_text(), text
