@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from testbed.tag_policy import lacks_tag
+
 REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 ANY = "*"
 
@@ -39,6 +41,7 @@ class Rule:
             with `nth`, `hold` or `hold_before` and without `seconds`, otherwise all.
         seconds: How long it fires, from the first call that it fires at; 0: forever.
         where: Only calls with these parameters, by their full names, are counted.
+        without_tag: Only calls that create something without a tag of this key are counted.
         error: The error to answer with.
         hold: Whether the answer is held back until the release; the call has had its effect.
         hold_before: Whether the call is held back until the release; it has no effect
@@ -63,6 +66,7 @@ class Rule:
     times: int | None = None
     seconds: float = 0.0
     where: dict[str, str] = field(default_factory=dict)
+    without_tag: str = ""
     error: Error | None = None
     hold: bool = False
     hold_before: bool = False
@@ -94,6 +98,8 @@ class Rule:
     def fires(self, action: str, parameters: dict[str, str]) -> bool:
         """Count a call, and return whether the rule fires at it."""
         if self.action not in {action, ANY} or not self.where.items() <= parameters.items():
+            return False
+        if self.without_tag and not lacks_tag(action, parameters, self.without_tag):
             return False
         self._seen += 1
         since = self._seen - max(self.nth, 1)

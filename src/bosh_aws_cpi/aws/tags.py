@@ -9,6 +9,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE
 from bosh_aws_cpi.aws.sdk.errors import described, detail_of, has_code
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -18,12 +19,6 @@ _TRANSIENT: Final = NOT_FOUND_YET | {"ConcurrentTagAccess"}
 _MOST_CALLS: Final = 50
 """The maximum number of calls when tags are created one by one; a resource can have 50 tags."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
-VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"})
-"""Tags of set_vm_metadata, which always writes some of these; a manifest's own tags have other names."""
-DISK_METADATA: Final = frozenset(
-    {"attached_at", "director", "instance_id", "instance_index", "instance_name"}
-)
-"""Tags of set_disk_metadata, likewise."""
 _FIRST: Final = VM_METADATA | DISK_METADATA | {"Name", "deployment"}
 """These tags are tried first when EC2 does not accept all: they identify the resource for operators."""
 

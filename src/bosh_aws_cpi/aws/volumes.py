@@ -8,11 +8,11 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT, VOLUME_IN_USE
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_volume_missing, may_be_done, naming_disk
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, is_recent, tags_of
-from bosh_aws_cpi.aws.tags import DISK_METADATA
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.tag_names import DISK_METADATA
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -51,6 +51,8 @@ class AwsConfig(NamedTuple):
     stemcell_upload: StemcellUpload
     copies_stemcells_from_other_regions: bool
     enable_describe_instance_types: bool
+    tags: Mapping[str, str]
+    """Tags for everything that the CPI creates."""
 
     def __repr__(self) -> str:
         """The region only, because other values are secret."""
@@ -89,7 +91,17 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
+        tags=_tags(merged),
     )
+
+
+def _tags(merged: Json) -> Mapping[str, str]:
+    given = keys.TAGS.read(merged)
+    if not given:
+        return {}
+    from bosh_aws_cpi.config import tags  # noqa: PLC0415 - few configurations have tags
+
+    return tags.checked(given)
 
 
 def _of_stemcells(merged: Json) -> Json:

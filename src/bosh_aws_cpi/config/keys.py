@@ -169,6 +169,14 @@ STEMCELL_UPLOAD: Key[StemcellUpload] = Key(
     choices=("ebs_direct", "volume"),
     is_new=True,
 )
+TAGS = Key(
+    "aws.tags",
+    json_object,
+    "Tags for everything that the CPI creates: VMs, their interfaces and disks, snapshots, AMIs, managed "
+    "subnets. The tags of the manifest, the Director and the CPI take precedence.",
+    is_new=True,
+    example={"cost-center": "4711"},
+)
 DEREGISTER_ON_DELETE = Key(
     "aws.deregister_on_delete",
     flag,

@@ -112,7 +112,7 @@ def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
     own = tag_plan.formatted(tag_plan.checked(wish.cloud_properties.tags))
     now = written_time(datetime.now(UTC))
     marks = {tag_plan.NETWORK_TAG: "managed", subnets.CREATED_TAG: now}
-    tags = {**own, **tag_plan.of_origin(cloud.config.director_uuid), **marks}
+    tags = {**cloud.config.aws.tags, **own, **tag_plan.of_origin(cloud.config.director_uuid), **marks}
     tag_plan.check_for_ec2({**tags, tag_plan.CALL_TAG: ""})
     return tags
 

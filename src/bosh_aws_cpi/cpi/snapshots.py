@@ -30,7 +30,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
     device = _device(volumes.find(cloud.ec2, disk_cid))
     mark = (tag_plan.CALL_TAG, call_id(cloud, "snapshot_disk", disk_cid, metadata))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    tags = {**plan.tags(metadata, device), **origin, mark[0]: mark[1]}
+    tags = {**cloud.config.aws.tags, **plan.tags(metadata, device), **origin, mark[0]: mark[1]}
     arguments = {
         "Description": plan.description(metadata, device),
         **tag_plan.specifications(tags, "snapshot"),

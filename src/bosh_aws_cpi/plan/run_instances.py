@@ -24,6 +24,8 @@ class LaunchSpec:
     tags: Mapping[str, str]
     """For the instance, its volumes, and an interface that is created with it."""
     zone: str
+    tags_spot_request: bool = False
+    """Whether a spot request gets the tags, too."""
 
 
 def arguments(
@@ -47,7 +49,11 @@ def arguments(
     key_name = properties.key_name or launch_spec.default_key_name
     profile = properties.iam_instance_profile or launch_spec.default_iam_instance_profile
     creates_interface = any("SubnetId" in interface for interface in interfaces)
-    tagged = ("instance", "volume", "network-interface") if creates_interface else ("instance", "volume")
+    tagged = ["instance", "volume"]
+    if creates_interface:
+        tagged.append("network-interface")
+    if option.is_spot and launch_spec.tags_spot_request:
+        tagged.append("spot-instances-request")
     optional = {
         "KeyName": key_name,
         "IamInstanceProfile": {"Name": profile} if profile else None,

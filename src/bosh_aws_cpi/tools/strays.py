@@ -15,8 +15,8 @@ from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import parsed_time
 from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
-from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, NETWORK_TAG, SOURCE_TAG, STEMCELL_TAG
+from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import replaced
 
 SEEN_TAG: Final = "bosh_sweep_seen"

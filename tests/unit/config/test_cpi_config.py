@@ -52,6 +52,7 @@ def test_defaults() -> None:
         "stemcell": {},
         "fast_path_delete": False,
         "deregister_on_delete": False,
+        "tags": {},
         "stemcell_upload": "ebs_direct",
         "copies_stemcells_from_other_regions": False,
         "enable_describe_instance_types": True,

@@ -11,9 +11,9 @@ import pytest
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import _KINDS, Kind
 from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
-from bosh_aws_cpi.aws.tags import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
+from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import strays, sweep
 from bosh_aws_cpi.tools.actions import Action
 from bosh_aws_cpi.tools.deletion import _DELETERS

@@ -50,7 +50,8 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    wish = _Wish(arguments, {**tag_plan.of_disk(properties.name, properties.tags), **origin})
+    own = tag_plan.of_disk(properties.name, properties.tags)
+    wish = _Wish(arguments, {**cloud.config.aws.tags, **own, **origin})
     return undoing(cloud.undo, lambda undo: _create(cloud, wish, call, undo))
 
 

@@ -145,7 +145,8 @@ def _copy(cloud: Cloud, wish: Wish, own: str | None, undo: Undo) -> str:
 
 def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = None) -> str:
     old = wish.volume.disk_cid
-    new_tags = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, call)
+    copied = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, call)
+    new_tags = {**cloud.config.aws.tags, **copied}
     arguments = {**wish.arguments, **tag_plan.specifications(new_tags, "volume"), "ClientToken": call}
     mark = (tag_plan.CALL_TAG, call)
     try:

@@ -51,7 +51,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     if (found := _earlier(cloud, marks, call, stemcell)) is not None:
         logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
         return _reuse(cloud, found, {**wanted_tags, **stemcell, **own})
-    all_tags = {**wanted_tags, **marks, **stemcell, **own}
+    all_tags = {**cloud.config.aws.tags, **wanted_tags, **marks, **stemcell, **own}
     tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # including the tag that is added later
     arguments = {
         "Name": f"Copied from SourceAMI {source.ami_id}",

@@ -48,7 +48,7 @@ def create(
     """
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    tags_of_all = {**wanted_tags, **origin, tag_plan.STEMCELL_TAG: call}
+    tags_of_all = {**cloud.config.aws.tags, **wanted_tags, **origin, tag_plan.STEMCELL_TAG: call}
     tag_plan.check_for_ec2(
         {**tags_of_all, "Name": "", images.AMI_TAG: ""}
     )  # including the tags that are added later

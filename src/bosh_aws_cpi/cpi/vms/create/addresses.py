@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
-from bosh_aws_cpi.aws.tags import VM_METADATA
 from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
+from bosh_aws_cpi.tag_names import VM_METADATA
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud

@@ -96,6 +96,7 @@ def _launch_spec(cloud: Cloud, request: VmRequest, image: Image, zone: str) -> L
         metadata_options=request.metadata_options,
         tags=request.tags,
         zone=zone,
+        tags_spot_request=bool(cloud.config.aws.tags),
     )
 
 

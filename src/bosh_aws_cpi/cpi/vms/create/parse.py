@@ -55,7 +55,8 @@ def parse(
     plans = nics.nic_plans(parsed)
     aws = cloud.config.aws
     tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
-    all_tags = {**tag_plan.formatted(tags), **tag_plan.of_origin(cloud.config.director_uuid, agent_id)}
+    origin = tag_plan.of_origin(cloud.config.director_uuid, agent_id)
+    all_tags = {**aws.tags, **tag_plan.formatted(tags), **origin}
     tag_plan.check_for_ec2(all_tags)
     return VmRequest(
         properties=properties,

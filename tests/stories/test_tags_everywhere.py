@@ -1,0 +1,179 @@
+"""`aws.tags`: an account whose policy denies every untagged creation is no obstacle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.stories.stemcell_images import Heavy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags
+    from tests.stories.own_vm import OwnVm
+
+KEY = "cost-center"
+TAGS = {KEY: 4711, "owner": "platform"}
+WRITTEN = {KEY: "4711", "owner": "platform"}
+DENIED = {"code": "UnauthorizedOperation", "message": "An explicit deny.", "status": 403}
+ENCRYPTED = {"encrypted": True}
+
+
+@pytest.fixture
+def strict(fake_aws: FakeAws, world: World) -> None:
+    """Have a policy that denies whatever creates something without the tag."""
+    del world
+    fake_aws.rule(action="*", without_tag=KEY, error=DENIED)
+
+
+@pytest.fixture
+def tagging(cpi_with: CpiWith) -> Cpi:
+    """Return the executable with `aws.tags`."""
+    return cpi_with(tags=TAGS)
+
+
+def network(world: World, subnet: int, ip: str | None = None) -> dict[str, Any]:
+    """Write a network; without an address it is dynamic."""
+    properties = {"subnet": world.subnet_ids[subnet]}
+    given = {"type": "manual", "ip": ip} if ip else {"type": "dynamic"}
+    return {**given, "cloud_properties": properties}
+
+
+def create_vm(cpi: Cpi, world: World, networks: dict[str, Any], **properties: Any) -> str:
+    """Create a VM."""
+    given = {"instance_type": "t3.micro", "availability_zone": world.zone, **properties}
+    env = {"bosh": {"tags": {"owner": "team-a"}}}
+    arguments = ["agent-1", f"{world.image_id} light", given, networks, [], env]
+    return str(cpi.call("create_vm", *arguments, stemcell=2).ok()[0])
+
+
+@pytest.mark.usefixtures("strict")
+@pytest.mark.parametrize("method", ["create_vm", "create_disk", "create_network"])
+def test_without_tags(cpi: Cpi, world: World, method: str) -> None:
+    """Without `aws.tags`, the account denies the creation, and nothing is left."""
+    wish = {"type": "manual", "cloud_properties": {"vpc_id": world.vpc_id, "availability_zone": world.zone}}
+    arguments: dict[str, list[Any]] = {
+        "create_vm": [
+            "agent-1",
+            f"{world.image_id} light",
+            {"instance_type": "t3.micro", "availability_zone": world.zone},
+            {"default": network(world, 0, "10.0.1.10")},
+            [],
+            {},
+        ],
+        "create_disk": [2048, {}, None],
+        "create_network": [{**wish, "range": "10.0.9.0/24", "gateway": "10.0.9.1"}],
+    }
+    answer = cpi.call(method, *arguments[method], stemcell=2)
+    assert "UnauthorizedOperation" in answer.error["message"]
+    assert world.state() == world.empty
+
+
+@pytest.mark.usefixtures("strict")
+@pytest.mark.parametrize("count", [1, 2], ids=["one-interface", "two-interfaces"])
+def test_vm(tagging: Cpi, world: World, tags_of: ReadTags, count: int) -> None:
+    """VM, interfaces and volumes are tagged when they are created; a manifest's tag has precedence."""
+    networks = {"front": network(world, 0, "10.0.1.10"), "back": network(world, 1, "10.0.2.10")}
+    vm_cid = create_vm(tagging, world, dict(list(networks.items())[:count]), ephemeral_disk={"size": 10_240})
+    state = world.state()
+    assert len(state["volumes"]) == 2
+    assert len(state["interfaces"]) == count
+    for resource_id in [vm_cid, *state["volumes"], *state["interfaces"]]:
+        tags = tags_of(resource_id)
+        assert (tags[KEY], tags["owner"]) == ("4711", "team-a")
+    tagging.call("delete_vm", vm_cid).ok()
+    assert world.state() == world.empty
+
+
+@pytest.mark.usefixtures("strict")
+def test_spot_vm(tagging: Cpi, world: World, sent: ReadCalls) -> None:
+    """So is the request of a spot VM."""
+    create_vm(tagging, world, {"default": network(world, 0)}, spot_bid_price=0.05)
+    (launch,) = sent("RunInstances")
+    kinds = {value for name, value in launch.items() if name.endswith("ResourceType")}
+    assert kinds == {"instance", "volume", "network-interface", "spot-instances-request"}
+
+
+@pytest.mark.usefixtures("strict")
+def test_disks(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
+    """Disks, snapshots and copies of disks are tagged, whatever the Director's tags are."""
+    vm_cid = create_vm(tagging, world, {"default": network(world, 0)})
+    disk_cid = tagging.call("create_disk", 2048, {"tags": {"owner": "team-b"}}, vm_cid).ok()
+    tagging.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    snapshot_cid = tagging.call("snapshot_disk", disk_cid, {"deployment": "cf"}).ok()
+    tagging.call("detach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    copy_cid = tagging.call("update_disk", disk_cid, 2048, ENCRYPTED).ok()
+    assert copy_cid != disk_cid
+    expected = {disk_cid: "team-b", snapshot_cid: "platform", copy_cid: "team-b"}
+    for resource_id, owner in expected.items():
+        tags = tags_of(resource_id)
+        assert (tags[KEY], tags["owner"]) == ("4711", owner)
+
+
+@pytest.mark.usefixtures("strict")
+def test_light_stemcell(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
+    """The copy of a light stemcell's AMI and its snapshots are tagged."""
+    properties = {"ami": {"us-east-1": world.image_id}, **ENCRYPTED}
+    ami_id = tagging.call("create_stemcell", "/var/vcap/image", properties).ok()
+    for resource_id in [ami_id, *world.state()["snapshots"]]:
+        assert WRITTEN.items() <= tags_of(resource_id).items()
+
+
+@pytest.mark.usefixtures("strict")
+def test_heavy_stemcell(
+    tagging: Cpi, world: World, server: FakeAws, tags_of: ReadTags, tmp_path: Path
+) -> None:
+    """The snapshot and the AMI of a heavy stemcell are tagged."""
+    ami_id = Heavy(tagging, server.endpoint, tmp_path).create().ok()
+    for resource_id in [ami_id, *world.state()["snapshots"]]:
+        assert WRITTEN.items() <= tags_of(resource_id).items()
+
+
+def test_heavy_stemcell_by_volume(
+    own_vm: OwnVm, fake_aws: FakeAws, tags_of: ReadTags, made: ListResources
+) -> None:
+    """So are those of an upload through a volume, and that volume."""
+    fake_aws.rule(action="*", without_tag=KEY, error=DENIED)
+    own_vm.shows_disk_as("xvdf")
+    ami_id = own_vm.create(tags=TAGS).ok()
+    for resource_id in [ami_id, *made()["snapshots"]]:
+        assert WRITTEN.items() <= tags_of(resource_id).items()
+
+
+@pytest.mark.usefixtures("strict")
+def test_network(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
+    """The subnet of a managed network is tagged."""
+    properties = {"vpc_id": world.vpc_id, "availability_zone": world.zone}
+    wish = {"type": "manual", "range": "10.0.9.0/24", "gateway": "10.0.9.1", "cloud_properties": properties}
+    subnet_id = tagging.call("create_network", wish).ok()[0]
+    assert WRITTEN.items() <= tags_of(subnet_id).items()
+
+
+@pytest.mark.parametrize(
+    ("tags", "message"),
+    [
+        ("team", "configuration parameter aws:tags must be an object, got String"),
+        ({"aws:team": "a"}, "has the key 'aws:team': keys that begin with aws: or bosh_ are reserved"),
+        ({"bosh_call": "a"}, "has the key 'bosh_call'"),
+        ({"job": "a"}, "has the key 'job', by which the CPI recognises"),
+        ({"": "a"}, "has the key '' of 0 characters; 1 to 128 are allowed"),
+        ({"a" * 129: "a"}, "of 129 characters"),
+        ({"team": "a" * 257}, "has 257 characters as the value of 'team'; 256 are allowed"),
+        ({"team": ["a"]}, "needs a string as the value of 'team'"),
+        ({"team": None}, "needs a string as the value of 'team'"),
+        ({f"tag{number}": "a" for number in range(31)}, "has 31 tags, but at most 30 are allowed"),
+    ],
+)
+def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, message: str) -> None:
+    """Tags that EC2 or the CPI can't use are refused before any AWS call, by the key's name."""
+    fake_aws.forget_calls()
+    answer = cpi_with(tags=tags).call("has_vm", "i-0123456789abcdef0")
+    assert message in answer.error["message"]
+    assert "aws:tags" in answer.error["message"]
+    assert fake_aws.actions() == []
+    assert world.state() == world.empty
