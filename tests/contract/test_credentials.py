@@ -282,6 +282,43 @@ def test_role_over_instance_profile(relay: Relay) -> None:
     assumed(relay.calls, imds.ACCESS_KEY_ID, imds.SESSION_TOKEN)
 
 
+def test_session_of_role(relay: Relay) -> None:
+    """The role is assumed with the external id and the tags of the configuration, or of a CPI config."""
+    own: dict[str, Any] = {"external_id": "bosh-1", "session_tags": {"director": "prod", "cost-center": 4711}}
+    for aws, context in ((own, {}), ({}, own)):
+        relay.requests.clear()
+        cpi = cpi_of(relay, ENVIRONMENT, role_arn=ROLE_ARN, **aws)
+        assert cpi.call("has_disk", DISK, context=context).ok() is False
+        assumed(relay.calls, ACCESS_KEY_ID, None)
+        sent = {key: value for key, value in relay.calls[0].parameters.items() if key[:4] in {"Exte", "Tags"}}
+        assert sent == {
+            "ExternalId": "bosh-1",
+            "Tags.member.1.Key": "director",
+            "Tags.member.1.Value": "prod",
+            "Tags.member.2.Key": "cost-center",
+            "Tags.member.2.Value": "4711",
+        }
+
+
+def test_roles_of_two_cpis(relay: Relay) -> None:
+    """Each CPI config has its own role."""
+    arns = ["arn:aws:iam::123456789012:role/first", "arn:aws:iam::210987654321:role/second"]
+    cpi = cpi_of(relay, ENVIRONMENT)
+    for arn in arns:
+        assert cpi.call("has_disk", DISK, context={"role_arn": arn}).ok() is False
+    assumed_roles = [call.parameters["RoleArn"] for call in relay.calls if call.action == "AssumeRole"]
+    assert assumed_roles == arns
+
+
+@pytest.mark.parametrize("key", ["external_id", "session_tags"])
+def test_session_without_role(relay: Relay, key: str) -> None:
+    """What concerns a role is refused without one, before any AWS call."""
+    value = "bosh-1" if key == "external_id" else {"a": "b"}
+    answer = cpi_of(relay, ENVIRONMENT, **{key: value}).call("has_disk", DISK)
+    assert f"configuration parameter aws:{key} needs aws:role_arn" in answer.error["message"]
+    assert relay.requests == []
+
+
 def test_role_refused(relay: Relay, fake_aws: FakeAws) -> None:
     """A role that may not be assumed fails the call with what STS said; EC2 is not asked."""
     fake_aws.rule(action="AssumeRole", error={"code": "AccessDenied", "message": "not you", "status": 403})

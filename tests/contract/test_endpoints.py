@@ -71,6 +71,30 @@ def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> N
     failed(answer, words.get(case, "SSL validation failed"))
 
 
+def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """A CPI config's own certificates replace those of the job, for STS too; calls share one file of them."""
+    authority, other = Authority(tmp_path, "one"), Authority(tmp_path, "other")
+    env = {"BOSH_CA_CERT_FILE": str(other.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    context = {"connection_options": {"ca_cert": authority.path.read_text()}}
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        document = config(
+            NOWHERE, ec2_endpoint=front.address, sts_endpoint=front.address, max_retries=0, **ROLE
+        )
+        for _ in range(2):
+            assert Cpi(document, env=env).call("has_disk", DISK, context=context).ok() is False
+        failed(Cpi(document, env=env).call("has_disk", DISK), "SSL validation failed")
+    (kept,) = (tmp_path / "cache").rglob("ca-*.pem")
+    assert kept.read_text() == authority.path.read_text()
+
+
+@pytest.mark.parametrize("text", ["x", "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"])
+def test_no_certificates(fake_aws: FakeAws, text: str) -> None:
+    """What is no certificate is refused by the key's name, before any AWS call."""
+    answer = Cpi(config(fake_aws.endpoint, connection_options={"ca_cert": text})).call("has_disk", DISK)
+    failed(answer, "aws.connection_options.ca_cert holds no CA certificates in PEM format")
+    assert fake_aws.actions() == []
+
+
 def test_certificate_is_refused_once(fake_aws: FakeAws, tmp_path: Path) -> None:
     """A server whose certificate is not trusted is tried once, whatever max_retries says."""
     with TlsRelay(fake_aws.endpoint, Authority(tmp_path, "one")) as front:
@@ -109,6 +133,13 @@ def test_no_region(endpoint: str) -> None:
     [
         ("HTTPS_PROXY", {}, "ec2.eu-central-1.amazonaws.com:443"),
         ("https_proxy", {"dualstack": True}, "ec2.eu-central-1.api.aws:443"),
+        ("HTTPS_PROXY", {"fips": True, "region": "us-west-2"}, "ec2-fips.us-west-2.amazonaws.com:443"),
+        ("HTTPS_PROXY", {"fips": True, "region": "us-gov-west-1"}, "ec2.us-gov-west-1.amazonaws.com:443"),
+        (
+            "HTTPS_PROXY",
+            {"fips": True, "region": "us-east-2", **ROLE},
+            "sts-fips.us-east-2.amazonaws.com:443",
+        ),
         ("https_proxy", ROLE, "sts.eu-central-1.amazonaws.com:443"),
         ("HTTPS_PROXY", {"ec2_endpoint": "vpce-1.ec2.example.test:8443"}, "vpce-1.ec2.example.test:8443"),
     ],
@@ -135,9 +166,9 @@ def test_endpoint_of_the_environment(fake_aws: FakeAws) -> None:
 
 
 def test_configured_endpoint_wins(fake_aws: FakeAws) -> None:
-    """An endpoint of the configuration is asked as it is, whatever dualstack and the environment say."""
+    """An endpoint of the configuration is asked as it is, whatever else the configuration says."""
     env = {"AWS_ENDPOINT_URL_EC2": NOWHERE, "AWS_ENDPOINT_URL": NOWHERE}
-    document = config(fake_aws.endpoint, dualstack=True, max_retries=0)
+    document = config(fake_aws.endpoint, dualstack=True, fips=True, max_retries=0)
     assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
     assert fake_aws.actions() == ["DescribeVolumes"]
 

@@ -5,15 +5,16 @@ Pure, as all of the package but `config.file` is.
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from bosh_aws_cpi.config import keys
 from bosh_aws_cpi.config.keys import CredentialsSource, StemcellUpload
-from bosh_aws_cpi.config.values import string
+from bosh_aws_cpi.config.values import Key, string, wrong_type
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.jsontext import Json
 
+T = TypeVar("T")
 _NOT_OF_STEMCELLS: Final = {"copy_from_region"}
 """Keys of `aws.stemcell` that are not cloud properties."""
 _ENDPOINTS: Final = {
@@ -35,11 +36,17 @@ class AwsConfig(NamedTuple):
     endpoints: Mapping[str, str]
     """Endpoint URL by botocore's service name."""
     dualstack: bool
+    fips: bool
+    ca_cert: str | None
+    """CA certificates in PEM format, in place of those that BOSH_CA_CERT_FILE names."""
     credentials_source: CredentialsSource
     access_key_id: str | None
     secret_access_key: str | None
     session_token: str | None
     role_arn: str | None
+    external_id: str | None
+    session_tags: Mapping[str, str]
+    """Tags of the session of the role."""
     default_key_name: str | None
     default_iam_instance_profile: str | None
     default_security_groups: Sequence[str]
@@ -76,10 +83,14 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         region=_region(merged, environ) or "",
         endpoints=_endpoints(merged),
         dualstack=keys.DUALSTACK.read(merged),
+        fips=keys.FIPS.read(merged),
+        ca_cert=_ca_cert(merged),
         access_key_id=keys.ACCESS_KEY_ID.read(merged),
         secret_access_key=keys.SECRET_ACCESS_KEY.read(merged),
         session_token=keys.SESSION_TOKEN.read(merged),
         role_arn=keys.ROLE_ARN.read(merged),
+        external_id=_of_role(merged, keys.EXTERNAL_ID),
+        session_tags=_session_tags(merged),
         default_key_name=keys.DEFAULT_KEY_NAME.read(merged),
         default_iam_instance_profile=keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
         default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),
@@ -93,6 +104,31 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
         tags=_tags(merged),
     )
+
+
+def _ca_cert(merged: Json) -> str | None:
+    given = keys.CONNECTION_OPTIONS.read(merged).get("ca_cert")
+    if given is not None and not isinstance(given, str):
+        raise wrong_type("aws.connection_options.ca_cert", "a string", given)
+    return given if given and given.strip() else None
+
+
+def _of_role(merged: Json, key: Key[T]) -> T:
+    """The value of a key that has a meaning only together with ``role_arn``."""
+    value = key.read(merged)
+    if value and not keys.ROLE_ARN.read(merged):
+        message = f"configuration parameter {key.path.replace('.', ':')} needs aws:role_arn"
+        raise not_correct(message)
+    return value
+
+
+def _session_tags(merged: Json) -> Mapping[str, str]:
+    given = _of_role(merged, keys.SESSION_TAGS)
+    if not given:
+        return {}
+    from bosh_aws_cpi.config import tags  # noqa: PLC0415 - few configurations have tags
+
+    return tags.of_session(given)
 
 
 def _tags(merged: Json) -> Mapping[str, str]:

@@ -75,6 +75,20 @@ SESSION_TOKEN = Key(
     "aws.session_token", string, "Session token for `static` with temporary keys.", is_secret=True
 )
 ROLE_ARN = Key("aws.role_arn", string, "Role to assume through STS, with the credentials of either source.")
+EXTERNAL_ID = Key(
+    "aws.external_id",
+    string,
+    "The external id that the trust policy of the role demands. Needs `role_arn`.",
+    is_new=True,
+)
+SESSION_TAGS = Key(
+    "aws.session_tags",
+    json_object,
+    "Tags of the role's session, for policies that compare `aws:PrincipalTag`, and for CloudTrail. Needs "
+    "`role_arn`, and `sts:TagSession` in the role's trust policy.",
+    is_new=True,
+    example={"director": "production"},
+)
 EC2_ENDPOINT = Key(
     "aws.ec2_endpoint",
     https_url,
@@ -95,6 +109,21 @@ DUALSTACK = Key(
     "Use the dual-stack (IPv4 and IPv6) endpoints; no effect on an endpoint that is set explicitly.",
     default=False,
     job_default=False,
+)
+FIPS = Key(
+    "aws.fips",
+    flag,
+    "Use endpoints with FIPS 140 validated cryptography; no effect on an endpoint that is set explicitly.",
+    default=False,
+    is_new=True,
+)
+CONNECTION_OPTIONS = Key(
+    "aws.connection_options",
+    json_object,
+    "`ca_cert`: CA certificates in PEM format, which replace those of the job's property of this name, for "
+    "example in a CPI config.",
+    job=(),
+    is_new=True,
 )
 MAX_RETRIES = Key(
     "aws.max_retries",

@@ -47,6 +47,7 @@ NOT_CHECKABLE: Final = {
     "kms:Encrypt": "AWS checks it when a snapshot with a key of your own is written",
     "kms:GenerateDataKey*": "AWS checks it when a disk or snapshot with a key of your own is created",
     "kms:ReEncrypt*": "AWS checks it when an image or a volume is copied with a key of your own",
+    "sts:TagSession": "AWS checks it when a role is assumed with aws.session_tags",
 }
 """Actions that no harmless call can check, each with the reason.
 

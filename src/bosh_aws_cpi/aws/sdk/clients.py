@@ -44,13 +44,14 @@ class Clients:
         statistics: Counts the calls that the clients make.
 
     Raises:
-        CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist.
+        CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist, or ``connection_options.ca_cert``
+            holds no certificate.
     """
 
     def __init__(self, config: "AwsConfig", statistics: CallStatistics) -> None:
         self._config = config
         self._statistics = statistics
-        self._verify = _ca_bundle()
+        self._verify = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
         self._session = credentials.session(config, statistics, self._create)
 
@@ -108,17 +109,22 @@ class Clients:
             connect_timeout=CONNECT_TIMEOUT,
             user_agent_extra="bosh-aws-cpi",
             max_pool_connections=MAX_CONNECTIONS,
-            use_dualstack_endpoint=self._is_dualstack(service),
+            use_dualstack_endpoint=self._config.dualstack and not self._has_endpoint(service),
+            use_fips_endpoint=self._config.fips and not self._has_endpoint(service),
         )
 
-    def _is_dualstack(self, service: str) -> bool:
-        """Whether to use dual-stack endpoints; the SDK refuses that together with a configured endpoint."""
+    def _has_endpoint(self, service: str) -> bool:
+        """Whether an endpoint is configured; the SDK refuses other kinds of endpoints together with that."""
         given = self._config.endpoints.get(service) or os.environ.get("AWS_ENDPOINT_URL")
         name = _ENDPOINT_NAMES.get(service, service.upper())
-        return self._config.dualstack and not (given or os.environ.get(f"AWS_ENDPOINT_URL_{name}"))
+        return bool(given or os.environ.get(f"AWS_ENDPOINT_URL_{name}"))
 
 
-def _ca_bundle() -> str | None:
+def _ca_bundle(own: str | None) -> str | None:
+    if own:
+        from bosh_aws_cpi.aws.sdk import ca_bundle  # noqa: PLC0415 - few configurations have one
+
+        return ca_bundle.file_of(own)
     path = os.environ.get("BOSH_CA_CERT_FILE")
     if path and not Path(path).is_file():
         message = f"BOSH_CA_CERT_FILE names a file that does not exist: '{path}'"

@@ -96,13 +96,21 @@ def _with_role(
         client_creator=partial(create_client, source),
         source_credentials=credentials,
         role_arn=str(config.role_arn),
-        extra_args={"RoleSessionName": f"rsn-{uuid.uuid4()}"},
+        extra_args=_session_of_role(config),
     )
     opened = _without_files(config)
     call_hooks.install(opened, statistics)
     assumed = DeferredRefreshableCredentials(lambda: _kept_secret(fetcher.fetch_credentials()), "assume-role")
     opened.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
     return opened
+
+
+def _session_of_role(config: "AwsConfig") -> dict[str, Any]:
+    """AssumeRole's arguments beside the role."""
+    external_id = {"ExternalId": config.external_id} if config.external_id else {}
+    listed = [{"Key": key, "Value": value} for key, value in config.session_tags.items()]
+    tags = {"Tags": listed} if listed else {}
+    return {"RoleSessionName": f"rsn-{uuid.uuid4()}", **external_id, **tags}
 
 
 def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:

@@ -88,6 +88,8 @@ FEATURES: Final = {
     ),
     # For role_arn; better with that role as the Resource.
     "Roles": Feature("sts:AssumeRole"),
+    # For session_tags; better with that role as the Resource. The role's trust policy must allow it, too.
+    "SessionTags": Feature(by_hand="sts:TagSession"),
     # RunInstances hands the role of an instance profile to the VM; better with these roles as the Resource.
     "InstanceProfiles": Feature(
         by_hand="iam:PassRole",
