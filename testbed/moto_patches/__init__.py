@@ -7,6 +7,7 @@ what EC2 does and what moto did.
 
 from testbed.moto_patches import (
     addresses,
+    allowed_images,
     balancers,
     copies,
     deregistration,
@@ -50,6 +51,7 @@ MODULES = (
     disks,
     copies,
     images,
+    allowed_images,
     deregistration,
     kernels,
     launch,

@@ -341,3 +341,21 @@ def test_source_that_is_gone(cpi_with: CpiWith, world: World) -> None:
     assert error["type"] == "Bosh::Clouds::CloudError"
     assert error["message"].startswith("CopyImage failed with InvalidAMIID.NotFound")
     assert world.state() == world.empty
+
+
+@pytest.mark.parametrize("minutes", [15, 45])
+def test_within_minutes(cpi_with: CpiWith, world: World, sent: ReadCalls, minutes: int) -> None:
+    """The account can have AMIs copied within some time."""
+    cpi = cpi_with(stemcell={"copy_completion_minutes": minutes})
+    properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+    cpi.call("create_stemcell", "/image", properties).ok()
+    (copying,) = sent("CopyImage")
+    assert copying["SnapshotCopyCompletionDurationMinutes"] == str(minutes)
+
+
+@pytest.mark.parametrize("minutes", [0, 20, 60, "15", True])
+def test_no_such_minutes(cpi_with: CpiWith, fake_aws: FakeAws, minutes: Any) -> None:
+    """Other times are refused by the key's name, before any AWS call."""
+    answer = cpi_with(stemcell={"copy_completion_minutes": minutes}).call("has_vm", "i-0123456789abcdef0")
+    assert "aws:stemcell:copy_completion_minutes must be 15, 30 or 45, got" in answer.error["message"]
+    assert fake_aws.actions() == []

@@ -15,7 +15,7 @@ from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.jsontext import Json
 
 T = TypeVar("T")
-_NOT_OF_STEMCELLS: Final = {"copy_from_region"}
+_NOT_OF_STEMCELLS: Final = {"copy_completion_minutes", "copy_from_region"}
 """Keys of `aws.stemcell` that are not cloud properties."""
 _ENDPOINTS: Final = {
     "ec2": keys.EC2_ENDPOINT,
@@ -57,6 +57,8 @@ class AwsConfig(NamedTuple):
     deregister_on_delete: bool
     stemcell_upload: StemcellUpload
     copies_stemcells_from_other_regions: bool
+    copy_completion_minutes: int | None
+    """Within how many minutes the AMI of a light stemcell is copied; None for no limit."""
     enable_describe_instance_types: bool
     tags: Mapping[str, str]
     """Tags for everything that the CPI creates."""
@@ -99,6 +101,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         stemcell=_of_stemcells(merged),
         stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),
         copies_stemcells_from_other_regions=keys.STEMCELL_COPY_FROM_REGION.read(keys.STEMCELL.read(merged)),
+        copy_completion_minutes=keys.STEMCELL_COPY_COMPLETION_MINUTES.read(keys.STEMCELL.read(merged)),
         fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),

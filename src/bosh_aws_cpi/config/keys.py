@@ -16,6 +16,7 @@ from bosh_aws_cpi.config.values import (
     https_url,
     json_object,
     one_of,
+    optional_choice,
     string,
     strings,
     whole_number,
@@ -187,6 +188,14 @@ STEMCELL_COPY_FROM_REGION = Key(
     flag,
     "If a light stemcell has no AMI for the region, copy one from another region of the same partition.",
     default=False,
+    is_new=True,
+)
+STEMCELL_COPY_COMPLETION_MINUTES: Key[int | None] = Key(
+    "aws.stemcell.copy_completion_minutes",
+    optional_choice,
+    "Copy the AMI of a light stemcell within 15, 30 or 45 minutes (a time-based copy, for which AWS charges "
+    "by the GiB). Without it, the copy takes as long as it takes.",
+    choices=(15, 30, 45),
     is_new=True,
 )
 STEMCELL_UPLOAD: Key[StemcellUpload] = Key(

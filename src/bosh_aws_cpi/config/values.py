@@ -122,6 +122,14 @@ def whole_number(value: object, key: Key[int]) -> int:
     return value
 
 
+def optional_choice(value: object, key: Key[int | None]) -> int | None:
+    """One of the choices, all whole numbers; None for null."""
+    if value is not None and (not is_integer(value) or value not in key.choices):
+        *others, last = map(str, key.choices)
+        raise wrong_type(key.path, f"{', '.join(others)} or {last}", value)
+    return value
+
+
 def contract_version(value: object, key: Key[int]) -> int:
     """A contract version; null and later versions mean the newest."""
     newest = max(key.choices)

@@ -109,6 +109,7 @@ _READS: Final = (
     "DescribeVolumes",
     "DescribeVolumesModifications",
     "DescribeVpcs",
+    "GetAllowedImagesSettings",
 )
 _READS_OF_ONE: Final[Mapping[str, dict[str, Any]]] = {
     "DescribeInstanceAttribute": {"InstanceId": _INSTANCE, "Attribute": "userData"},

@@ -38,6 +38,8 @@ FEATURES: Final = {
         "ec2:TerminateInstances"
     ),
     "CopiedStemcells": Feature(f"ec2:CopyImage {_MADE}"),
+    # For the message when an AMI is not found: whether the account's Allowed AMIs setting may hide it.
+    "AllowedAmis": Feature("ec2:GetAllowedImagesSettings"),
     "HeavyStemcells": Feature(
         f"ebs:CompleteSnapshot ebs:PutSnapshotBlock ebs:StartSnapshot ec2:RegisterImage {_MADE}"
     ),

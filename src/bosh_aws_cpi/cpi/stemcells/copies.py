@@ -58,9 +58,15 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         "SourceImageId": source.ami_id,
         "SourceRegion": source.region,
         **source.encryption.arguments(),
+        **_time_limit(cloud),
         **tag_plan.specifications(all_tags, "image", "snapshot"),
     }
     return undoing(cloud.undo, lambda undo: _create(cloud, arguments, own, undo))
+
+
+def _time_limit(cloud: Cloud) -> Json:
+    minutes = cloud.config.aws.copy_completion_minutes
+    return {"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}
 
 
 def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]) -> str | None:

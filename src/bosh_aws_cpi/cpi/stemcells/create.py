@@ -53,15 +53,18 @@ def _light(cloud: Cloud, properties: StemcellProperties, wanted_tags: Mapping[st
         source = properties.ami.get(source_region)
         is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)
         if source is None or not is_there:
-            raise _not_in_region(region)
+            raise _not_in_region(cloud)
         copied = copies.Source(source, source_region, encryption)
         return copies.copy(cloud, copied, properties, wanted_tags)
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
-        raise _not_in_region(region)
+        raise _not_in_region(cloud)
     tags.create(cloud.ec2, [ami_id], wanted_tags)
     return f"{ami_id}{LIGHT_SUFFIX}"
 
 
-def _not_in_region(region: str) -> CloudError:
-    return CloudError(f"Stemcell does not contain an AMI in region {region}")
+def _not_in_region(cloud: Cloud) -> CloudError:
+    from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
+
+    message = f"Stemcell does not contain an AMI in region {cloud.config.aws.region}"
+    return CloudError(message + allowed_images.remedy(cloud.ec2))
