@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws.lookups import HeldAddress, SubnetFacts
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.networks import aws_addresses, range_of, ranges_of
+from bosh_aws_cpi.tools.checks.ranges import aws_addresses, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.references import References, SubnetUse
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
