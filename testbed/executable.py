@@ -132,6 +132,13 @@ def least_environment(home: Path) -> dict[str, str]:
     }
 
 
+def other_endpoints(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables for services whose endpoints can't be configured, which EC2's stand-in has too."""
+    endpoint = config["cloud"]["properties"].get("aws", {}).get("ec2_endpoint")
+    names = ("IAM", "KMS", "SERVICE_QUOTAS")
+    return {f"AWS_ENDPOINT_URL_{name}": endpoint for name in names} if isinstance(endpoint, str) else {}
+
+
 def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
     """Start the console script beside this interpreter, or fork it if `FORK_FROM` is set.
 
@@ -182,7 +189,7 @@ class Cpi:
         self.config_path.write_text(json.dumps(config))
         self._command = command
         self._patience = patience
-        self._environment = {**least_environment(self.folder), **(env or {})}
+        self._environment = {**least_environment(self.folder), **other_endpoints(config), **(env or {})}
 
     def call(
         self,

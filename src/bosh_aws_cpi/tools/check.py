@@ -47,6 +47,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
     parser.add_argument("files", metavar="FILE", nargs="+", help="a cloud config")
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
+    parser.add_argument(
+        "--stemcell",
+        metavar="CID",
+        action="append",
+        default=[],
+        help="a stemcell that the instance types must fit: ami-…; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 
@@ -65,7 +72,7 @@ def _check(given: argparse.Namespace) -> int:
             *config.findings,
             *networks.findings(config),
             *combinations.findings(config, aws),
-            *([] if given.offline else _account(aws, config)),
+            *([] if given.offline else _account(aws, config, given.stemcell)),
             *_variables(documents),
         ]
     )
@@ -74,14 +81,16 @@ def _check(given: argparse.Namespace) -> int:
     return status(found)
 
 
-def _account(aws: "AwsConfig", config: "CloudConfig") -> "Iterator[Finding]":
+def _account(aws: "AwsConfig", config: "CloudConfig", stemcells: "Sequence[str]") -> "Iterator[Finding]":
     """What AWS says of the things that the cloud config names."""
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account import Account  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.inquiry import REPETITIONS  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.survey import Wishes, findings  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
-    return Account(CommandClients(aws, CallStatistics()), aws, References.of(config)).findings()
+    clients = CommandClients(aws._replace(max_retries=REPETITIONS), CallStatistics())
+    return findings(clients, aws, References.of(config), Wishes(stemcells))
 
 
 def _variables(documents: "Sequence[Document]") -> list[Finding]:

@@ -6,7 +6,7 @@ type, though no manifest may combine them.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -98,13 +98,21 @@ def _of_vm(merged: Merged, aws: AwsConfig) -> Iterator[Finding]:
         return
     options = MetadataOptions.renamed(properties.metadata_options)
     yield from _read(MetadataOptions, options, lambda *route: merged.at("metadata_options", *route))[1]
-    contradictions = [_said(properties.check), _said(lambda: _check_tags(properties.tags))]
-    for name in properties.instance_types if properties.instance_type else ():
-        facts = instance_types.tabled_facts(name)
-        if facts is not None:
-            contradictions += _with_type(properties, facts, aws.encryption)
-    for said in filter(None, contradictions):
+    for said in filter(None, [_said(properties.check), _said(lambda: _check_tags(properties.tags))]):
         yield _contradiction(merged, said)
+    names = properties.instance_types if properties.instance_type else []
+    yield from with_types(merged, filter(None, map(instance_types.tabled_facts, names)), aws)
+
+
+def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfig) -> Iterator[Finding]:
+    """What create_vm would refuse of a VM's properties for these instance types."""
+    try:
+        properties = VmProperties.model_validate(merged.values())
+    except ValidationError:
+        return
+    for facts in types:
+        for said in filter(None, _with_type(properties, facts, aws.encryption)):
+            yield _contradiction(merged, said)
 
 
 def _with_type(
