@@ -35,7 +35,6 @@ SERVICES: Final = {
     "ebs": ("ebs",),
     "sts": ("sts",),
     "iam": ("iam",),
-    "kms": ("kms",),
     "servicequotas": ("service-quotas",),
 }
 """The SDK's names of the services that an action belongs to, by the action's prefix in IAM."""

@@ -11,6 +11,7 @@ from bosh_aws_cpi.tools.checks.networks import type_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _TYPES: Final = ("instance_type", "instance_type_fallbacks")
+_LISTS: Final = frozenset({"elbs", "instance_type_fallbacks", "lb_target_groups", "security_groups"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +66,19 @@ class Launch:
         node = self.merged.nodes.get(key)
         return node is not None and bool(node.value)
 
-    def named(self, *route: str | int) -> list[Node]:
-        """The known texts of a property."""
-        node = self.get(*route)
-        return list(texts(node)) if node is not None else []
+    def named(self, key: str) -> list[Node]:
+        """The known texts of a property; none if it is a text in place of a list, or a list in place of a text."""
+        node = self.get(key)
+        is_right = node is not None and isinstance(node.value, list) == (key in _LISTS)
+        return list(texts(node)) if node is not None and is_right else []
+
+    def chosen(self, key: str, choice: str) -> list[Node]:
+        """The known text under a hash's key; none if the hash says more, which is refused."""
+        node = self.get(key, choice)
+        whole = self.get(key)
+        if node is None or whole is None or sum(each.value is not None for each in whole.entries()) > 1:
+            return []
+        return list(texts(node))
 
     def tables(self) -> list[Node]:
         """The ids of the route tables of advertised_routes."""

@@ -77,8 +77,11 @@ class _Survey:
         self._references = references
         self.inquiry = Inquiry(aws)
 
-    def _named(self, *route: str | int) -> list[Named]:
-        return named(self._references.launches, lambda launch: launch.named(*route))
+    def _named(self, key: str) -> list[Named]:
+        return named(self._references.launches, lambda launch: launch.named(key))
+
+    def _chosen(self, key: str, choice: str) -> list[Named]:
+        return named(self._references.launches, lambda launch: launch.chosen(key, choice))
 
     def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
         return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
@@ -193,14 +196,14 @@ class _Survey:
 
     def capacity(self) -> Iterator[Finding]:
         """Capacity reservations and Dedicated Hosts."""
-        if found := self._named("capacity_reservation", "id"):
+        if found := self._chosen("capacity_reservation", "id"):
             there = self._ec2("capacity reservations", regional.reservations)
             yield from capacity.reservations(found, there) if there is not None else ()
-        if found := self._named("dedicated_host", "id"):
+        if found := self._chosen("dedicated_host", "id"):
             there = self._ec2("Dedicated Hosts", regional.hosts)
             yield from capacity.hosts(found, there) if there is not None else ()
         for key in ("capacity_reservation", "dedicated_host"):
-            for each in self._named(key, "resource_group_arn"):
+            for each in self._chosen(key, "resource_group_arn"):
                 what = f"resource group '{each.node.value}': its members are not looked up"
                 yield Finding(Severity.NOT_CHECKED, what, "", each.node.place, "AWS")
 
