@@ -34,12 +34,13 @@ QUOTAS = {
     "EC2-VPC Elastic IPs": 5,
 }
 """A new account's, from the EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"."""
+HEADERS = {"Content-Type": "application/x-amz-json-1.1"}
 MOST = 8
 """Entries of one page: fewer than AWS's 100, so that there are several."""
 
 
 @PATCHES.adding(ServiceQuotasResponse, "list_service_quotas")
-def listed_quotas(response: Any) -> str:
+def listed_quotas(response: Any) -> tuple[int, dict[str, str], str]:
     """Service Quotas lists the values that apply to the account, in pages; moto lacks ListServiceQuotas."""
     asked = json.loads(response.body)
     start = int(asked.get("NextToken", 0))
@@ -47,4 +48,4 @@ def listed_quotas(response: Any) -> str:
     page = list(QUOTAS.items())[start:end]
     entries = [{"ServiceCode": "ec2", "QuotaName": name, "Value": float(value)} for name, value in page]
     more = {"NextToken": str(end)} if end < len(QUOTAS) else {}
-    return json.dumps({"Quotas": entries, **more})
+    return 200, HEADERS, json.dumps({"Quotas": entries, **more})

@@ -67,7 +67,7 @@ class Launch:
         return node is not None and bool(node.value)
 
     def named(self, key: str) -> list[Node]:
-        """The known texts of a property; none if it is a text in place of a list, or a list in place of a text."""
+        """The known texts of a property; none if it is no list and must be one, or the other way round."""
         node = self.get(key)
         is_right = node is not None and isinstance(node.value, list) == (key in _LISTS)
         return list(texts(node)) if node is not None and is_right else []
