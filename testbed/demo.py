@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from testbed import demo_tools
 from testbed.demo_lives import AGENT, GONE, LIVES, Life, Step
 from testbed.demo_match import Id, Names, difference, learn, resolve
 from testbed.demo_stage import Stage, main_status, staged
@@ -190,8 +191,10 @@ def show(command: Sequence[str] | None = None) -> int:
         try:
             for life in LIVES:
                 play.play(life)
+            if command is None:  # another CPI has no such tools
+                demo_tools.show(stage)
             play.check_nothing_left()
-        except Difference as problem:
+        except (Difference, demo_tools.Unexpected) as problem:
             print("\n" + paint(masked(str(problem)), RED, sys.stderr), file=sys.stderr)
             return 1
     checked = (

@@ -24,11 +24,10 @@ import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 NUMBER = 8
 """Bytes of a process id, and of an exit status, on their way."""
-SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts")
 LONGEST_REQUEST = 1 << 20
 
 
@@ -52,27 +51,35 @@ def load() -> None:
     sdk_data: Any = importlib.import_module("bosh_aws_cpi.aws.sdk.data")
     sdk_data.loader = functools.cache(sdk_data.loader)
     share_models()
-    session: Any = importlib.import_module("botocore.session").Session()
-    session.register_component("data_loader", sdk_data.loader())
-    for service in SERVICES:
-        client = session.create_client(
-            service, "us-east-1", aws_access_key_id="none", aws_secret_access_key="none"
-        )
-        client.meta.service_model.shape_for_error_code("none")  # reads all errors that there are
+    data_cut: Any = importlib.import_module("bosh_aws_cpi.aws.sdk.data_cut")
+    create_clients(sdk_data.loader(), data_cut.SERVICES)
+    create_clients(sdk_data.loader(for_commands=True), {**data_cut.SERVICES, **data_cut.COMMAND_SERVICES})
     gc.collect()
     gc.freeze()  # what is there stays shared with the forked processes
 
 
+def create_clients(loader: Any, services: Iterable[str]) -> None:
+    """Create a client of each service, whose data stays loaded."""
+    session: Any = importlib.import_module("botocore.session").Session()
+    session.register_component("data_loader", loader)
+    for service in services:
+        client = session.create_client(
+            service, "us-east-1", aws_access_key_id="none", aws_secret_access_key="none"
+        )
+        client.meta.service_model.shape_for_error_code("none")  # reads all errors that there are
+
+
 def share_models() -> None:
-    """Have one model of each service for all clients: it says what a service takes and answers, no more."""
+    """Have one model of each service for all clients of a loader: what a service takes and answers."""
     creator: Any = importlib.import_module("botocore.client").ClientCreator
-    models: dict[str, Any] = {}
+    models: dict[Any, Any] = {}
     original = creator._load_service_model  # noqa: SLF001 - there is no other place
 
     def once(self: Any, service: str, api_version: str | None = None) -> Any:
-        if service not in models:
-            models[service] = original(self, service, api_version)
-        return models[service]
+        key = (self._loader, service)
+        if key not in models:
+            models[key] = original(self, service, api_version)
+        return models[key]
 
     creator._load_service_model = once  # noqa: SLF001 - the same
 

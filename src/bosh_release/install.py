@@ -23,6 +23,8 @@ from typing import Any
 HASHES = "bosh_release/wheels.sha256"
 """SHA-256 and path of each wheel, as ``sha256sum`` writes them; a wheel's folder is its platform."""
 EVERY_PLATFORM = "any"
+FOR_COMMANDS = ".commands"
+"""What stands before the suffix in the name of a file for operators' commands; aws/sdk/data.py reads it."""
 LICENSES = ("LICEN", "NOTICE", "COPYING", "AUTHORS")
 """Prefixes of the names of a wheel's licence files."""
 
@@ -93,21 +95,23 @@ def cutter(lib: Path) -> ModuleType:
 def cut(data: Path, data_cut: Any) -> None:  # noqa: ANN401 - a module that is not installed yet
     """Cut botocore's data to the parts that the CPI reads, in the form that is read fastest.
 
-    Every call that uses AWS reads a service's model, and the list of all endpoints.
+    Every call that uses AWS reads a service's model, and the list of all endpoints. Operators' commands need
+    more: they have files of their own.
     """
+    known = data_cut.SERVICES.keys() | data_cut.COMMAND_SERVICES.keys()
     for folder in [entry for entry in data.iterdir() if entry.is_dir()]:
-        if folder.name in data_cut.SERVICES:
+        if folder.name in known:
             cut_service(folder, data_cut.cut)
         else:
             shutil.rmtree(folder)
-    missing = data_cut.SERVICES.keys() - {entry.name for entry in data.iterdir()}
+    missing = known - {entry.name for entry in data.iterdir()}
     if missing:
         raise InstallError(f"botocore has no data for {', '.join(sorted(missing))}")
     endpoints = data / "endpoints.json"
-    write(endpoints, data_cut.cut(endpoints.stem, json.loads(endpoints.read_bytes())))
+    write_both(endpoints, json.loads(endpoints.read_bytes()), data_cut.cut)
 
 
-def cut_service(folder: Path, cut_document: Callable[[str, Any], Any]) -> None:
+def cut_service(folder: Path, cut_document: Callable[..., Any]) -> None:
     """Keep only the newest version of a service's data, without examples, and uncompressed."""
     *outdated, newest = sorted(folder.iterdir())
     for version in outdated:
@@ -117,8 +121,16 @@ def cut_service(folder: Path, cut_document: Callable[[str, Any], Any]) -> None:
             path.unlink()
         elif path.suffix == ".gz":
             plain = path.with_suffix("")
-            write(plain, cut_document(plain.stem, json.loads(gzip.decompress(path.read_bytes()))))
+            write_both(plain, json.loads(gzip.decompress(path.read_bytes())), cut_document)
             path.unlink()
+
+
+def write_both(path: Path, document: Any, cut_document: Callable[..., Any]) -> None:  # noqa: ANN401 - JSON
+    """Write what the methods need, and in a second file what the commands need, if that is more."""
+    small, large = cut_document(path.stem, document), cut_document(path.stem, document, for_commands=True)
+    write(path, small)
+    if large != small:
+        write(path.with_name(f"{path.stem}{FOR_COMMANDS}{path.suffix}"), large)
 
 
 def write(path: Path, document: Any) -> None:  # noqa: ANN401 - any JSON value

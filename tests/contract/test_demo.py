@@ -108,6 +108,8 @@ def test_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Ca
         f"\nChecked: {verbs.total()} calls, the agent's settings of 2 VMs, every answer's shape, "
         "and that nothing is left in EC2 or the registry.\n"
     )
+    for tool in ("an editor, by docs/", "cpi check cpi.json", "cpi diagnose cpi.json"):
+        assert f"\n{tool}" in stdout
     assert stdout.isascii()
     assert "\033" not in stdout
     assert [secret for secret in SECRETS if secret in stdout] == []

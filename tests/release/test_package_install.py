@@ -20,8 +20,8 @@ from botocore.regions import EndpointResolver
 
 import bosh_aws_cpi
 from bosh_aws_cpi.aws.sdk import data_cut
-from bosh_aws_cpi.aws.sdk.data import LARGE
-from bosh_aws_cpi.aws.sdk.data_cut import SERVICES
+from bosh_aws_cpi.aws.sdk.data import LARGE, PlainJson
+from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_release import install
 
@@ -29,6 +29,7 @@ PLATFORM = "Linux-x86_64"
 DATA = Path(botocore.__file__).parent / "data"
 EXAMPLE = b'{"documentation": "long", "operations": {}, "shapes": {}}'
 PROGRAM = Path(bosh_aws_cpi.__file__).parent
+ALL_SERVICES = sorted({*SERVICES, *COMMAND_SERVICES})
 OWN = ("aws/__init__.py", "aws/sdk/__init__.py", "aws/sdk/permissions.py", "aws/sdk/data_cut.py")
 """What the installer needs of the program."""
 
@@ -91,15 +92,19 @@ def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for entry in DATA.iterdir():
         if entry.is_file():
             shutil.copy(entry, folder)
-        elif entry.name in {*SERVICES, "s3"}:
+        elif entry.name in {*ALL_SERVICES, "s3"}:
             shutil.copytree(entry, folder / entry.name)
     install.cut(folder, data_cut)
     return folder
 
 
-def loader(data: Path) -> Loader:
+def loader(data: Path, *, for_commands: bool = False) -> Loader:
     """Return what reads botocore's data there, and nowhere else."""
-    return Loader(extra_search_paths=[str(data)], include_default_search_paths=False)
+    return Loader(
+        extra_search_paths=[str(data)],
+        file_loader=PlainJson(for_commands=for_commands),
+        include_default_search_paths=False,
+    )
 
 
 def run(*command: object, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -189,8 +194,8 @@ def test_module_that_does_not_compile_is_refused(sources: Path, tmp_path: Path) 
 
 def test_data_of_other_services_is_cut(cut: Path) -> None:
     """The data of the services that the CPI calls stays, in one version each, uncompressed."""
-    assert {entry.name for entry in cut.iterdir() if entry.is_dir()} == SERVICES.keys()
-    assert all(len(list((cut / service).iterdir())) == 1 for service in SERVICES)
+    assert {entry.name for entry in cut.iterdir() if entry.is_dir()} == {*ALL_SERVICES}
+    assert all(len(list((cut / service).iterdir())) == 1 for service in ALL_SERVICES)
     assert not list(cut.rglob("*.gz"))
     assert not list(cut.rglob("examples-*"))
 
@@ -200,13 +205,14 @@ def test_nothing_is_left_to_cut(cut: Path) -> None:
     assert [path.name for path in cut.rglob("*") if path.is_file() and path.stat().st_size >= LARGE] == []
 
 
-@pytest.mark.parametrize("service", sorted(SERVICES))
+@pytest.mark.parametrize("for_commands", [False, True])
+@pytest.mark.parametrize("service", ALL_SERVICES)
 @pytest.mark.parametrize("kind", ["service-2", "paginators-1", "waiters-2", "endpoint-rule-set-1"])
-def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
+def test_cut_data_says_the_same(cut: Path, service: str, kind: str, for_commands: bool) -> None:  # noqa: FBT001
     """The SDK reads the same from the cut data, but for documentation and what is not called."""
 
     def read(data: Path) -> Any:
-        known = loader(data)
+        known = loader(data, for_commands=for_commands) if data == cut else Loader()
         if kind not in {"service-2", "endpoint-rule-set-1"} and service not in known.list_available_services(
             kind
         ):
@@ -216,7 +222,7 @@ def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
 
     whole, left = read(DATA), read(cut)
     if kind == "service-2":
-        assert left["operations"].keys() == whole["operations"].keys() & operations()
+        assert left["operations"].keys() == whole["operations"].keys() & operations(for_commands=for_commands)
         assert data_cut.references([left["operations"], left["shapes"]]) == left["shapes"].keys()
         for section in ("operations", "shapes"):
             kept = {name: whole[section][name] for name in left[section]}
@@ -224,10 +230,12 @@ def test_cut_data_says_the_same(cut: Path, service: str, kind: str) -> None:
     assert left == whole
 
 
-def test_all_that_is_called_stays(cut: Path) -> None:
+@pytest.mark.parametrize("for_commands", [False, True])
+def test_all_that_is_called_stays(cut: Path, for_commands: bool) -> None:  # noqa: FBT001
     """Each action that the CPI calls is an operation of one of the models: none was lost by a name."""
-    models = [loader(cut).load_service_model(service, "service-2") for service in SERVICES]
-    assert {name for model in models for name in model["operations"]} == operations()
+    known = loader(cut, for_commands=for_commands)
+    models = [known.load_service_model(service, "service-2") for service in ALL_SERVICES]
+    assert {name for model in models for name in model["operations"]} == operations(for_commands=for_commands)
 
 
 def test_pages_of_what_is_called_stay(cut: Path) -> None:

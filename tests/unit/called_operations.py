@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import botocore.session
 from botocore import xform_name
 
-from bosh_aws_cpi.aws.sdk.data_cut import SERVICES
+from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from botocore.model import ServiceModel
 
+ALL_SERVICES = [*SERVICES, *COMMAND_SERVICES]
 ROOT = Path(__file__).parents[2] / "src/bosh_aws_cpi"
 
 
@@ -26,7 +27,7 @@ def calls() -> dict[str, str]:
 
     A method of that name counts, and a string, which a paginator is asked for by.
     """
-    known = {name for service in SERVICES for name in operation_names(service)}
+    known = {name for service in ALL_SERVICES for name in operation_names(service)}
     return {
         name: f"{path.relative_to(ROOT)}:{line}"
         for path in ROOT.rglob("*.py")
@@ -37,7 +38,7 @@ def calls() -> dict[str, str]:
 
 def actions(name: str) -> set[str]:
     """What IAM calls the operation of a Python name; services may share the name."""
-    found = ((_model(service).signing_name, operation_names(service).get(name)) for service in SERVICES)
+    found = ((_model(service).signing_name, operation_names(service).get(name)) for service in ALL_SERVICES)
     return {f"{signing_name}:{operation}" for signing_name, operation in found if operation}
 
 

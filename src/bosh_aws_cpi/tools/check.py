@@ -76,12 +76,12 @@ def _check(given: argparse.Namespace) -> int:
 
 def _account(aws: "AwsConfig", config: "CloudConfig") -> "Iterator[Finding]":
     """What AWS says of the things that the cloud config names."""
-    from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - --offline needs no SDK
+    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.account import Account  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
-    return Account(Clients(aws, CallStatistics()), aws, References.of(config)).findings()
+    return Account(CommandClients(aws, CallStatistics()), aws, References.of(config)).findings()
 
 
 def _variables(documents: "Sequence[Document]") -> list[Finding]:

@@ -62,11 +62,11 @@ def _address(text: str) -> str:
 
 
 def _diagnose(given: argparse.Namespace) -> int:
-    from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - --help needs no SDK
+    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --help needs no SDK
     from bosh_aws_cpi.tools.diagnosis import causes, gathering, report  # noqa: PLC0415
 
     config = load(given.config, {})
-    client = Clients(config.aws, CallStatistics()).ec2
+    client = CommandClients(config.aws, CallStatistics()).ec2
     facts = gathering.gather(client, config, given.vm, given.director_address or "")
     found = causes.of(facts)
     is_json = given.json

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.clients import Clients
+from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
 from bosh_aws_cpi.aws.sdk.error_codes import (
     IMAGE_MISSING,
     INSTANCE_MISSING,
@@ -103,7 +103,7 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = Clients(config._replace(max_retries=_REPETITIONS), CallStatistics())
+        self._clients = CommandClients(config._replace(max_retries=_REPETITIONS), CallStatistics())
         self._problems: dict[str, str] = {}
         self._are_keys_taken = False
 

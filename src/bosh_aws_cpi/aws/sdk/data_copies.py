@@ -21,19 +21,20 @@ MAX_AGE: Final = 30 * 86_400
 """Seconds after which a copy is deleted, since botocore may have been upgraded."""
 
 
-def needed(path: Path, read: Callable[[Path], Any]) -> Any:  # noqa: ANN401 - any JSON value
+def needed(path: Path, read: Callable[[Path], Any], *, for_commands: bool) -> Any:  # noqa: ANN401 - any JSON value
     """Return the parts of a large file that the CPI needs, from the copy of an earlier call if there is one.
 
     Args:
         path: The large file.
         read: Reads it when there is no copy.
+        for_commands: Whether operators' commands read it, which need more than the methods.
     """
     kind = path.name.partition(".")[0]
-    copy = _copy_of(path)
+    copy = _copy_of(path, for_commands=for_commands)
     kept = _left(copy, kind) if copy is not None else None
     if kept is not None:
         return kept
-    document = data_cut.cut(kind, read(path))
+    document = data_cut.cut(kind, read(path), for_commands=for_commands)
     if copy is not None:
         _leave(copy, document)
     return document
@@ -48,14 +49,15 @@ def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - any JSON value
     return kept if isinstance(kept, dict) and data_cut.PARTS.get(kind, set()) <= kept.keys() else None
 
 
-def _copy_of(path: Path) -> Path | None:
+def _copy_of(path: Path, *, for_commands: bool) -> Path | None:
     """The copy's path. Its name depends on the large file, the CPI's AWS calls and the copy's format."""
     folder = private_files.folder()
     if folder is None:
         return None
     found = path.stat()
     source = [botocore.__version__, str(path), found.st_size, found.st_mtime_ns]
-    text = json.dumps([data_cut.FORMAT, source, sorted(permissions.operations())])
+    called = sorted(permissions.operations(for_commands=for_commands))
+    text = json.dumps([data_cut.FORMAT, source, called])
     return folder / f"sdk-{sha256(text.encode()).hexdigest()[:16]}.json"
 
 

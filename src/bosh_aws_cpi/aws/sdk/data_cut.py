@@ -1,9 +1,11 @@
 """Cuts the SDK's data to the parts that the CPI reads. Pure; needs only the standard library.
 
 botocore builds each client from a service's model, a JSON document that is mostly documentation, and adds
-a method for each operation in it: 800 for EC2, of which the CPI calls 40.
+a method for each operation in it: 800 for EC2, of which the CPI calls 40. Every call of a method loads this
+data, so what only operators' commands need is in a second, larger cut.
 """
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from bosh_aws_cpi.aws.sdk.permissions import operations
@@ -15,31 +17,36 @@ SERVICES: Final = {
     "elbv2": "elasticloadbalancing",
     "sts": "sts",
 }
-"""The AWS services that the CPI calls: botocore's name, and the name in the list of endpoints."""
-
-FORMAT: Final = 1
+"""The AWS services that the methods call: botocore's name, and the name in the list of endpoints."""
+COMMAND_SERVICES: Final[dict[str, str]] = {}
+"""The services that only operators' commands call."""
+FORMAT: Final = 2
 """Change it when the result of `cut` changes: copies in another format are not read."""
 PARTS: Final = {"service-2": {"metadata", "operations", "shapes"}, "endpoints": {"partitions"}}
 """The documents that can be cut, with the parts that each must have."""
 
 
-def cut(kind: str, document: Any) -> Any:  # noqa: ANN401 - any JSON value
+def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa: ANN401 - any JSON value
     """Return a document with only the parts that the CPI reads.
 
     Args:
         kind: botocore's name for the document: a key of `PARTS`; any other document is returned unchanged.
         document: Its content, which is not modified.
+        for_commands: Whether operators' commands read it, and not only the methods.
     """
     if kind == "service-2":
-        return {**document, **_called_only(document)}
+        return {**document, **_called_only(document, operations(for_commands=for_commands))}
     if kind == "endpoints":
-        return {**document, "partitions": [_own_services_only(each) for each in document["partitions"]]}
+        names = {*SERVICES.values(), *(COMMAND_SERVICES.values() if for_commands else ())}
+        return {
+            **document,
+            "partitions": [_own_services_only(each, names) for each in document["partitions"]],
+        }
     return document
 
 
-def _called_only(document: dict[str, Any]) -> dict[str, Any]:
-    """The operations of a service's model that the CPI calls, and the shapes that they need."""
-    called = operations()
+def _called_only(document: dict[str, Any], called: Collection[str]) -> dict[str, Any]:
+    """The operations of a service's model that are called, and the shapes that they need."""
     kept = {name: each for name, each in document["operations"].items() if name in called}
     shapes: dict[str, Any] = {}
     pending = references(kept)
@@ -50,9 +57,9 @@ def _called_only(document: dict[str, Any]) -> dict[str, Any]:
     return {"operations": without_documentation(kept), "shapes": without_documentation(shapes)}
 
 
-def _own_services_only(partition: dict[str, Any]) -> dict[str, Any]:
+def _own_services_only(partition: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
     offered = partition["services"]
-    return {**partition, "services": {name: offered[name] for name in offered if name in SERVICES.values()}}
+    return {**partition, "services": {name: offered[name] for name in offered if name in names}}
 
 
 def references(value: Any) -> set[str]:  # noqa: ANN401 - any JSON value

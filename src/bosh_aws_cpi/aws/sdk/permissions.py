@@ -16,6 +16,8 @@ class Feature:
     by_hand: str = ""
     """The actions that AWS checks during other calls: no test can see them, so they are listed by hand."""
     condition: dict[str, Any] = field(default_factory=dict)
+    is_for_commands: bool = False
+    """Whether only operators' commands call them, which load more of the SDK's data than the methods."""
 
     @property
     def actions(self) -> list[str]:
@@ -63,13 +65,15 @@ FEATURES: Final = {
     "Check": Feature(
         "ec2:DescribeInstanceTypeOfferings ec2:DescribeKeyPairs ec2:DescribePlacementGroups "
         "ec2:DescribeRouteTables elasticloadbalancing:DescribeLoadBalancers "
-        "elasticloadbalancing:DescribeTargetGroups"
+        "elasticloadbalancing:DescribeTargetGroups",
+        is_for_commands=True,
     ),
     # For `cpi diagnose`.
     "Diagnose": Feature(
         "ec2:DescribeDhcpOptions ec2:DescribeInstanceAttribute ec2:DescribeInstanceStatus "
         "ec2:DescribeNetworkAcls ec2:DescribeRouteTables ec2:DescribeVpcAttribute ec2:DescribeVpcs "
-        "ec2:GetConsoleOutput"
+        "ec2:GetConsoleOutput",
+        is_for_commands=True,
     ),
     # EBS uses a customer managed key on behalf of the caller: it describes the key, generates data keys for
     # new volumes and snapshots, decrypts them to attach or read, and re-encrypts copies. The guide to the EBS
@@ -105,7 +109,12 @@ NEEDS_NO_PERMISSION: Final = {
 """Actions that the program calls and no policy has to allow, each with the reason."""
 
 
-def operations() -> frozenset[str]:
-    """Return the names of all AWS operations that the program calls: "RunInstances"."""
-    called = [action for feature in FEATURES.values() for action in feature.called.split()]
+def operations(*, for_commands: bool = False) -> frozenset[str]:
+    """Return the names of the AWS operations that the program calls: "RunInstances".
+
+    Args:
+        for_commands: Whether to add those that only operators' commands call.
+    """
+    features = [each for each in FEATURES.values() if for_commands or not each.is_for_commands]
+    called = [action for feature in features for action in feature.called.split()]
     return frozenset(action.partition(":")[2] for action in [*called, *NEEDS_NO_PERMISSION])

@@ -37,9 +37,9 @@ def cuts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made = []
     real = data_cut.cut
 
-    def cut(kind: str, document: object) -> object:
+    def cut(kind: str, document: object, *, for_commands: bool) -> object:
         made.append(kind)
-        return real(kind, document)
+        return real(kind, document, for_commands=for_commands)
 
     monkeypatch.setattr(data_cut, "cut", cut)
     return made
@@ -163,9 +163,16 @@ def test_other_program(own_cache: Path, cuts: list[str], monkeypatch: pytest.Mon
     ec2()
     names = frozenset({"RunInstances"})
     for module in (permissions, data_cut):
-        monkeypatch.setattr(module, "operations", lambda: names)
+        monkeypatch.setattr(module, "operations", lambda **_: names)
     assert ec2()["operations"].keys() == names
     assert (len(copies(own_cache)), len(cuts)) == (2, 2)
+
+
+def test_commands(own_cache: Path) -> None:
+    """Operators' commands read more of the data than the methods, so they have a copy of their own."""
+    more = loader(for_commands=True).load_service_model("ec2", "service-2")["operations"].keys()
+    assert more - ec2()["operations"].keys() >= {"GetConsoleOutput", "DescribeKeyPairs"}
+    assert len(copies(own_cache)) == 2
 
 
 def test_other_sdk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ MODEL = {
     "operations": {
         "RunInstances": {"input": {"shape": "Asked"}, "documentation": "long"},
         "CreateVpc": {"input": {"shape": "Vpc"}},
+        "GetConsoleOutput": {"input": {"shape": "Name"}},
     },
     "shapes": {
         "Asked": {"members": {"shape": {"shape": "Name"}}},
@@ -29,6 +30,14 @@ def test_service() -> None:
         "shapes": {"Asked": {"members": {"shape": {"shape": "Name"}}}, "Name": {"type": "string"}},
     }
     assert before == MODEL
+
+
+def test_service_for_commands() -> None:
+    """Operators' commands keep their operations, too."""
+    assert cut("service-2", MODEL, for_commands=True)["operations"].keys() == {
+        "RunInstances",
+        "GetConsoleOutput",
+    }
 
 
 def test_endpoints() -> None:
