@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, name_of, zones_of
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.combinations import Merged, vms
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.networks import type_of
+from bosh_aws_cpi.tools.checks.rules import name_of
 
 _SINGLE: Final = ("key_name", "placement_group")
 _LISTS: Final = ("elbs", "lb_target_groups", "security_groups")
