@@ -167,7 +167,7 @@ def _group(group: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding
         yield from _missing(config, name, "networks", "networks")
         if (network := config.named("networks", text_of(name))) is not None:
             yield from _static(entry, network)
-            attachments.append(_attachment(entry, network))
+            attachments += _attachment(entry, network)
     own = config.named("vm_types", text_of(pool))
     if (
         len(attachments) == len(networks.entries())
@@ -211,12 +211,10 @@ def _static(entry: Node, network: Node) -> Iterator[Finding]:
             yield Finding(Severity.ERROR, what, "Use another address", ip.place, "AWS")
 
 
-def _attachment(entry: Node, network: Node) -> Attachment:
+def _attachment(entry: Node, network: Node) -> list[Attachment]:
     """The network as the bosh CLI passes it: with the first static address (network.go, Interface)."""
     ips = entry.get("static_ips")
     first = next((text_of(each) for each in ips.entries()), None) if ips is not None else None
-    subnet = next(iter(hashes(network.get("subnets"))), None)
-    has_subnet = type_of(network) == "manual" and subnet is not None
-    return Attachment(
-        entry, type_of(network), subnet if has_subnet and subnet is not None else network, first
-    )
+    kind = type_of(network)
+    entries = hashes(network.get("subnets"))[:1] if kind == "manual" else [network]
+    return [Attachment(entry, kind, each, first) for each in entries]

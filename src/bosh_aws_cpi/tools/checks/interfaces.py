@@ -65,6 +65,8 @@ def findings(
     if said(lambda: parse_networks(documents)):
         return  # the network's own findings say it
     networks = parse_networks(documents)
+    if any(each.kind != "vip" and not each.cloud_properties.subnet for each in networks.values()):
+        return  # the same
     checks = [said(lambda: nics.vip_plan(networks, nics.nic_plans(networks)))]
     if (own := properties.get("security_groups")) is None or (not own.has_variables and own.value == []):
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))

@@ -89,9 +89,11 @@ class _Machines:
 
     def _missing(self, merged: Merged) -> Iterator[Finding]:
         """The required properties that nothing sets; an unknown extension may do so."""
+        if merged.is_open or (merged.extensions and merged.use is None):
+            return
         extensions = self.config.lists["vm_extensions"] if merged.use is None else []
         more = {key for each in extensions for key in properties_of(each)}
-        if merged.is_open or any(map(is_open, extensions)):
+        if any(map(is_open, extensions)):
             return
         for key, entry in (
             ("instance_type", merged.entry),

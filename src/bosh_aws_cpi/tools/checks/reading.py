@@ -84,6 +84,6 @@ def properties_of(entry: Node) -> dict[str, Node]:
 
 
 def is_open(entry: Node) -> bool:
-    """Whether an entry's cloud properties are a variable: they may hold anything."""
+    """Whether an entry's cloud properties are a variable, or no hash: they may be meant to hold anything."""
     node = entry.get("cloud_properties")
-    return node is not None and node.is_unknown
+    return node is not None and not isinstance(node.value, dict)

@@ -97,7 +97,8 @@ def manual_subnet(subnet: Node, *, is_managed: bool) -> Iterator[Finding]:
     yield from _reserved(addresses)
     yield from _static(addresses)
     yield from _prefix(subnet, addresses.whole)
-    if addresses.is_complete and not addresses.wrong and not delegated_length(subnet, addresses.whole):
+    is_given_singly = not is_managed and not delegated_length(subnet, addresses.whole)
+    if is_given_singly and addresses.is_complete and not addresses.wrong:
         yield from _of_aws(addresses, subnet)
 
 
