@@ -43,6 +43,7 @@ def cloud_config(world: World) -> dict[str, Any]:
         "azs": [{"name": "z1", "cloud_properties": {"availability_zone": world.zone}}],
         "vm_types": [{"name": "worker", "cloud_properties": properties}],
         "networks": [{"name": "default", "type": "manual", "subnets": [subnet]}],
+        "compilation": {"workers": 1, "network": "default", "az": "z1", "vm_type": "worker"},
     }
 
 

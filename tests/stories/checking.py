@@ -43,9 +43,15 @@ def created(cpi: Cpi, world: World, config: dict[str, Any], kind: str, index: An
         return cpi.call("create_disk", entry["disk_size"], entry["cloud_properties"], None)
     vm_type = config["vm_types"][index if kind == "vm_types" else 1]
     properties = {**config["azs"][0]["cloud_properties"], **vm_type["cloud_properties"]}
-    subnet = config["networks"][0]["subnets"][0]
-    networks = {
-        "default": {"type": "manual", "ip": "10.0.1.50", "cloud_properties": subnet["cloud_properties"]}
-    }
     stemcell = f"{world.image_id} light"
-    return cpi.call("create_vm", "agent-1", stemcell, properties, networks, [], {}, stemcell=2)
+    return cpi.call("create_vm", "agent-1", stemcell, properties, network_of(config), [], {}, stemcell=2)
+
+
+def network_of(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the default network in z1 with the first address that the Director would give."""
+    subnet = config["networks"][0]["subnets"][0]
+    is_reserved = subnet["reserved"][0].startswith("10.0.1.2-")
+    address = {"ip": "10.0.1.50" if is_reserved else "10.0.1.2"}
+    if "prefix" in subnet:
+        address = {"ip": "10.0.1.64", "prefix": str(subnet["prefix"])}
+    return {"default": {"type": "manual", **address, "cloud_properties": subnet["cloud_properties"]}}

@@ -1,6 +1,7 @@
 """The networks of a cloud config: the Director's rules.
 
-Rules of BOSH: deployment_plan/manual_network.rb, dynamic_network.rb, subnet.rb.
+Rules of BOSH: deployment_plan/manual_network.rb, dynamic_network.rb, vip_network.rb, subnet.rb and
+network_parser/name_servers_parser.rb.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,130 +11,162 @@ from typing import Final
 from bosh_aws_cpi.tools.checks.cloud_config import (
     NETWORK_TYPES,
     CloudConfig,
-    name_of,
-    refused,
-    unknown_key,
-    unlike,
+    type_of,
+    unknown_keys,
     zones_of,
 )
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.ranges import is_address, overlap, range_of
+from bosh_aws_cpi.tools.checks.ranges import address_of, overlap, range_of, ranges_of
+from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.checks.subnets import manual_subnet
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _COMMON: Final = ("name", "type", "subnets")
-_OF_SUBNET: Final = ("az", "azs", "dns", "prefix", "cloud_properties")
+_OF_SUBNET: Final = ("az", "azs", "name", "prefix")
 _KEYS: Final = {
     "manual": (
         (*_COMMON, "managed"),
-        (*_OF_SUBNET, "name", "range", "gateway", "reserved", "static", "netmask_bits"),
+        (*_OF_SUBNET, "dns", "cloud_properties", "range", "gateway", "reserved", "static", "netmask_bits"),
     ),
-    "dynamic": ((*_COMMON, "dns", "cloud_properties"), (*_OF_SUBNET, "name")),
-    "vip": ((*_COMMON, "cloud_properties"), (*_OF_SUBNET, "static", "name")),
+    "dynamic": ((*_COMMON, "dns", "cloud_properties"), (*_OF_SUBNET, "dns", "cloud_properties")),
+    "vip": ((*_COMMON, "cloud_properties"), (*_OF_SUBNET, "static")),
 }
 """The keys of a network and of its subnets, by type."""
+_DYNAMIC_HAS_NOT: Final = ("az", "azs", "managed", "prefix")
+_SINGLE: Final = 32
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
     """Check all networks of a cloud config."""
-    if not config.lists["networks"]:
-        return
-    zones = set(config.names("azs"))
     used: set[str] = set()
     for network in config.lists["networks"]:
-        yield from _network(network, zones)
-        subnets = network.get("subnets")
-        for subnet in subnets.entries() if subnets else ():
+        yield from _network(network, config)
+        for subnet in hashes(network.get("subnets")):
             used.update(zones_of(subnet) or ())
-    yield from _zones_without_subnet(config, used)
+    if config.lists["networks"] and "networks" not in config.open_lists:
+        yield from _zones_without_subnet(config, used)
 
 
-def type_of(network: Node) -> str:
-    """A network's type; empty when it isn't known."""
-    node = network.get("type")
-    if node is None:
-        return "manual"
-    return node.value if node.value in NETWORK_TYPES else ""
-
-
-def _network(network: Node, zones: set[str]) -> Iterator[Finding]:
+def _network(network: Node, config: CloudConfig) -> Iterator[Finding]:
+    yield from wrong_types(network, type=str)
     kind = type_of(network)
     if not kind:
         wrong_type = network.at("type")
-        if not wrong_type.is_unknown:
+        if not wrong_type.is_unknown and isinstance(wrong_type.value, str):
             what = f"'{wrong_type.value}' is no network type"
             yield refused(wrong_type, what, f"Use {', '.join(NETWORK_TYPES)}")
         return
-    own, of_subnet = _KEYS[kind]
-    yield from _unknown(network, own)
-    subnets = network.get("subnets")
+    forbidden = _DYNAMIC_HAS_NOT if kind == "dynamic" else ()
+    yield from unknown_keys(network, (*_KEYS[kind][0], *forbidden))
+    for key in forbidden:
+        if (node := network.child(key)) is not None:
+            yield refused(
+                node, f"{key} is not allowed in a dynamic network", "Move it into the subnets, or remove it"
+            )
+    subnets = network.child("subnets")
     if subnets is None and kind == "manual":
-        yield refused(network, "a manual network needs subnets")
-    if wrong := unlike(subnets, list, "a list"):
+        yield refused(network, "a manual network needs subnets", "Add subnets")
+    if wrong := unlike(subnets, list):
         yield wrong
         return
-    entries = [each for each in (subnets.entries() if subnets else ()) if isinstance(each.value, dict)]
-    for subnet in entries:
-        yield from _unknown(subnet, of_subnet)
-        yield from _zones(subnet, zones)
-        yield from _dns(subnet)
-        if kind == "manual":
-            yield from manual_subnet(subnet, is_managed=bool(network.value.get("managed")))
-    if kind == "dynamic" and entries:
-        for key in ("dns", "cloud_properties"):
-            if node := network.get(key):
-                yield refused(node, f"{key} is not allowed beside subnets", "Move it into the subnets")
+    yield from _of_type(network, kind, config)
+
+
+def _of_type(network: Node, kind: str, config: CloudConfig) -> Iterator[Finding]:
+    subnets = network.get("subnets")
+    entries = subnets.entries() if subnets is not None else []
+    for entry in entries:
+        if wrong := unlike(entry, dict):
+            yield wrong
+    known = hashes(subnets)
+    for subnet in known:
+        yield from unknown_keys(subnet, _KEYS[kind][1])
+        yield from _zones(subnet, config)
+        yield from _subnet(subnet, kind, is_managed=bool(network.value.get("managed")))
+    if kind == "manual":
+        yield from _together(known)
+        return
+    yield from wrong_types(network, cloud_properties=dict)
     yield from _dns(network)
-    yield from _together(entries)
+    if kind == "dynamic" and subnets is not None:
+        for key in ("dns", "cloud_properties"):
+            if (node := network.child(key)) is not None:
+                yield refused(node, f"{key} is not allowed beside subnets", "Move it into the subnets")
 
 
-def _unknown(node: Node, known: Sequence[str]) -> Iterator[Finding]:
-    for entry in node.entries():
-        if (key := str(entry.route[-1])) not in known:
-            yield unknown_key(entry, key, known)
+def _subnet(subnet: Node, kind: str, *, is_managed: bool) -> Iterator[Finding]:
+    if kind == "vip":
+        yield from wrong_types(subnet, static=list)
+        yield from ranges_of(subnet.get("static"))[1]
+        return
+    yield from wrong_types(subnet, cloud_properties=dict)
+    yield from _dns(subnet)
+    if kind == "manual":
+        yield from manual_subnet(subnet, is_managed=is_managed)
+        return
+    yield from wrong_types(subnet, prefix=int)
+    prefix = subnet.get("prefix")
+    if prefix is not None and isinstance(prefix.value, int) and prefix.value != _SINGLE:
+        yield refused(prefix, "a dynamic network gives no prefixes", "Remove prefix")
 
 
-def _zones(subnet: Node, zones: set[str]) -> Iterator[Finding]:
-    if subnet.get("az") and subnet.get("azs"):
-        yield refused(subnet, "has both az and azs", "Keep one of them")
-    azs = subnet.get("azs")
-    if azs is not None and azs.value == []:
-        yield refused(azs, "must not be empty")
-    single = subnet.get("az")
-    for node in [*(azs.entries() if azs else ()), *([single] if single else ())]:
-        if not node.is_unknown and str(node.value) not in zones:
-            yield refused(node, f"'{node.value}' is not in azs")
+def _zones(subnet: Node, config: CloudConfig) -> Iterator[Finding]:
+    many, single = subnet.child("azs"), subnet.child("az")
+    if many is not None and single is not None:
+        yield refused(single, "has both az and azs", "Keep one of them")
+        return
+    yield from wrong_types(subnet, az=str, azs=list)
+    if many is not None and many.value == []:
+        yield refused(many, "must not be empty", "Name an az, or remove azs")
+    for node in many.entries() if many is not None and isinstance(many.value, list) else ():
+        if node.value is not None and not isinstance(node.value, str):  # it is not read as a string
+            yield refused(node, f"'{node.value}' must be a string", "Put it into quotation marks")
+        else:
+            yield from config.missing(node, "azs")
+    yield from config.missing(single, "azs")
 
 
 def _zones_without_subnet(config: CloudConfig, used: set[str]) -> Iterator[Finding]:
     """A zone that no subnet names can't have VMs, unless a network works in all zones."""
     for network in config.lists["networks"]:
         subnets = network.get("subnets")
-        entries = subnets.entries() if subnets else []
-        if type_of(network) != "vip" and (not entries or any(not zones_of(each) for each in entries)):
+        zones = [zones_of(each) for each in hashes(subnets)]
+        if type_of(network) != "vip" and (not zones or not all(zones) or type_of(network) == ""):
             return
     for zone in config.lists["azs"]:
-        if name_of(zone) not in used:
-            what = f"no subnet is in zone '{name_of(zone)}': no VM can be deployed there"
+        if (name := name_of(zone)) and name not in used:
+            what = f"no subnet is in zone '{name}': no VM can be deployed there"
             yield Finding(Severity.WARNING, what, "Add a subnet, or remove the zone", zone.place, "Director")
 
 
 def _dns(node: Node) -> Iterator[Finding]:
+    yield from wrong_types(node, dns=list)
     servers = node.get("dns")
-    if wrong := unlike(servers, list, "a list"):
-        yield wrong
-        return
-    for each in servers.entries() if servers else ():
-        if not each.is_unknown and not is_address(each.value):
-            yield refused(each, f"'{each.value}' is not an IP address")
+    for each in servers.entries() if servers is not None and isinstance(servers.value, list) else ():
+        if not each.is_unknown and address_of(each.value) is None:
+            yield refused(each, f"'{each.value}' is not an IP address", "Give an address, not a name")
 
 
 def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
-    """The subnets of a network must not overlap, and all must name their zones, or none."""
+    """The subnets of a manual network fit each other.
+
+    They don't overlap, all name their zones, or none, and their VMs get prefixes of one length.
+    """
     known = [(each, found) for each in subnets if (found := range_of(each.value.get("range")))]
     for (_, first), (other, second) in combinations(known, 2):
         if overlap(first, second):
             yield refused(other.at("range"), f"{second} overlaps {first}, another subnet of the network")
     zoned = [zones_of(each) for each in subnets]
     if any(each == [] for each in zoned) and any(zoned):
-        yield refused(subnets[zoned.index([])], "names no az, but other subnets of the network do")
+        without = subnets[zoned.index([])]
+        yield refused(without, "names no az, but other subnets of the network do", "Add az")
+    lengths = [
+        (each, text_of(each.get("prefix")) or str(found.max_prefixlen))
+        for each, found in known
+        if not each.at("prefix").is_unknown
+    ]
+    for each, length in lengths[1:]:
+        if length != lengths[0][1]:
+            what = f"a VM's prefix is /{length} here, but /{lengths[0][1]} in another subnet of the network"
+            yield refused(each.at("prefix"), what, "Make two networks")
+            return

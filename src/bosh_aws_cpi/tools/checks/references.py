@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, name_of, zones_of
-from bosh_aws_cpi.tools.checks.combinations import Merged, vms
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.combinations import Merged, Use, vms
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.networks import type_of
+from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _TYPES: Final = ("instance_type", "instance_type_fallbacks")
@@ -62,9 +62,9 @@ class Launch:
         return node.get(*route[1:]) if node is not None else None
 
     def has(self, key: str) -> bool:
-        """Whether a property is given, and so takes the place of a default; an empty one does not."""
+        """Whether a property is given, or may be, and so takes a default's place; an empty one does not."""
         node = self.merged.nodes.get(key)
-        return node is not None and bool(node.value)
+        return self.merged.is_open or (node is not None and bool(node.value))
 
     def named(self, key: str) -> list[Node]:
         """The known texts of a property; none if it is no list and must be one, or the other way round."""
@@ -102,15 +102,20 @@ class References:
     disk_types: Sequence[Node]
 
     @classmethod
-    def of(cls, config: CloudConfig) -> "References":
-        """Collect them."""
-        launches = [Launch(merged, _zone(merged)) for merged in vms(config)]
+    def of(cls, config: CloudConfig, uses: Iterable[Use] | None = None) -> "References":
+        """Collect them.
+
+        Args:
+            config: The cloud config.
+            uses: What a manifest asks for; None without a manifest.
+        """
+        launches = [Launch(merged, _zone(merged)) for merged in vms(config, uses)]
         return cls(list(_subnets(config)), launches, config.lists["disk_types"])
 
     @property
     def plain(self) -> list[Launch]:
-        """The combinations without an extension: each can be deployed."""
-        return [each for each in self.launches if not each.merged.extension]
+        """The combinations that can be deployed: an extension may fit few VM types."""
+        return [each for each in self.launches if each.merged.use is not None or not each.merged.extensions]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.aws.lookups import SubnetFacts
-from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, contains, range_of
+from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, range_of, within
 from bosh_aws_cpi.tools.checks.references import Launch, References, SubnetUse
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -73,7 +73,7 @@ def _of_range(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
     if wanted in there:
         return
     said = ", ".join(facts.ranges)
-    if not any(contains(whole, wanted) for whole in there):
+    if not any(within(wanted, whole) for whole in there):
         what = f"{wanted} is not within subnet '{facts.subnet_id}', which has {said}"
         yield Finding(Severity.ERROR, what, f"Use {said}", node.place, "AWS")
     else:

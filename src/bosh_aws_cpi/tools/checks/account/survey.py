@@ -10,7 +10,7 @@ from bosh_aws_cpi.aws import held_addresses, images, kms_keys, lookups, routes
 from bosh_aws_cpi.cpi.stemcells.delete import ami_id
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.instance_types import tabled_facts
-from bosh_aws_cpi.tools.checks import combinations, quotas
+from bosh_aws_cpi.tools.checks import machines, quotas
 from bosh_aws_cpi.tools.checks.account import (
     addresses,
     capacity,
@@ -160,7 +160,7 @@ class _Survey:
         for launch in self._references.launches:
             names = [str(node.value) for node in launch.types]
             new = [facts[name] for name in names if name in facts and tabled_facts(name) is None]
-            yield from combinations.with_types(launch.merged, new, self._aws) if new else ()
+            yield from machines.with_types(launch.merged, new, self._aws) if new else ()
 
     def things(self) -> Iterator[Finding]:
         """Key pairs, instance profiles and placement groups."""
