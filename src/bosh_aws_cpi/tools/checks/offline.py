@@ -1,6 +1,6 @@
 """What can be checked without AWS: the files, read and merged, and everything that is wrong with them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,7 @@ from bosh_aws_cpi.tools.checks import (
 )
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Document
+from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
@@ -88,9 +89,9 @@ class Files:
         """The kinds of VMs that the manifest asks for; None without one."""
         return deployment.uses(self.manifest, self.config) if self.manifest is not None else None
 
-    def demand(self) -> Mapping[str, int]:
+    def demand(self) -> Demand:
         """The number of instances of each type that the manifest needs; empty without one."""
-        return deployment.demand(self.manifest, self.config) if self.manifest is not None else {}
+        return deployment.demand(self.manifest, self.config) if self.manifest is not None else Demand()
 
     def _all(self) -> list[Document]:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]

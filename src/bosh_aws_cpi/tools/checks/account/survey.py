@@ -36,13 +36,11 @@ class Wishes:
 
     Attributes:
         stemcells: Ids of AMIs, or stemcell CIDs.
-        demand: The number of on-demand instances that a deployment needs, by type.
-        spot: The same for spot instances.
+        demand: What a deployment needs.
     """
 
     stemcells: Sequence[str] = ()
-    demand: Mapping[str, int] = field(default_factory=dict)
-    spot: Mapping[str, int] = field(default_factory=dict)
+    demand: quotas.Demand = field(default_factory=quotas.Demand)
 
 
 def findings(
@@ -119,7 +117,7 @@ class _Survey:
     def launches(self, wishes: Wishes) -> Iterator[Finding]:
         """Instance types, stemcells and quotas."""
         launches = self._references.launches
-        names = values(named(launches, lambda launch: launch.types)) | {*wishes.demand, *wishes.spot}
+        names = values(named(launches, lambda launch: launch.types)) | wishes.demand.types
         if not names:
             return
         offered = self._ec2("offers of instance types", lambda ec2: regional.offers(ec2, names))
@@ -133,14 +131,12 @@ class _Survey:
         facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
         known = {name: each for name, each in facts.items() if each is not None}
         yield from self._unfit(known, wishes)
-        if wishes.demand or wishes.spot:
+        if wishes.demand.types:
             vcpus = {name: each.vcpus for name, each in details.items()}
             limits = self.inquiry.ask(
                 "service-quotas", "quotas", lambda: regional.quotas(self._clients.service_quotas)
             )
-            yield from (
-                quotas.findings(wishes.demand, wishes.spot, vcpus, limits) if limits is not None else ()
-            )
+            yield from (quotas.findings(wishes.demand, vcpus, limits) if limits is not None else ())
 
     def _zones(self, offering: set[str]) -> set[str]:
         """The zones that the account can use; EC2 is asked only if a zone offers none of the types."""
