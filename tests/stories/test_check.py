@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from tests.stories.checked_config import CONTRADICTIONS, IN_AWS, OF_DIRECTOR, WRONG_TYPES, line_of, right
+from tests.stories.checking import checked, created
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Cpi
     from testbed.world import World
     from tests.stories.checked_config import Mistake
-
-Findings = list[dict[str, Any]]
+    from tests.stories.checking import Findings
 
 
 @pytest.fixture
-def check(cpi: Cpi, tmp_path: Path) -> Callable[..., Findings]:
+def check(cpi: Cpi) -> Callable[..., Findings]:
     """Return a function that checks a cloud config, and reads the findings."""
-
-    def run(config: dict[str, Any], *arguments: str) -> Findings:
-        path = tmp_path / "cloud-config.yml"
-        path.write_text(yaml.safe_dump(config, sort_keys=False))
-        answer = cpi.run("check", str(path), "--json", *arguments)
-        assert answer.returncode in {0, 1}, answer
-        found: Findings = answer.document["findings"]
-        errors = [each for each in found if each["severity"] == "error"]
-        assert answer.returncode == bool(errors)
-        return found
-
-    return run
+    return partial(checked, cpi)
 
 
 def test_right(check: Callable[..., Findings], world: World) -> None:
@@ -69,24 +58,3 @@ def test_call_fails(cpi: Cpi, world: World, mistake: Mistake) -> None:
     answer = created(cpi, world, mistake.made_in(right(world)), kind, mistake.route[1])
     assert answer.error is not None, answer
     assert world.state() == before
-
-
-def created(cpi: Cpi, world: World, config: dict[str, Any], kind: str, index: Any = 0) -> Answer:
-    """Create what a cloud config's entry describes, as the Director does."""
-    if kind == "disk_types":
-        entry = config[kind][index]
-        return cpi.call("create_disk", entry["disk_size"], entry["cloud_properties"], None)
-    vm_type = config["vm_types"][index if kind == "vm_types" else 1]
-    properties = {**config["azs"][0]["cloud_properties"], **vm_type["cloud_properties"]}
-    stemcell = f"{world.image_id} light"
-    return cpi.call("create_vm", "agent-1", stemcell, properties, network_of(config), [], {}, stemcell=2)
-
-
-def network_of(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the default network in z1 with the first address that the Director would give."""
-    subnet = config["networks"][0]["subnets"][0]
-    is_reserved = subnet["reserved"][0].startswith("10.0.1.2-")
-    address = {"ip": "10.0.1.50" if is_reserved else "10.0.1.2"}
-    if "prefix" in subnet:
-        address = {"ip": "10.0.1.64", "prefix": str(subnet["prefix"])}
-    return {"default": {"type": "manual", **address, "cloud_properties": subnet["cloud_properties"]}}

@@ -8,10 +8,10 @@ from bosh_aws_cpi.tools.command import carried_out
 from bosh_aws_cpi.tools.findings import Finding, json_text, ordered, status, text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from bosh_aws_cpi.config.aws_config import AwsConfig
-    from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+    from bosh_aws_cpi.tools.checks.offline import Files
 
 _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
@@ -55,6 +55,13 @@ def _parser() -> argparse.ArgumentParser:
         help="a cloud config (name all of a Director's), or a manifest for create-env",
     )
     parser.add_argument("--manifest", metavar="FILE", help="a deployment's manifest, to check with it")
+    parser.add_argument(
+        "--stemcell",
+        metavar="CID",
+        action="append",
+        default=[],
+        help="a stemcell that the instance types must fit: ami-…; may be repeated",
+    )
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
@@ -66,18 +73,22 @@ def _check(given: argparse.Namespace) -> int:
 
     aws = load(given.config, {}).aws
     files = Files.read(given.files, given.manifest)
-    found = ordered([*files.findings(aws), *([] if given.offline else _account(aws, files.config))])
+    asked = [] if given.offline else _account(aws, files, given.stemcell)
+    found = ordered([*files.findings(aws), *asked])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}"
     sys.stdout.write(json_text(found, {"files": names}) if given.json else text(found, closing))
     return status(found)
 
 
-def _account(aws: "AwsConfig", config: "CloudConfig") -> "Iterator[Finding]":
-    """What AWS says of the things that the cloud config names."""
+def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "Iterator[Finding]":
+    """What AWS says of the things that the files name."""
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account import Account  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.inquiry import REPETITIONS  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.survey import Wishes, findings  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
-    return Account(CommandClients(aws, CallStatistics()), aws, References.of(config)).findings()
+    clients = CommandClients(aws._replace(max_retries=REPETITIONS), CallStatistics())
+    references = References.of(files.config, files.uses())
+    return findings(clients, aws, references, Wishes(stemcells, files.demand()))

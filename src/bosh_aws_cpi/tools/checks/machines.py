@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from pydantic import ValidationError
+
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
@@ -151,6 +153,25 @@ def _said_of_type(properties: VmProperties, facts: InstanceTypeFacts, aws: AwsCo
     is_asked = bool(properties.ebs_optimized)
     yield said(lambda: instance_types.check_ebs_optimized(facts, is_asked=is_asked))
     yield said(lambda: block_devices(properties, _ANY_IMAGE, facts, aws.encryption))
+
+
+def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfig) -> Iterator[Finding]:
+    """What create_vm would refuse of a VM, with facts of its instance types that only EC2 knows.
+
+    Args:
+        merged: The VM.
+        types: The facts.
+        aws: The CPI's configuration, for its defaults.
+    """
+    try:
+        properties = VmProperties.model_validate(_values(merged))
+    except ValidationError:
+        return
+    nodes = dict(merged.nodes)
+    for facts in types if not merged.is_open else ():
+        for text in filter(None, _said_of_type(properties, facts, aws)):
+            node = named_in(text, nodes, nodes.get("instance_type", merged.entry))
+            yield Finding(Severity.ERROR, text, "", node.place)
 
 
 def _check_tags(given: object) -> None:

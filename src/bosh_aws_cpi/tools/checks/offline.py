@@ -76,7 +76,6 @@ class Files:
             yield from _repeated(document)
         yield from config.findings
         yield from _of_configuration(aws)
-        uses: list[Use] | None = None
         if create_env.is_for_create_env(self.documents[0]):
             yield from create_env.findings(self.documents[0], config, aws)
         else:
@@ -84,13 +83,16 @@ class Files:
             yield from networks.findings(config)
         if self.manifest is not None:
             yield from deployment.findings(self.manifest, config)
-            uses = deployment.uses(self.manifest, config)
             groups = deployment.groups(self.manifest, config)
-            yield from allocation.findings(groups, uses, config, aws)
-        yield from machines.findings(config, aws, uses)
+            yield from allocation.findings(groups, self.uses() or [], config, aws)
+        yield from machines.findings(config, aws, self.uses())
         yield from disks.findings(config)
         yield from network_properties.findings(config, aws)
         yield from _variables(self._all())
+
+    def uses(self) -> "Sequence[Use] | None":
+        """The kinds of VMs that the manifest asks for; None without one."""
+        return deployment.uses(self.manifest, self.config) if self.manifest is not None else None
 
     def demand(self) -> Mapping[str, int]:
         """The number of instances of each type that the manifest needs; empty without one."""
