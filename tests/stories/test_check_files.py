@@ -92,6 +92,7 @@ def test_several_files(check: Callable[..., list[dict[str, Any]]], second: str, 
             "too many",
         ),
         ("instance_groups: []", "name it after --manifest"),
+        ('{"Tables": [{"Content": "config", "Rows": [{"content": "azs: []"}]}]}', "save the content only"),
     ],
 )
 def test_unreadable(run: Callable[..., Answer], text: str | bytes, said: str) -> None:

@@ -17,6 +17,10 @@ _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
 Several cloud configs are merged. What they name in AWS is looked up. Nothing is created or changed."""
 _EPILOG: Final = """\
+Each finding has a severity, its place, what is wrong and what to do. error: the deployment fails. warning: it
+may do something else than expected. not checked: a value is a ((variable)), or AWS refused the lookup.
+
+exit status:
 0: no finding is an error
 1: a finding is an error: the deployment fails
 2: the check failed: bad arguments, or a file that can't be read"""
@@ -45,9 +49,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
     parser.add_argument(
-        "files", metavar="FILE", nargs="+", help="a cloud config, or a manifest for create-env"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="a cloud config (name all of a Director's), or a manifest for create-env",
     )
-    parser.add_argument("--manifest", metavar="FILE", help="the manifest of a deployment, to check with it")
+    parser.add_argument("--manifest", metavar="FILE", help="a deployment's manifest, to check with it")
     parser.add_argument(
         "--stemcell",
         metavar="CID",

@@ -53,6 +53,12 @@ class Files:
             CloudError: One can't be read, or they don't belong together.
         """
         documents = [Document.read(name) for name in names]
+        if wrapped := [document for document in documents if _is_table(document)]:
+            message = (
+                f"'{wrapped[0].name}' is the output of the bosh CLI with --json: "
+                "save the content only (jq -r '.Tables[0].Rows[0].content')"
+            )
+            raise CloudError(message)
         deployed = Document.read(manifest) if manifest is not None else None
         whole = [document for document in documents if create_env.is_for_create_env(document)]
         if whole and (len(documents) > 1 or deployed):
@@ -95,6 +101,11 @@ class Files:
 
     def _all(self) -> list[Document]:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]
+
+
+def _is_table(document: Document) -> bool:
+    """Whether a file is a table of the bosh CLI, such as `bosh config --json` prints."""
+    return isinstance(document.value, dict) and "Tables" in document.value
 
 
 def _is_deployment(document: Document) -> bool:
