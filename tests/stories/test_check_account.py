@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from testbed.executable import Cpi, config
 from testbed.world import PUBLIC_KEY
 from tests.stories.checked_config import LARGE, SUBNET, Z1, changed, right, subnet
 from tests.stories.checking import checked, created, errors, of
+from tests.stories.right_configs import CREATE_ENV
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -366,6 +368,23 @@ def test_static_address(cpi: Cpi, world: World) -> None:
         f"interface '{nic_id}' (database), which the Director does not know, holds 10.0.1.110"
         in found["what"]
     )
+
+
+def test_create_env_address(cpi: Cpi, world: World) -> None:
+    """For create-env only static addresses count, and those of its own VM are its own."""
+    whole = yaml.safe_load(CREATE_ENV)
+    network = whole["networks"][0]["subnets"][0]
+    network |= {"range": "10.0.1.0/24", "gateway": "10.0.1.1", "static": ["10.0.1.6"]}
+    network["cloud_properties"]["subnet"] = world.subnet_id
+    whole["instance_groups"][0]["networks"][0]["static_ips"] = ["10.0.1.6"]
+    in_subnet(world, "10.0.1.20")
+    tags = {"deployment": "bosh", "job": "bosh", "index": "0"}
+    launched(world, "10.0.1.6", **tags, director="bosh-init")
+    assert of("warning", checked(cpi, whole)) == []
+    (mine,) = world.state()["instances"]
+    world.ec2.create_tags(Resources=[mine], Tags=[{"Key": "director", "Value": "other"}])
+    (found,) = of("warning", checked(cpi, whole))
+    assert found["path"] == "networks/private/subnets/0/static/0"
 
 
 @pytest.mark.usefixtures("ipv6")

@@ -77,7 +77,7 @@ class Files:
             yield from _repeated(document)
         yield from config.findings
         yield from _of_configuration(aws)
-        if create_env.is_for_create_env(self.documents[0]):
+        if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
         else:
             yield from compilation.findings(config)
@@ -90,6 +90,11 @@ class Files:
         yield from disks.findings(config)
         yield from network_properties.findings(config, aws)
         yield from _variables(self._all())
+
+    @property
+    def is_for_create_env(self) -> bool:
+        """Whether they are a manifest for create-env."""
+        return create_env.is_for_create_env(self.documents[0])
 
     def uses(self) -> "Sequence[Use] | None":
         """The kinds of VMs that the manifest asks for; None without one."""

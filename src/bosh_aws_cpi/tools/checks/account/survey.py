@@ -37,10 +37,12 @@ class Wishes:
     Attributes:
         stemcells: Ids of AMIs, or stemcell CIDs.
         demand: What a deployment needs.
+        is_for_create_env: Whether the cloud config comes from a manifest for create-env.
     """
 
     stemcells: Sequence[str] = ()
     demand: quotas.Demand = field(default_factory=quotas.Demand)
+    is_for_create_env: bool = False
 
 
 def findings(
@@ -58,7 +60,7 @@ def findings(
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
-    yield from survey.networks()
+    yield from survey.networks(wishes)
     yield from survey.launches(wishes)
     yield from survey.things()
     yield from survey.capacity()
@@ -84,7 +86,7 @@ class _Survey:
     def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
         return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
 
-    def networks(self) -> Iterator[Finding]:
+    def networks(self, wishes: Wishes) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
         ids = {use.subnet_id for use in self._references.subnets}
         found = self._ec2("subnets", lambda ec2: lookups.subnets(ec2, ids)) if ids else {}
@@ -94,7 +96,7 @@ class _Survey:
         uses = addresses.manual(ground)
         taken = {use.subnet_id for use in uses}
         held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
-        yield from addresses.findings(uses, held or [])
+        yield from addresses.findings(uses, held or [], is_for_create_env=wishes.is_for_create_env)
         vpcs = ground.vpcs()
         there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
         if there is not None:
