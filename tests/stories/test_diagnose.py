@@ -227,6 +227,48 @@ def test_cause(ward: Ward, name: str) -> None:
     assert remedy in first["remedy"]
 
 
+def shut_in_all_but_tcp(ward: Ward) -> None:
+    """Let nothing but TCP out of the VM."""
+    ward.shut_in(ward.vm_group)
+    permission = {"IpProtocol": "tcp", "FromPort": 0, "ToPort": 65535, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
+    ward.ec2.authorize_security_group_egress(GroupId=ward.vm_group, IpPermissions=[permission])
+    ward.has_settings({**AGENT, "ntp": ["time.example"]})
+
+
+SUSPECT: dict[str, tuple[Callable[[Ward], object], str, str]] = {
+    "clock": (
+        empty_console_after("x509: certificate has expired or is not yet valid: current time 1970-01-01"),
+        "A certificate is refused: the console shows 'x509: certificate has expired",
+        "ntp",
+    ),
+    "disk": (
+        empty_console_after("Setting up ephemeral disk: Timed out getting real device path for /dev/sdb"),
+        "The agent did not find a disk",
+        "stemcell",
+    ),
+    "full disk": (
+        empty_console_after("write /var/vcap/data/x: No space left on device"),
+        "lacks memory or disk space",
+        "larger",
+    ),
+    "tokens": (
+        empty_console_after("invalid status from url http://169.254.169.254/latest/user-data: 401"),
+        "The VM can't read instance metadata",
+        "http_tokens",
+    ),
+    "NTP": (shut_in_all_but_tcp, "let no udp 123 out to any address, for an NTP server", "udp 123"),
+}
+
+
+@pytest.mark.parametrize("name", SUSPECT)
+def test_suspect(ward: Ward, name: str) -> None:
+    """What may be the cause is a warning, and comes first."""
+    broken, what, remedy = SUSPECT[name]
+    broken(ward)
+    first = ward.findings()[0]
+    assert (first["severity"], what in first["what"], remedy in first["remedy"]) == ("warning", True, True)
+
+
 def no_route(ward: Ward) -> str:
     """Have the Director elsewhere, and no route there."""
     del ward

@@ -62,7 +62,8 @@ _KINDS: Final = (
     ),
     (
         re.compile(
-            r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable|invalid status)", re.IGNORECASE
+            r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable)|invalid status from url \S*169\.254\.",
+            re.IGNORECASE,
         ),
         Severity.WARNING,
         "The VM can't read instance metadata",

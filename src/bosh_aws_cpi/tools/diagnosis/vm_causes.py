@@ -20,7 +20,7 @@ _STATES: Final = {
 }
 _DELETED: Final = (
     "If BOSH deleted it after a time-out: set director.debug.keep_unreachable_vms to true, deploy the "
-    "Director, repeat the deployment, and run this command for the new VM. If not, recreate it with `bosh cck`"
+    "Director, repeat the deployment, and run this command for the new VM. Else recreate it with `bosh cck`"
 )
 _SHUT_DOWN: Final = "It shut itself down: for an hour, `aws ec2 get-console-output` may tell why"
 _TAKEN_BACK: Final = f"EC2 took the Spot instance back. {_RECREATE}, or don't use spot_bid_price"

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.aws.firewalls import Group, GroupRule
+from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
 from bosh_aws_cpi.aws.instance_health import Details, Health
-from bosh_aws_cpi.model import Instance, StateReason
+from bosh_aws_cpi.aws.vpc_settings import Vpc
+from bosh_aws_cpi.model import Instance, Route, RouteTable, StateReason
 from bosh_aws_cpi.tools import findings
-from bosh_aws_cpi.tools.diagnosis import causes, report
+from bosh_aws_cpi.tools.diagnosis import causes, report, settings
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, own_endpoint, peer_endpoint
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -397,3 +398,30 @@ def test_registry_of_create_env(port: int, words: str) -> None:
     found = told(healthy(vm=reachable, mbus=bus, remote="", peer=None, holders=None, settings=settings))
     (error,) = [what for severity, what in found if severity == "error"]
     assert words in error
+
+
+def test_ipv6_only() -> None:
+    """A VM and a Director that have only IPv6 addresses need only IPv6 rules."""
+    own, there = "2600:1f18::a", "2600:1f18::6"
+    acl = Acl(
+        "acl-6",
+        frozenset(),
+        tuple(AclRule(1, ALL, ANY_PORT, "::/0", is_allowing=True, is_egress=each) for each in (True, False)),
+    )
+    local = [Route("2600:1f18::/56", {"LocalTarget": True}, is_blackhole=False)]
+    admitting = GroupRule("tcp", (4222, 4222), group_ids=("sg-vm",))
+    vm, peer = side("vm", own), side("director", there, admitting)
+    mbus = settings.address(f"nats://[{there}]:4222")
+    only = AgentSettings(100, mbus=mbus, dns=("fd00:ec2::253",), ntp=("fd00:ec2::123",))
+    facts = healthy(
+        vm=replace(vm, acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
+        peer=replace(peer, acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
+        mbus=mbus,
+        remote=there,
+        settings=only,
+        vpc=Vpc("vpc-1", "123456789012", "dopt-1", ("10.0.0.0/16", "2600:1f18::/56")),
+    )
+    assert told(facts) == []
+    assert facts.peer is not None
+    ((_, what),) = told(replace(facts, peer=replace(facts.peer, groups=())))
+    assert f"let no tcp 4222 in from the VM, {own}" in what

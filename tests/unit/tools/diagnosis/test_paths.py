@@ -191,7 +191,7 @@ def test_jumpbox() -> None:
         ({"GatewayId": "igw-1"}, {"GatewayId": "igw-2"}, PUBLIC, Severity.ERROR),
     ],
 )
-def test_certainty(own: dict[str, str], back: dict[str, str], address: str, severity: Severity) -> None:
+def test_certainty(own: dict[str, Any], back: dict[str, Any], address: str, severity: Severity) -> None:
     """Private addresses may occur twice: another VPC's firewalls are errors only if both are connected."""
     vm = unlike(routed(VM_SIDE, f"{address}/32", **own), public=("52.9.9.9",))
     peer = routed(side("far", FAR, vpc_id="vpc-2", public=(PUBLIC,)), "0.0.0.0/0", **back)
