@@ -62,7 +62,7 @@ _KINDS: Final = (
     ),
     (
         re.compile(
-            r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable)|invalid status from url \S*169\.254\.",
+            r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable)|invalid status from .*169\.254",
             re.IGNORECASE,
         ),
         Severity.WARNING,
