@@ -28,6 +28,8 @@ MBUS_PASSWORD = "mbus-secret-e0a8"
 SECRETS = (ACCESS_KEY_ID, SECRET_ACCESS_KEY, MBUS_PASSWORD)
 DIRECTOR_UUID = "5c6a4f0e-0000-4000-8000-000000000001"
 PATIENCE = 120.0
+UNCONFIGURED = ("IAM", "KMS", "SERVICE_QUOTAS")
+"""The SDK's names of services that the configuration has no endpoints for."""
 FORK_FROM = "TESTBED_FORK_FROM"
 """The variable that names the socket of a `testbed.warm.Warm`; without it, each executable is started."""
 
@@ -132,6 +134,14 @@ def least_environment(home: Path) -> dict[str, str]:
     }
 
 
+def other_endpoints(config: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables for services whose endpoints can't be configured: one stand-in serves them all."""
+    aws = config.get("cloud", {}).get("properties", {}).get("aws") or {}
+    given = (str(aws.get(f"{name}_endpoint")) for name in ("ec2", "elb", "sts", "ebs"))
+    endpoint = next((each for each in given if each.startswith("http://")), None)
+    return {f"AWS_ENDPOINT_URL_{name}": endpoint for name in UNCONFIGURED} if endpoint else {}
+
+
 def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
     """Start the console script beside this interpreter, or fork it if `FORK_FROM` is set.
 
@@ -182,7 +192,7 @@ class Cpi:
         self.config_path.write_text(json.dumps(config))
         self._command = command
         self._patience = patience
-        self._environment = {**least_environment(self.folder), **(env or {})}
+        self._environment = {**least_environment(self.folder), **other_endpoints(config), **(env or {})}
 
     def call(
         self,

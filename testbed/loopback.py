@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
+REQUEST_ID = "x-amzn-RequestId"
+
+
 @dataclass(frozen=True)
 class Request:
     """One request as it came in; header names are in lower case."""
@@ -28,6 +31,8 @@ class Reply:
     status: int
     body: bytes = b""
     content_type: str = "application/json"
+    request_id: str = ""
+    """AWS's, in the header of its JSON protocols."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -52,6 +57,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         self.send_header("Content-Type", reply.content_type)
         self.send_header("Content-Length", str(len(reply.body)))
+        if reply.request_id:
+            self.send_header(REQUEST_ID, reply.request_id)
         self.end_headers()
         self.wfile.write(reply.body)
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 REST = {"ebs"}
 """Services whose actions follow from method and path, and whose errors are JSON."""
+TARGETED = {"kms", "servicequotas"}
+"""Services whose action is in a header; requests, answers and errors are JSON."""
 OURS = "bosh-aws-cpi"
 """A part of the User-Agent of the program's calls, which calls of tests lack."""
 
@@ -62,6 +64,12 @@ def read(request: Request, body: bytes) -> Call:
     service = service_of(request.headers.get("Authorization", ""))
     if service in REST:
         return Call(service, *_read_rest(service, request, body))
+    if service in TARGETED:
+        document = json.loads(body)
+        named = {
+            name: value if isinstance(value, str) else json.dumps(value) for name, value in document.items()
+        }
+        return Call(service, request.headers.get("X-Amz-Target", "").rpartition(".")[2], named)
     parameters = dict(request.args.items())
     parameters.update(parse_qsl(body.decode(), keep_blank_values=True))
     return Call(service, parameters.get("Action", ""), parameters)
@@ -73,6 +81,10 @@ def failure(error: Error, service: str) -> Response:
         document = {"Message": error.message, **({"Reason": error.reason} if error.reason else {})}
         headers = {"x-amzn-ErrorType": error.code, "x-amzn-RequestId": REQUEST_ID}
         return Response(json.dumps(document), error.status, headers, content_type="application/json")
+    if service in TARGETED:
+        text = json.dumps({"__type": error.code, "message": error.message})
+        content = "application/x-amz-json-1.1"
+        return Response(text, error.status, {"x-amzn-RequestId": REQUEST_ID}, content_type=content)
     return Response(_xml(error, service), error.status, content_type="text/xml")
 
 

@@ -7,7 +7,7 @@ from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit, urlunsplit
 
-from testbed.loopback import LoopbackServer, Reply, Request, _Handler
+from testbed.loopback import REQUEST_ID, LoopbackServer, Reply, Request, _Handler
 
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
@@ -109,6 +109,10 @@ def pass_on(request: Request, server: SplitResult, path: str) -> Reply:
     try:
         connection.request(request.method, path, request.body, headers)
         answer = connection.getresponse()
-        return Reply(answer.status, answer.read(), answer.headers.get("Content-Type", "text/plain"))
+        kind, request_id = (
+            answer.headers.get("Content-Type", "text/plain"),
+            answer.headers.get(REQUEST_ID, ""),
+        )
+        return Reply(answer.status, answer.read(), kind, request_id)
     finally:
         connection.close()

@@ -30,7 +30,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.IGNORECASE | re.
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
 _KEY = re.compile(
-    r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>[\w-]++)(?(quote)(?P=quote))\s*+(?P<sign>:|=>|=)\s*+"""
+    r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>[\w-]++)(?(quote)(?P=quote))\s*+(?P<mark>:|=>|=)\s*+"""
 )
 """A key before its value in JSON (even inside a JSON string), Python, Ruby, YAML or a query."""
 _QUOTED = re.compile(r"""(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)""", re.DOTALL)
@@ -81,7 +81,7 @@ def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
     """The quotation mark and the end position of a key's value; None when there is no value."""
     if quoted := _QUOTED.match(text, key.end()):
         return quoted["open"], quoted.end()
-    is_in_query = key["sign"] == "=" and key[0].endswith("=") and not key["quote"]
+    is_in_query = key["mark"] == "=" and key[0].endswith("=") and not key["quote"]
     found = _NUMBER.match(text, key.end()) if key["quote"] else None
     found = found or (_WORD.match(text, key.end()) if is_in_query else None)
     if found:

@@ -113,9 +113,21 @@ def check_interface(backend: Any, spec: dict[str, Any]) -> None:
         wanted = requested(spec.get("PrivateIpAddress"), spec.get("PrivateIpAddresses", []))
         wanted += [entry["Ipv6Address"] for entry in spec.get("Ipv6Addresses", [])]
         subnet = backend.get_subnet(spec["SubnetId"])
+        check_groups(backend, subnet, spec.get("Groups", []))
         check_free(subnet, wanted)
         for version in (4, 6):
             check_prefixes_free(subnet, requested_prefixes(spec, version))
+
+
+def check_groups(backend: Any, subnet: Any, group_ids: list[str]) -> None:
+    """Refuse a security group of another VPC; code and message: ansible/ansible-modules-core issue 347."""
+    for group_id in group_ids:
+        group = backend.get_security_group_from_id(group_id)
+        if group is not None and group.vpc_id != subnet.vpc_id:
+            refuse(
+                "InvalidParameter",
+                f"Security group {group_id} and subnet {subnet.id} belong to different networks.",
+            )
 
 
 def requested_prefixes(spec: dict[str, Any], version: int) -> list[str]:

@@ -57,10 +57,16 @@ def shown_credits(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(utils, "passes_filter_dict")
-def filtered_by_token(original: Callable[..., Any], instance: Any, filters: dict[str, Any]) -> Any:
-    """EC2 filters instances by client token; moto did not know this filter."""
+def filtered_instances(original: Callable[..., Any], instance: Any, filters: dict[str, Any]) -> Any:
+    """EC2 filters instances by client token, and by the subnets of their interfaces.
+
+    moto did not know these filters.
+    """
     others = dict(filters)
     tokens = others.pop("client-token", None)
+    subnets = others.pop("network-interface.subnet-id", None)
     if tokens is not None and instance.client_token not in tokens:
+        return False
+    if subnets is not None and not {nic.subnet.id for nic in instance.nics.values()} & set(subnets):
         return False
     return original(instance, others)

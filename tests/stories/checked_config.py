@@ -6,6 +6,8 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 if TYPE_CHECKING:
     from testbed.world import World
 
@@ -14,6 +16,7 @@ GONE = object()
 Route = tuple[str | int, ...]
 Z1, SMALL, LARGE, DISK = ("azs", 0), ("vm_types", 0), ("vm_types", 1), ("disk_types", 0)
 NETWORK, DYNAMIC = ("networks", 0), ("networks", 1)
+PROPERTIES = "vm_types/large/cloud_properties"
 SUBNET, COMPILATION = (*NETWORK, "subnets", 0), ("compilation",)
 
 
@@ -90,12 +93,14 @@ class Mistake:
         value: The wrong value.
         path: What the finding names, if it is another place than the value's.
         source: Who refuses it.
+        more: Other values that change with it.
     """
 
     route: Route
     value: Any
     path: str = ""
     source: str = "CPI"
+    more: tuple[tuple[Route, Any], ...] = ()
 
     @property
     def shown(self) -> str:
@@ -107,8 +112,37 @@ class Mistake:
             parts[1] = names[parts[0]][int(parts[1])]
         return self.path or "/".join(parts)
 
+    def made_in(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Return a copy of a config with the mistake."""
+        for route, value in ((self.route, self.value), *self.more):
+            config = changed(config, route, value)
+        return config
+
     def __str__(self) -> str:
         return f"{self.shown}={'GONE' if self.value is GONE else self.value}".replace(" ", "_")[:60]
+
+
+def line_of(text: str, path: str) -> int:
+    """The line of a value in a YAML file: that of its key, or of the list's entry."""
+    node = yaml.compose(text)
+    line = 1
+    for part in path.split("/") if path else ():
+        if isinstance(node, yaml.MappingNode):
+            key, node = next((key, value) for key, value in node.value if key.value == part)
+            line = key.start_mark.line + 1
+        else:
+            assert isinstance(node, yaml.SequenceNode)
+            named = {entry_name(each) or str(index): each for index, each in enumerate(node.value)}
+            node = named[part]
+            line = node.start_mark.line + 1
+    return line
+
+
+def entry_name(node: yaml.Node) -> str:
+    """The name of a list's entry; empty without one."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else []
+    names = [value for key, value in pairs if key.value == "name"]
+    return names[0].value if names and names[0].tag.endswith(":str") else ""
 
 
 def of(entry: Route, **properties: Any) -> list[Mistake]:
@@ -118,6 +152,12 @@ def of(entry: Route, **properties: Any) -> list[Mistake]:
     ]
 
 
+def director(route: Route, value: Any, path: str = "") -> Mistake:
+    """Return a mistake that the Director refuses."""
+    return Mistake(route, value, path, "Director")
+
+
+IN_DISK = "vm_types/small/cloud_properties/ephemeral_disk"
 WRONG_TYPES = [
     *of(LARGE, instance_type=5, instance_type_fallbacks="m5.xlarge", security_groups="bosh", key_name=[1]),
     *of(LARGE, elbs="web", lb_target_groups={"name": "web"}, placement_group=5, tenancy=["dedicated"]),
@@ -131,55 +171,99 @@ WRONG_TYPES = [
     ),
     *of(SMALL, cpu_options__core_count=0, metadata_options__http_put_response_hop_limit="two"),
     *of(DISK, type=3, iops="fast", throughput=0, kms_key_arn=[]),
+    Mistake((*Z1, "cloud_properties", "availability_zone"), 1),
+    Mistake((*LARGE, "cloud_properties", "security_groups"), ["web", 5], f"{PROPERTIES}/security_groups/1"),
+    Mistake(
+        (*LARGE, "cloud_properties", "advertised_routes"),
+        [{"table_id": "rtb-1", "destination": "everywhere"}],
+        f"{PROPERTIES}/advertised_routes/0/destination",
+    ),
+    Mistake(
+        (*LARGE, "cloud_properties", "advertised_routes"),
+        [{"destination": "10.9.0.0/16"}],
+        f"{PROPERTIES}/advertised_routes/0",
+    ),
 ]
 CONTRADICTIONS = [
-    Mistake((*SMALL, "cloud_properties", "instance_type"), GONE, "vm_types/small"),
-    Mistake((*Z1, "cloud_properties", "availability_zone"), GONE, "vm_types/small vm_types/large"),
+    Mistake((*SMALL, "cloud_properties", "instance_type"), GONE, "vm_types/small/cloud_properties"),
+    Mistake((*Z1, "cloud_properties", "availability_zone"), GONE, "azs/z1/cloud_properties"),
     Mistake((*LARGE, "cloud_properties", "tags"), ["a"]),
-    Mistake((*LARGE, "cloud_properties", "tags"), {"aws:a": "b"}, "vm_types/large"),
+    Mistake((*LARGE, "cloud_properties", "tags"), {"aws:a": "b"}, f"{PROPERTIES}/tags"),
     Mistake((*LARGE, "cloud_properties", "tags"), {f"tag{n}": "x" for n in range(51)}),
     Mistake((*SMALL, "cloud_properties", "ephemeral_disk", "iops"), 9_000),
     Mistake((*SMALL, "cloud_properties", "ephemeral_disk", "throughput"), 1_000),
+    Mistake((*SMALL, "cloud_properties", "ephemeral_disk", "type"), "io1", IN_DISK),
+    Mistake((*SMALL, "cloud_properties", "ephemeral_disk", "use_instance_storage"), value=True),
     Mistake(
         (*SMALL, "cloud_properties", "root_disk"),
         {"size": 5_120, "type": "io1"},
         "vm_types/small/cloud_properties/root_disk",
     ),
     Mistake((*LARGE, "cloud_properties", "raw_instance_storage"), value=True),
+    Mistake(
+        (*LARGE, "cloud_properties", "ephemeral_disk"),
+        {"use_instance_storage": True},
+        f"{PROPERTIES}/ephemeral_disk/use_instance_storage",
+    ),
+    Mistake(
+        (*LARGE, "cloud_properties", "ephemeral_disk"),
+        {"use_instance_storage": True},
+        f"{PROPERTIES}/ephemeral_disk/use_instance_storage",
+        more=(((*LARGE, "cloud_properties", "instance_type"), "m5d.large"),),
+    ),
+    Mistake(
+        (*LARGE, "cloud_properties", "ebs_optimized"),
+        value=True,
+        more=(((*LARGE, "cloud_properties", "instance_type"), "t2.micro"),),
+    ),
     Mistake((*LARGE, "cloud_properties", "dedicated_host"), {}),
+    Mistake((*LARGE, "cloud_properties", "dedicated_host"), {"id": "h-1", "resource_group_arn": "arn:aws:x"}),
     Mistake((*LARGE, "cloud_properties", "capacity_reservation"), {"id": "cr-1", "preference": "open"}),
+    *[
+        Mistake(
+            (*LARGE, "cloud_properties", one), value, more=(((*LARGE, "cloud_properties", other), second),)
+        )
+        for one, value, other, second in (
+            ("spot_bid_price", 0.1, "capacity_reservation", {"id": "cr-1"}),
+            ("capacity_reservation", {"id": "cr-1"}, "dedicated_host", {"id": "h-1"}),
+            ("tenancy", "dedicated", "dedicated_host", {"id": "h-1"}),
+            ("spot_bid_price", 0.1, "dedicated_host", {"id": "h-1"}),
+            ("placement_group", "group", "dedicated_host", {"id": "h-1"}),
+        )
+    ],
     Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
     Mistake((*DISK, "cloud_properties", "throughput"), 100),
     Mistake((*DISK, "cloud_properties", "tags"), ["a"]),
     Mistake((*DISK, "cloud_properties"), {"type": "io2"}, "disk_types/default/cloud_properties"),
+    Mistake((*DISK, "disk_size"), 0),
     Mistake(
         (*DISK, "cloud_properties"),
         {"type": "gp2", "throughput": 125},
         "disk_types/default/cloud_properties/throughput",
     ),
-    Mistake((*SUBNET, "cloud_properties", "subnet"), GONE, "networks/default/subnets/0"),
+    Mistake((*SUBNET, "cloud_properties", "subnet"), GONE, "networks/default/subnets/0/cloud_properties"),
+    Mistake((*SUBNET, "cloud_properties", "subnet"), 5),
     Mistake((*SUBNET, "cloud_properties", "security_groups"), "bosh"),
+    Mistake(
+        (*SUBNET, "prefix"),
+        27,
+        more=(((*NETWORK, "subnets", 1, "prefix"), 27),),
+        path="networks/default/subnets/0/prefix networks/default/subnets/1/prefix",
+    ),
 ]
 IN_AWS = [
     *[
         Mistake(each.route, each.value, source="AWS")
-        for each in of(
-            LARGE,
-            instance_type="m5.giant",
-            key_name="nobody",
-            placement_group="none",
-        )
+        for each in of(LARGE, instance_type="m5.giant", key_name="nobody", placement_group="none")
     ],
     *[
-        Mistake(
-            (*LARGE, "cloud_properties", key), ["nobody"], f"vm_types/large/cloud_properties/{key}/0", "AWS"
-        )
+        Mistake((*LARGE, "cloud_properties", key), ["nobody"], f"{PROPERTIES}/{key}/0", "AWS")
         for key in ("security_groups", "elbs", "lb_target_groups")
     ],
     Mistake(
         (*LARGE, "cloud_properties", "advertised_routes"),
         [{"table_id": "rtb-0123456789abcdef0", "destination": "10.9.0.0/16"}],
-        "vm_types/large/cloud_properties/advertised_routes/0/table_id",
+        f"{PROPERTIES}/advertised_routes/0/table_id",
         "AWS",
     ),
     Mistake((*SUBNET, "cloud_properties", "subnet"), "subnet-0123456789abcdef0", source="AWS"),
@@ -189,32 +273,66 @@ IN_AWS = [
         "networks/default/subnets/0/cloud_properties/security_groups/0",
         "AWS",
     ),
+    Mistake((*SUBNET, "reserved"), ["10.0.1.4-10.0.1.9"], "networks/default/subnets/0/range", "AWS"),
 ]
+AT_SUBNET = "networks/default/subnets/0"
 OF_DIRECTOR = [
-    Mistake((*Z1, "name"), GONE, "azs/0", "Director"),
-    Mistake(("vm_types", 1, "name"), "small", "vm_types/small/name", "Director"),
-    Mistake((*DISK, "disk_size"), GONE, "disk_types/default", "Director"),
-    Mistake((*DISK, "disk_size"), "3 GB", source="Director"),
-    Mistake((*DISK, "disk_size"), -1, source="Director"),
-    Mistake((*NETWORK, "type"), "static", source="Director"),
-    Mistake((*NETWORK, "subnets"), GONE, "networks/default", "Director"),
-    Mistake((*SUBNET, "azs"), ["z9"], "networks/default/subnets/0/azs/0", "Director"),
-    Mistake((*SUBNET, "azs"), [], source="Director"),
-    Mistake((*SUBNET, "az"), "z1", "networks/default/subnets/0", "Director"),
-    Mistake((*SUBNET, "range"), GONE, "networks/default/subnets/0", "Director"),
-    Mistake((*SUBNET, "range"), "10.0.1.0", source="Director"),
-    Mistake((*SUBNET, "gateway"), GONE, "networks/default/subnets/0", "Director"),
-    Mistake((*SUBNET, "gateway"), "10.0.2.1", source="Director"),
-    Mistake((*SUBNET, "gateway"), "10.0.1.255", source="Director"),
-    Mistake((*SUBNET, "reserved", 1), "10.0.2.5", source="Director"),
-    Mistake((*SUBNET, "reserved", 1), "10.0.1.5 to 10.0.1.7", source="Director"),
-    Mistake((*SUBNET, "static", 1), "10.0.1.5", source="Director"),
-    Mistake((*SUBNET, "static", 1), "10.0.2.5", source="Director"),
-    Mistake((*SUBNET, "dns"), ["ns.example.com"], "networks/default/subnets/0/dns/0", "Director"),
-    Mistake((*NETWORK, "subnets", 1, "range"), "10.0.1.128/25", source="Director"),
-    Mistake((*DYNAMIC, "dns"), ["10.0.0.2"], source="Director"),
-    Mistake((*COMPILATION, "workers"), 0, source="Director"),
-    Mistake((*COMPILATION, "network"), "defualt", source="Director"),
-    Mistake((*COMPILATION, "vm_type"), "giant", source="Director"),
-    Mistake((*COMPILATION, "az"), "z9", source="Director"),
+    director((*Z1, "name"), GONE, "azs/0"),
+    director((*Z1, "cloud_properties"), None),
+    director(("azs",), {"z1": {}}),
+    director(("azs", 0), "z1", "azs/0"),
+    director(("vm_extensions",), None),
+    director(("vm_types", 1, "name"), "small", "vm_types/small/name"),
+    director(("vm_types", 1, "name"), value=True, path="vm_types/1/name"),
+    director(("vm_types", 1, "cloud_properties"), ["m5.large"]),
+    director(("networks",), []),
+    director(
+        ("networks", 1, "name"),
+        "Default!",
+        "networks/Default!/name",
+    ),
+    director((*DISK, "disk_size"), GONE, "disk_types/default"),
+    director((*DISK, "disk_size"), "3 GB"),
+    director((*DISK, "disk_size"), -1),
+    director((*NETWORK, "type"), "static"),
+    director((*NETWORK, "type"), None),
+    director((*NETWORK, "subnets"), GONE, "networks/default"),
+    director((*NETWORK, "subnets"), {"range": "10.0.1.0/24"}),
+    director((*SUBNET, "azs"), ["z9"], f"{AT_SUBNET}/azs/0"),
+    director((*SUBNET, "azs"), []),
+    director((*SUBNET, "azs"), "z1"),
+    director((*SUBNET, "az"), "z1", f"{AT_SUBNET}/az"),
+    director((*SUBNET, "range"), GONE, AT_SUBNET),
+    director((*SUBNET, "range"), "10.0.1.0"),
+    director((*SUBNET, "range"), "10.0.1.0/33"),
+    director((*SUBNET, "gateway"), GONE, AT_SUBNET),
+    director((*SUBNET, "gateway"), "10.0.2.1"),
+    director((*SUBNET, "gateway"), "10.0.1.255"),
+    director((*SUBNET, "gateway"), "router"),
+    director((*SUBNET, "reserved", 1), "10.0.2.5"),
+    director((*SUBNET, "reserved", 1), "10.0.1.5 to 10.0.1.7"),
+    director((*SUBNET, "reserved", 1), 5),
+    director((*SUBNET, "static", 1), "10.0.1.5"),
+    director((*SUBNET, "static", 1), "10.0.1.1"),
+    director((*SUBNET, "static", 1), "10.0.2.5"),
+    director((*SUBNET, "dns"), ["ns.example.com"], f"{AT_SUBNET}/dns/0"),
+    director((*SUBNET, "dns"), "10.0.0.2"),
+    director((*SUBNET, "prefix"), 20),
+    director((*SUBNET, "prefix"), 28, "networks/default/subnets/1"),
+    director((*NETWORK, "subnets", 1, "range"), "10.0.1.128/25"),
+    director((*NETWORK, "subnets", 1, "azs"), GONE, "networks/default/subnets/1"),
+    director((*NETWORK, "managed"), value=True, path=AT_SUBNET),
+    director((*DYNAMIC, "dns"), ["10.0.0.2"]),
+    director((*DYNAMIC, "azs"), ["z1"]),
+    director((*DYNAMIC, "subnets", 0, "prefix"), 28),
+    director(("networks", 2, "subnets"), [{"static": "203.0.113.5"}], "networks/vip/subnets/0/static"),
+    director(COMPILATION, GONE, " "),
+    director((*COMPILATION, "workers"), 0),
+    director((*COMPILATION, "network"), "defualt"),
+    director((*COMPILATION, "vm_type"), "giant"),
+    director((*COMPILATION, "vm_resources"), {"cpu": 1, "ram": 1024, "ephemeral_disk_size": 1}),
+    director((*COMPILATION, "vm_extensions"), ["none"], "compilation/vm_extensions/0"),
+    director((*COMPILATION, "az"), "z9"),
+    director((*COMPILATION, "az"), GONE, "compilation/network"),
+    director((*COMPILATION, "reuse_compilation_vms"), "yes please"),
 ]

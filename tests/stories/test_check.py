@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from tests.stories.checked_config import CONTRADICTIONS, IN_AWS, OF_DIRECTOR, WRONG_TYPES, changed, right
+from tests.stories.checked_config import CONTRADICTIONS, IN_AWS, OF_DIRECTOR, WRONG_TYPES, line_of, right
+from tests.stories.checking import checked, created
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Cpi
     from testbed.world import World
     from tests.stories.checked_config import Mistake
-
-Findings = list[dict[str, Any]]
+    from tests.stories.checking import Findings
 
 
 @pytest.fixture
-def check(cpi: Cpi, tmp_path: Path) -> Callable[..., Findings]:
+def check(cpi: Cpi) -> Callable[..., Findings]:
     """Return a function that checks a cloud config, and reads the findings."""
-
-    def run(config: dict[str, Any], *arguments: str) -> Findings:
-        path = tmp_path / "cloud-config.yml"
-        path.write_text(yaml.safe_dump(config, sort_keys=False))
-        answer = cpi.run("check", str(path), "--json", *arguments)
-        assert answer.returncode in {0, 1}, answer
-        found: Findings = answer.document["findings"]
-        errors = [each for each in found if each["severity"] == "error"]
-        assert answer.returncode == bool(errors)
-        return found
-
-    return run
+    return partial(checked, cpi)
 
 
 def test_right(check: Callable[..., Findings], world: World) -> None:
@@ -45,16 +34,17 @@ def test_right(check: Callable[..., Findings], world: World) -> None:
 
 @pytest.mark.parametrize("mistake", [*WRONG_TYPES, *CONTRADICTIONS, *IN_AWS, *OF_DIRECTOR], ids=str)
 def test_mistake(check: Callable[..., Findings], world: World, mistake: Mistake) -> None:
-    """Each mistake is an error with its path, its line, and who refuses it.
+    """Each mistake is one error with its path, its line, and who refuses it.
 
     What the Director refuses may make other places wrong too: a name that is gone is missed elsewhere.
     """
-    config = changed(right(world), mistake.route, mistake.value)
-    errors = [each for each in check(config) if each["severity"] == "error"]
-    named = {each["path"] for each in errors if each["source"] == mistake.source}
-    assert set(mistake.shown.split()) <= named, errors
-    assert mistake.source == "Director" or len(errors) == len(mistake.shown.split()), errors
-    assert all(isinstance(each["line"], int) for each in errors)
+    config = mistake.made_in(right(world))
+    found = [each for each in check(config) if each["severity"] == "error"]
+    errors = [each for each in found if each["source"] == mistake.source]
+    text = yaml.safe_dump(config, sort_keys=False)
+    wanted = {(path, line_of(text, path)) for path in mistake.shown.split() or [""]}
+    assert wanted <= {(each["path"], each["line"]) for each in errors}, found
+    assert mistake.source == "Director" or len(errors) == len(wanted), errors
 
 
 @pytest.mark.parametrize("mistake", [*WRONG_TYPES, *CONTRADICTIONS, *IN_AWS], ids=str)
@@ -65,21 +55,6 @@ def test_call_fails(cpi: Cpi, world: World, mistake: Mistake) -> None:
     for vm_cid in set(world.state()["instances"]) - set(before["instances"]):
         cpi.call("delete_vm", vm_cid).ok()
     kind = str(mistake.route[0])
-    answer = created(cpi, world, changed(right(world), mistake.route, mistake.value), kind, mistake.route[1])
+    answer = created(cpi, world, mistake.made_in(right(world)), kind, mistake.route[1])
     assert answer.error is not None, answer
     assert world.state() == before
-
-
-def created(cpi: Cpi, world: World, config: dict[str, Any], kind: str, index: Any = 0) -> Answer:
-    """Create what a cloud config's entry describes, as the Director does."""
-    if kind == "disk_types":
-        entry = config[kind][index]
-        return cpi.call("create_disk", entry["disk_size"], entry["cloud_properties"], None)
-    vm_type = config["vm_types"][index if kind == "vm_types" else 1]
-    properties = {**config["azs"][0]["cloud_properties"], **vm_type["cloud_properties"]}
-    subnet = config["networks"][0]["subnets"][0]
-    networks = {
-        "default": {"type": "manual", "ip": "10.0.1.50", "cloud_properties": subnet["cloud_properties"]}
-    }
-    stemcell = f"{world.image_id} light"
-    return cpi.call("create_vm", "agent-1", stemcell, properties, networks, [], {}, stemcell=2)

@@ -112,6 +112,8 @@ def test_all_is_permitted(preflight: Preflight) -> None:
         "elbv2",
         "ebs",
         "sts",
+        "iam",
+        "service-quotas",
     ]
     assert {"* Baseline ok", "* Routes ok", "LoadBalancers ok"} <= set(lines)
     start = lines.index("HeavyStemcells ok, as far as it can be checked") + 1

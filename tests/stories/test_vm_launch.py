@@ -59,6 +59,7 @@ def test_own_properties(
 ) -> None:
     """The VM's own properties win over the configuration's; metadata options are merged."""
     world.ec2.create_key_pair(KeyName="own")
+    world.ec2.create_placement_group(GroupName="close", Strategy="cluster")
     cpi = cpi_with(
         default_iam_instance_profile="unknown",
         metadata_options={"http_tokens": "required", "http_endpoint": "enabled"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from testbed.world import World
     from tests.protocols import CreateVm, ReadCalls, ReadWarnings, WriteNetwork
 
-HOST, RESERVATION = "h-0123456789abcdef0", "cr-0123456789abcdef0"
+HOST = "h-0123456789abcdef0"
 HOSTS = "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"
 CONSTANT = {
     *("Action", "BlockDeviceMapping", "ClientToken", "IamInstanceProfile", "ImageId", "InstanceType"),
@@ -93,11 +94,14 @@ def test_options(
     warning: str,
 ) -> None:
     """Each option goes to EC2 as it is given, and nothing that is not; credits are for burstable types."""
-    answer = create_vm(properties)
+    host = {"InstanceType": "t3.micro", "AvailabilityZone": world.zone, "Quantity": 1}
+    (host_id,) = world.ec2.allocate_hosts(**host)["HostIds"]
+    answer = create_vm(json.loads(json.dumps(properties).replace(HOST, host_id)))
     answer.ok()
     (parameters,) = sent("RunInstances")
     given = {name: value for name, value in parameters.items() if name.partition(".")[0] not in CONSTANT}
-    assert given == {"Placement.AvailabilityZone": world.zone, **expected}
+    shown = {name: value.replace(host_id, HOST) for name, value in given.items()}
+    assert shown == {"Placement.AvailabilityZone": world.zone, **expected}
     assert warnings(answer) == ([warning] if warning else [])
 
 

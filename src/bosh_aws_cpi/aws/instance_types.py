@@ -57,10 +57,11 @@ def _ask(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFac
         if len(names) == 1:
             return {}
         return {name: facts for single in names for name, facts in _ask(client, [single]).items()}
-    return {str(entry["InstanceType"]): _facts(entry) for entry in found}
+    return {str(entry["InstanceType"]): read(entry) for entry in found}
 
 
-def _facts(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dict, of which much may be missing
+def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dict, of which much may be missing
+    """Read the facts from DescribeInstanceTypes' entry for a type."""
     ebs = entry.get("EbsInfo", {})
     store = entry.get("InstanceStorageInfo", {})
     disks = store.get("Disks", [])

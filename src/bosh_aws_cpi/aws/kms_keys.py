@@ -1,19 +1,25 @@
-"""Completes the ids of KMS keys to ARNs, because the EBS direct APIs accept only a key's ARN."""
+"""KMS keys: the ARN for an id, because the EBS direct APIs accept only a key's ARN; the state of a key."""
 
 import re
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
+    from mypy_boto3_kms import KMSClient
+
     from bosh_aws_cpi.aws.sdk.clients import Clients
 
 _ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:[^:]*:[0-9]{12}:key/.+")
 """From the API model of StartSnapshot, KmsKeyArn."""
 _ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
+ENABLED: Final = "Enabled"
+_SYMMETRIC: Final = "SYMMETRIC_DEFAULT"
+_MISSING: Final = frozenset({"NotFoundException", "InvalidArnException", "ValidationException"})
+"""DescribeKey answers one of these for a key that does not exist, or a malformed one."""
 
 
 def arn(key: str, region: str, clients: "Clients") -> str:
@@ -51,3 +57,23 @@ def arn(key: str, region: str, clients: "Clients") -> str:
         raise CloudError(message) from error
     _, partition, _, _, account, _ = caller.split(":", 5)
     return f"arn:{partition}:kms:{region}:{account}:key/{key}"
+
+
+def state(client: "KMSClient", key: str) -> str | None:
+    """DescribeKey: a key's state, "Enabled" for a usable one; None when KMS does not know the key.
+
+    EBS takes only symmetric keys that encrypt (EBS user guide, "Requirements for Amazon EBS encryption"); for
+    others the state is the kind of the key.
+
+    Args:
+        client: The KMS client.
+        key: An ARN, an id, an alias or an alias's ARN.
+    """
+    try:
+        found = client.describe_key(KeyId=key)["KeyMetadata"]
+    except client.exceptions.ClientError as error:
+        if has_code(error, _MISSING):
+            return None
+        raise
+    spec = found.get("KeySpec", _SYMMETRIC)
+    return str(spec if spec != _SYMMETRIC else found.get("KeyState", ENABLED))

@@ -4,15 +4,16 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
-
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_elb import ElasticLoadBalancingClient
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
+    from mypy_boto3_iam import IAMClient
 
 _MOST_VALUES: Final = 200
-"""EC2's maximum number of values of a filter."""
+"""EC2's maximum number of values in one filter (EC2 user guide, "List and filter using the CLI and API")."""
+_PAGE: Final = 1000
+"""EC2's maximum page size for most listings."""
 
 
 @dataclass(frozen=True)
@@ -22,21 +23,21 @@ class SubnetFacts:
     subnet_id: str
     vpc_id: str
     zone: str
-    cidr: str
-    """Its IPv4 range; empty for an IPv6-only subnet."""
+    state: str
+    """ "available", or why no VM can be created in it."""
+    ranges: tuple[str, ...]
+    """Its ranges in CIDR notation: at most one of IPv4, and those of IPv6."""
     free: int
     """The number of its free IPv4 addresses."""
 
 
 @dataclass(frozen=True)
-class HeldAddress:
-    """An IPv4 address that an interface holds."""
+class Group:
+    """A security group."""
 
-    subnet_id: str
-    address: str
-    nic_id: str
-    is_of_bosh: bool
-    """Whether the CPI created the interface, for any Director."""
+    group_id: str
+    name: str
+    vpc_id: str
 
 
 def subnets(client: "EC2Client", ids: Collection[str]) -> dict[str, SubnetFacts]:
@@ -46,47 +47,26 @@ def subnets(client: "EC2Client", ids: Collection[str]) -> dict[str, SubnetFacts]
             each["SubnetId"],
             each["VpcId"],
             each["AvailabilityZone"],
-            each.get("CidrBlock", ""),
+            each.get("State", "available"),
+            tuple(_ranges(each)),
             each.get("AvailableIpAddressCount", 0),
         )
-        for each in _listed(client, "describe_subnets", "Subnets", "subnet-id", ids)
+        for each in listed(client, "describe_subnets", "Subnets", "subnet-id", ids)
     }
 
 
-def held_addresses(client: "EC2Client", subnet_ids: Collection[str]) -> list[HeldAddress]:
-    """DescribeNetworkInterfaces: all addresses that interfaces hold in these subnets."""
-    found = _listed(client, "describe_network_interfaces", "NetworkInterfaces", "subnet-id", subnet_ids)
-    return [
-        HeldAddress(
-            each["SubnetId"], address["PrivateIpAddress"], each["NetworkInterfaceId"], _is_of_bosh(each)
-        )
-        for each in found
-        for address in each.get("PrivateIpAddresses", [])
-    ]
+def _ranges(entry: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typed dicts
+    if entry.get("CidrBlock"):
+        yield entry["CidrBlock"]
+    for block in entry.get("Ipv6CidrBlockAssociationSet", []):
+        if block.get("Ipv6CidrBlockState", {}).get("State", "associated") == "associated":
+            yield block["Ipv6CidrBlock"]
 
 
-def _is_of_bosh(interface: Any) -> bool:  # noqa: ANN401 - one of the SDK's typed dicts
-    return any(tag["Key"] == DIRECTOR_TAG for tag in interface.get("TagSet", []))
-
-
-def security_groups(client: "EC2Client", vpc_ids: Collection[str]) -> list[tuple[str, str, str]]:
-    """DescribeSecurityGroups: id, name and VPC of all groups of these VPCs."""
-    found = _listed(client, "describe_security_groups", "SecurityGroups", "vpc-id", vpc_ids)
-    return [(each["GroupId"], each["GroupName"], each["VpcId"]) for each in found]
-
-
-def offered_types(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
-    """DescribeInstanceTypeOfferings: which of the types each zone of the region offers, as (type, zone)."""
-    arguments = {"LocationType": "availability-zone"}
-    found = _listed(
-        client,
-        "describe_instance_type_offerings",
-        "InstanceTypeOfferings",
-        "instance-type",
-        names,
-        **arguments,
-    )
-    return {(each["InstanceType"], each["Location"]) for each in found}
+def security_groups(client: "EC2Client", vpc_ids: Collection[str]) -> list[Group]:
+    """DescribeSecurityGroups: all groups of these VPCs."""
+    found = listed(client, "describe_security_groups", "SecurityGroups", "vpc-id", vpc_ids)
+    return [Group(each["GroupId"], each["GroupName"], each["VpcId"]) for each in found]
 
 
 def zones(client: "EC2Client") -> set[str]:
@@ -97,14 +77,20 @@ def zones(client: "EC2Client") -> set[str]:
 
 def key_pairs(client: "EC2Client", names: Collection[str]) -> set[str]:
     """DescribeKeyPairs: which of these key pairs exist."""
-    answer = client.describe_key_pairs(Filters=[{"Name": "key-name", "Values": sorted(names)}])
-    return {each["KeyName"] for each in answer["KeyPairs"]}
+    found = _unpaged(client.describe_key_pairs, "KeyPairs", "key-name", names)
+    return {each["KeyName"] for each in found}
 
 
-def placement_groups(client: "EC2Client", names: Collection[str]) -> set[str]:
-    """DescribePlacementGroups: which of these placement groups exist."""
-    answer = client.describe_placement_groups(Filters=[{"Name": "group-name", "Values": sorted(names)}])
-    return {each["GroupName"] for each in answer["PlacementGroups"]}
+def placement_groups(client: "EC2Client", names: Collection[str]) -> dict[str, str]:
+    """DescribePlacementGroups: the states of those placement groups that exist, by name."""
+    found = _unpaged(client.describe_placement_groups, "PlacementGroups", "group-name", names)
+    return {each["GroupName"]: each.get("State", "available") for each in found}
+
+
+def instance_profiles(client: "IAMClient") -> set[str]:
+    """ListInstanceProfiles: the names of the account's instance profiles."""
+    pages = client.get_paginator("list_instance_profiles").paginate(PaginationConfig={"PageSize": _PAGE})
+    return {each["InstanceProfileName"] for page in pages for each in page["InstanceProfiles"]}
 
 
 def load_balancers(client: "ElasticLoadBalancingClient") -> dict[str, str]:
@@ -123,7 +109,7 @@ def target_groups(client: "ElasticLoadBalancingv2Client") -> dict[str, tuple[str
     }
 
 
-def _listed(
+def listed(
     client: Any,  # noqa: ANN401 - the operation is data here
     operation: str,
     key: str,
@@ -131,9 +117,30 @@ def _listed(
     values: Iterable[str],
     **more: Any,  # noqa: ANN401
 ) -> Iterator[Any]:
-    """The entries of a listing that has one of these values, in as few calls as possible."""
+    """The entries of a listing of EC2 that have one of these values, in as few calls as possible.
+
+    A filter leaves out what does not exist; an id among a call's own parameters would fail the call.
+
+    Args:
+        client: The EC2 client.
+        operation: The call, by its Python name.
+        key: What the entries stand under in the answer.
+        name: The filter.
+        values: The wanted values.
+        more: Other parameters.
+    """
+    asked = {"PaginationConfig": {"PageSize": _PAGE}, **more}
+    for filters in _filters(name, values):
+        for page in client.get_paginator(operation).paginate(Filters=filters, **asked):
+            yield from page[key]
+
+
+def _unpaged(call: Any, key: str, name: str, values: Iterable[str]) -> Iterator[Any]:  # noqa: ANN401 - any call
+    for filters in _filters(name, values):
+        yield from call(Filters=filters)[key]
+
+
+def _filters(name: str, values: Iterable[str]) -> Iterator[list[dict[str, Any]]]:
     wanted = sorted(set(values))
     for start in range(0, len(wanted), _MOST_VALUES):
-        filters = [{"Name": name, "Values": wanted[start : start + _MOST_VALUES]}]
-        for page in client.get_paginator(operation).paginate(Filters=filters, **more):
-            yield from page[key]
+        yield [{"Name": name, "Values": wanted[start : start + _MOST_VALUES]}]

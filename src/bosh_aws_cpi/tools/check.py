@@ -5,19 +5,22 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.tools.command import carried_out
-from bosh_aws_cpi.tools.findings import Finding, Severity, json_text, ordered, status, text
+from bosh_aws_cpi.tools.findings import Finding, json_text, ordered, status, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bosh_aws_cpi.config.aws_config import AwsConfig
-    from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
-    from bosh_aws_cpi.tools.checks.documents import Document
+    from bosh_aws_cpi.tools.checks.offline import Files
 
 _DESCRIPTION: Final = """\
-Check a cloud config (bosh cloud-config) as the Director and the CPI read it; several files are merged.
-What it names in AWS is looked up. Nothing is created or changed."""
+Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
+Several cloud configs are merged. What they name in AWS is looked up. Nothing is created or changed."""
 _EPILOG: Final = """\
+Each finding has a severity, its place, what is wrong and what to do. error: the deployment fails. warning: it
+may do something else than expected. not checked: a value is a ((variable)), or AWS refused the lookup.
+
+exit status:
 0: no finding is an error
 1: a finding is an error: the deployment fails
 2: the check failed: bad arguments, or a file that can't be read"""
@@ -45,7 +48,20 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a cloud config")
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="a cloud config (name all of a Director's), or a manifest for create-env",
+    )
+    parser.add_argument("--manifest", metavar="FILE", help="a deployment's manifest, to check with it")
+    parser.add_argument(
+        "--stemcell",
+        metavar="CID",
+        action="append",
+        default=[],
+        help="a stemcell that the instance types must fit: ami-…; may be repeated",
+    )
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
@@ -53,38 +69,27 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check(given: argparse.Namespace) -> int:
     from bosh_aws_cpi.config.loading import load  # noqa: PLC0415 - --help needs none of these
-    from bosh_aws_cpi.tools.checks import combinations, networks  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.documents import Document  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
 
     aws = load(given.config, {}).aws
-    documents = [Document.read(name) for name in given.files]
-    config = CloudConfig.merged(documents)
-    found = ordered(
-        [
-            *config.findings,
-            *networks.findings(config),
-            *combinations.findings(config, aws),
-            *([] if given.offline else _account(aws, config)),
-            *_variables(documents),
-        ]
-    )
-    closing = f"Checked {', '.join(given.files)}"
-    sys.stdout.write(json_text(found, {"files": given.files}) if given.json else text(found, closing))
+    files = Files.read(given.files, given.manifest)
+    asked = [] if given.offline else _account(aws, files, given.stemcell)
+    found = ordered([*files.findings(aws), *asked])
+    names = [*given.files, *([given.manifest] if given.manifest else [])]
+    closing = f"Checked {', '.join(names)}"
+    sys.stdout.write(json_text(found, {"files": names}) if given.json else text(found, closing))
     return status(found)
 
 
-def _account(aws: "AwsConfig", config: "CloudConfig") -> "Iterator[Finding]":
-    """What AWS says of the things that the cloud config names."""
+def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "Iterator[Finding]":
+    """What AWS says of the things that the files name."""
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account import Account  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.inquiry import REPETITIONS  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.survey import Wishes, findings  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
-    return Account(CommandClients(aws, CallStatistics()), aws, References.of(config)).findings()
-
-
-def _variables(documents: "Sequence[Document]") -> list[Finding]:
-    """One finding for each value that only the Director knows."""
-    nodes = [node for document in documents for node in document.root.variables()]
-    return [Finding(Severity.NOT_CHECKED, f"{node.value} is a variable", "", node.place) for node in nodes]
+    clients = CommandClients(aws._replace(max_retries=REPETITIONS), CallStatistics())
+    references = References.of(files.config, files.uses())
+    wishes = Wishes(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
+    return findings(clients, aws, references, wishes)

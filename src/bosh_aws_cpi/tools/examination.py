@@ -153,7 +153,7 @@ class _Examination:
         return verdict
 
     def _client(self, service: str) -> Any:  # noqa: ANN401 - one of several types
-        return getattr(self._clients, service)
+        return getattr(self._clients, service.replace("-", "_"))
 
     def _call(self, probe: Probe) -> Any:  # noqa: ANN401 - each operation has its own answer
         client = self._client(probe.service)

@@ -34,6 +34,8 @@ SERVICES: Final = {
     "elasticloadbalancing": ("elb", "elbv2"),
     "ebs": ("ebs",),
     "sts": ("sts",),
+    "iam": ("iam",),
+    "servicequotas": ("service-quotas",),
 }
 """The SDK's names of the services that an action belongs to, by the action's prefix in IAM."""
 
@@ -43,7 +45,7 @@ NOT_CHECKABLE: Final = {
     "iam:PassRole": "AWS checks it when a VM with an instance profile is launched",
     "kms:CreateGrant": "AWS checks it when a disk with a key of your own is attached",
     "kms:Decrypt": "AWS checks it when a disk or snapshot with a key of your own is used",
-    "kms:DescribeKey": "AWS checks it when a disk or snapshot with a key of your own is created",
+    "kms:DescribeKey": "it depends on the key; AWS checks it when a disk with a key of your own is created",
     "kms:Encrypt": "AWS checks it when a snapshot with a key of your own is written",
     "kms:GenerateDataKey*": "AWS checks it when a disk or snapshot with a key of your own is created",
     "kms:ReEncrypt*": "AWS checks it when an image or a volume is copied with a key of your own",
@@ -86,12 +88,14 @@ def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
     """
     ec2 = {**{name: {} for name in _READS}, **_READS_OF_ONE, **_changes(region, zone)}
     found = {f"ec2:{name}": Probe("ec2", name, parameters) for name, parameters in ec2.items()}
-    return found | _balancers() | _target_groups(region, caller) | _blocks()
+    return found | _balancers() | _target_groups(region, caller) | _blocks() | _LISTINGS
 
 
 _READS: Final = (
     "DescribeAddresses",
+    "DescribeCapacityReservations",
     "DescribeDhcpOptions",
+    "DescribeHosts",
     "DescribeImages",
     "DescribeInstanceStatus",
     "DescribeInstanceTypeOfferings",
@@ -115,6 +119,14 @@ _READS_OF_ONE: Final[Mapping[str, dict[str, Any]]] = {
     "DescribeInstanceAttribute": {"InstanceId": _INSTANCE, "Attribute": "userData"},
     "DescribeVpcAttribute": {"VpcId": _VPC, "Attribute": "enableDnsSupport"},
     "GetConsoleOutput": {"InstanceId": _INSTANCE},
+}
+
+
+_LISTINGS: Final = {
+    "iam:ListInstanceProfiles": Probe("iam", "ListInstanceProfiles", {"MaxItems": 1}),
+    "servicequotas:ListServiceQuotas": Probe(
+        "service-quotas", "ListServiceQuotas", {"ServiceCode": "ec2", "MaxResults": 1}
+    ),
 }
 
 

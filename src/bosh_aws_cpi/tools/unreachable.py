@@ -33,6 +33,9 @@ _PROPERTIES: Final = {
     "elbv2": "aws.elb_endpoint",
     "sts": "aws.sts_endpoint",
     "ebs": "aws.ebs_endpoint",
+    "iam": "the routes to it",
+    "kms": "the routes to it",
+    "service-quotas": "the routes to it",
 }
 _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
     (ProxyConnectionError, "the proxy does not answer: check env.https_proxy and env.no_proxy"),

@@ -14,8 +14,12 @@ from bosh_aws_cpi.tools.examination import Findings, Verdict
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
 
 NEEDED = len(FEATURES[BASELINE].actions)
-SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts")
-HOSTS = {service: service for service in SERVICES} | dict.fromkeys(("elb", "elbv2"), "elasticloadbalancing")
+SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts", "iam", "service-quotas")
+HOSTS = {service: f"{service}.us-east-1" for service in SERVICES} | {
+    **dict.fromkeys(("elb", "elbv2"), "elasticloadbalancing.us-east-1"),
+    "iam": "iam",
+    "service-quotas": "servicequotas.us-east-1",
+}
 
 
 def found(problems: dict[str, str], **states: Verdict) -> Findings:
@@ -162,7 +166,7 @@ def test_example_of_the_documentation() -> None:
         account="123456789012",
         caller="arn:aws:iam::123456789012:user/bosh",
         zones=("us-east-1a", "us-east-1b"),
-        endpoints={service: f"https://{HOSTS[service]}.us-east-1.amazonaws.com" for service in SERVICES},
+        endpoints={service: f"https://{HOSTS[service]}.amazonaws.com" for service in SERVICES},
     )
     text = preflight_report.text(preflight_report.document(findings, ["ResizeUpdate"], None))
     page = (Path(__file__).parents[3] / "docs/preflight.md").read_text()

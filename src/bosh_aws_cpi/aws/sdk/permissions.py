@@ -65,9 +65,10 @@ FEATURES: Final = {
     ),
     # For `cpi check`, which only reads.
     "Check": Feature(
-        "ec2:DescribeInstanceTypeOfferings ec2:DescribeKeyPairs ec2:DescribePlacementGroups "
-        "ec2:DescribeRouteTables elasticloadbalancing:DescribeLoadBalancers "
-        "elasticloadbalancing:DescribeTargetGroups",
+        "ec2:DescribeCapacityReservations ec2:DescribeHosts ec2:DescribeInstanceTypeOfferings "
+        "ec2:DescribeKeyPairs ec2:DescribePlacementGroups ec2:DescribeRouteTables "
+        "elasticloadbalancing:DescribeLoadBalancers elasticloadbalancing:DescribeTargetGroups "
+        "iam:ListInstanceProfiles kms:DescribeKey servicequotas:ListServiceQuotas",
         is_for_commands=True,
     ),
     # For `cpi diagnose`.

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +12,9 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.tools.findings import Place
 
-_VARIABLE: Final = re.compile(r"\(\([^)]+\)\)")
+_VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
+_MOST_VALUES: Final = 200_000
+"""A file whose aliases stand for more values than this is refused: no cloud config is so large."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +25,13 @@ class Document:
         name: The path that the operator gave.
         value: What the YAML says; variables are still text.
         lines: The line of each value, from 1.
+        repeated: Keys that a hash has twice: what leads to them, and the line of the later one.
     """
 
     name: str
     value: Any
-    lines: dict[Route, int]
+    lines: dict[Route, int] = field(default_factory=dict)
+    repeated: tuple[tuple[Route, int], ...] = ()
 
     @classmethod
     def read(cls, name: str) -> "Document":
@@ -37,14 +41,27 @@ class Document:
             CloudError: It can't be read, or is no YAML.
         """
         try:
-            loader = yaml.SafeLoader(Path(name).read_bytes())
-            node = loader.get_single_node()
-            value = loader.construct_document(node) if node else None
+            content = Path(name).read_bytes()
         except OSError as error:
             raise CloudError(f"'{name}' can't be read: {error.strerror}") from error
-        except yaml.YAMLError as error:
+        try:
+            return cls._parsed(name, content)
+        except (yaml.YAMLError, ValueError) as error:  # a date such as 2026-99-99 is a ValueError
             raise CloudError(f"'{name}' is not valid YAML: {' '.join(str(error).split())}") from error
-        return cls(name, value, dict(_lines(node, ())) if node else {})
+        except RecursionError as error:
+            raise CloudError(f"'{name}' can't be read: its values are nested too deeply") from error
+
+    @classmethod
+    def _parsed(cls, name: str, content: bytes) -> "Document":
+        loader = yaml.SafeLoader(content)
+        node = loader.get_single_node()
+        if node is None:
+            return cls(name, None)
+        if _size(node, {}) > _MOST_VALUES:
+            raise CloudError(f"'{name}' can't be read: its aliases (*NAME) stand for too many values")
+        repeated = tuple(_repeated(node, (), set()))
+        value = loader.construct_document(node)
+        return cls(name, value, dict(_lines(node, ())), repeated)
 
     @property
     def root(self) -> "Node":
@@ -86,6 +103,11 @@ class Node:
         """Whether it contains a variable, whose value only the Director knows."""
         return isinstance(self.value, str) and _VARIABLE.search(self.value) is not None
 
+    @property
+    def variable_names(self) -> list[str]:
+        """The variables in it, as they are written; empty when it is no text."""
+        return _VARIABLE.findall(self.value) if isinstance(self.value, str) else []
+
     def get(self, *keys: str | int) -> "Node | None":
         """A value within it; None when there is none, or null."""
         node: Node | None = self
@@ -94,10 +116,14 @@ class Node:
         return None if node is None or node.value is None else node
 
     def at(self, *keys: str | int) -> "Node":
-        """The same, or the nearest value around it: for messages."""
+        """The same, or the nearest value around it: for messages.
+
+        An index counts only the entries that `known` keeps, since it comes from a check of those.
+        """
         node = self
         for key in keys:
-            child = node.child(key)
+            kept = [each for each in node.entries() if not each.is_unknown]
+            child = node.child(key) if isinstance(key, str) else next(iter(kept[key:]), None)
             if child is None:
                 break
             node = child
@@ -125,6 +151,11 @@ class Node:
             return None
         return Node(self.document, (*self.route, key), f"{self.path}/{shown}".lstrip("/"), inner)
 
+    @property
+    def has_variables(self) -> bool:
+        """Whether it, or a value within it, contains a variable."""
+        return next(self.variables(), None) is not None
+
     def variables(self) -> "Iterator[Node]":
         """All values within it that contain a variable."""
         if self.is_unknown:
@@ -140,12 +171,44 @@ class Node:
         return None if self.is_unknown else self.value
 
 
+def _size(node: yaml.Node, known: dict[int, int | None]) -> int:
+    """How many values a node stands for, with aliases in full."""
+    if id(node) not in known:
+        known[id(node)] = None
+        inner: list[yaml.Node] = []
+        if isinstance(node, yaml.MappingNode):
+            inner = [each for pair in node.value for each in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            inner = node.value
+        known[id(node)] = 1 + sum(_size(each, known) for each in inner)
+    size = known[id(node)]
+    return _MOST_VALUES + 1 if size is None else size  # an alias within its own anchor never ends
+
+
+def _repeated(node: yaml.Node, route: Route, seen: set[int]) -> Iterator[tuple[Route, int]]:
+    """The keys that a hash has twice, before the constructor resolves merge keys."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        keys: set[str] = set()
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if key.value in keys:
+                    yield (*route, key.value), key.start_mark.line + 1
+                keys.add(key.value)
+            yield from _repeated(value, (*route, key.value if isinstance(key.value, str) else ""), seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, each in enumerate(node.value):
+            yield from _repeated(each, (*route, index), seen)
+
+
 def _lines(node: yaml.Node, route: Route) -> Iterator[tuple[Route, int]]:
     """The line of each value; that of a hash's entry is its key's."""
     yield route, node.start_mark.line + 1
     if isinstance(node, yaml.MappingNode):  # the constructor has resolved its merge keys
         for key, value in node.value:
-            inner = (*route, key.value)
+            inner = (*route, key.value if isinstance(key.value, str) else "")
             yield from _lines(value, inner)
             yield inner, key.start_mark.line + 1
     elif isinstance(node, yaml.SequenceNode):

@@ -1,282 +1,172 @@
-"""The networks of a cloud config: the Director's rules for ranges, and the addresses that AWS keeps.
+"""The networks of a cloud config: the Director's rules.
 
-Rules of BOSH: deployment_plan/manual_network.rb, manual_network_subnet.rb, dynamic_network.rb, subnet.rb. AWS
-keeps the first four addresses and the last one of each subnet (VPC user guide, "Subnet sizing").
+Rules of BOSH: deployment_plan/manual_network.rb, dynamic_network.rb, vip_network.rb, subnet.rb and
+network_parser/name_servers_parser.rb.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network, summarize_address_range
 from itertools import combinations
 from typing import Final
 
 from bosh_aws_cpi.tools.checks.cloud_config import (
     NETWORK_TYPES,
     CloudConfig,
-    name_of,
-    refused,
-    unknown_key,
-    unlike,
+    type_of,
+    unknown_keys,
     zones_of,
 )
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.ranges import address_of, overlap, range_of, ranges_of
+from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, unlike, wrong_types
+from bosh_aws_cpi.tools.checks.subnets import manual_subnet
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-AnyNetwork = IPv4Network | IPv6Network
-_AWS_FIRST: Final = 4
 _COMMON: Final = ("name", "type", "subnets")
-_OF_SUBNET: Final = ("az", "azs", "dns", "prefix", "cloud_properties")
+_OF_SUBNET: Final = ("az", "azs", "name", "prefix")
 _KEYS: Final = {
     "manual": (
         (*_COMMON, "managed"),
-        (*_OF_SUBNET, "name", "range", "gateway", "reserved", "static", "netmask_bits"),
+        (*_OF_SUBNET, "dns", "cloud_properties", "range", "gateway", "reserved", "static", "netmask_bits"),
     ),
-    "dynamic": ((*_COMMON, "dns", "cloud_properties"), (*_OF_SUBNET, "name")),
-    "vip": ((*_COMMON, "cloud_properties"), (*_OF_SUBNET, "static", "name")),
+    "dynamic": ((*_COMMON, "dns", "cloud_properties"), (*_OF_SUBNET, "dns", "cloud_properties")),
+    "vip": ((*_COMMON, "cloud_properties"), (*_OF_SUBNET, "static")),
 }
 """The keys of a network and of its subnets, by type."""
-
-
-@dataclass(frozen=True)
-class Range:
-    """One of the address ranges in a list."""
-
-    node: Node
-    networks: tuple[AnyNetwork, ...]
+_DYNAMIC_HAS_NOT: Final = ("az", "azs", "managed", "prefix")
+_SINGLE: Final = 32
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
     """Check all networks of a cloud config."""
-    if not config.lists["networks"]:
-        return
-    zones = set(config.names("azs"))
     used: set[str] = set()
     for network in config.lists["networks"]:
-        yield from _network(network, zones)
-        subnets = network.get("subnets")
-        for subnet in subnets.entries() if subnets else ():
+        yield from _network(network, config)
+        for subnet in hashes(network.get("subnets")):
             used.update(zones_of(subnet) or ())
-    yield from _zones_without_subnet(config, used)
+    if config.lists["networks"] and "networks" not in config.open_lists:
+        yield from _zones_without_subnet(config, used)
 
 
-def type_of(network: Node) -> str:
-    """A network's type; empty when it isn't known."""
-    node = network.get("type")
-    if node is None:
-        return "manual"
-    return node.value if node.value in NETWORK_TYPES else ""
-
-
-def _network(network: Node, zones: set[str]) -> Iterator[Finding]:
+def _network(network: Node, config: CloudConfig) -> Iterator[Finding]:
+    yield from wrong_types(network, type=str)
     kind = type_of(network)
     if not kind:
         wrong_type = network.at("type")
-        if not wrong_type.is_unknown:
+        if not wrong_type.is_unknown and isinstance(wrong_type.value, str):
             what = f"'{wrong_type.value}' is no network type"
             yield refused(wrong_type, what, f"Use {', '.join(NETWORK_TYPES)}")
         return
-    own, of_subnet = _KEYS[kind]
-    yield from _unknown(network, own)
-    subnets = network.get("subnets")
+    forbidden = _DYNAMIC_HAS_NOT if kind == "dynamic" else ()
+    yield from unknown_keys(network, (*_KEYS[kind][0], *forbidden))
+    for key in forbidden:
+        if (node := network.child(key)) is not None:
+            yield refused(
+                node, f"{key} is not allowed in a dynamic network", "Move it into the subnets, or remove it"
+            )
+    subnets = network.child("subnets")
     if subnets is None and kind == "manual":
-        yield refused(network, "a manual network needs subnets")
-    if wrong := unlike(subnets, list, "a list"):
+        yield refused(network, "a manual network needs subnets", "Add subnets")
+    if wrong := unlike(subnets, list):
         yield wrong
         return
-    entries = [each for each in (subnets.entries() if subnets else ()) if isinstance(each.value, dict)]
-    for subnet in entries:
-        yield from _unknown(subnet, of_subnet)
-        yield from _zones(subnet, zones)
-        yield from _dns(subnet)
-        if kind == "manual":
-            yield from _manual_subnet(subnet, is_managed=bool(network.value.get("managed")))
-    if kind == "dynamic" and entries:
-        for key in ("dns", "cloud_properties"):
-            if node := network.get(key):
-                yield refused(node, f"{key} is not allowed beside subnets", "Move it into the subnets")
+    yield from _of_type(network, kind, config)
+
+
+def _of_type(network: Node, kind: str, config: CloudConfig) -> Iterator[Finding]:
+    subnets = network.get("subnets")
+    entries = subnets.entries() if subnets is not None else []
+    for entry in entries:
+        if wrong := unlike(entry, dict):
+            yield wrong
+    known = hashes(subnets)
+    for subnet in known:
+        yield from unknown_keys(subnet, _KEYS[kind][1])
+        yield from _zones(subnet, config)
+        yield from _subnet(subnet, kind, is_managed=bool(network.value.get("managed")))
+    if kind == "manual":
+        yield from _together(known)
+        return
+    yield from wrong_types(network, cloud_properties=dict)
     yield from _dns(network)
-    yield from _together(entries)
+    if kind == "dynamic" and subnets is not None:
+        for key in ("dns", "cloud_properties"):
+            if (node := network.child(key)) is not None:
+                yield refused(node, f"{key} is not allowed beside subnets", "Move it into the subnets")
 
 
-def _unknown(node: Node, known: Sequence[str]) -> Iterator[Finding]:
-    for entry in node.entries():
-        if (key := str(entry.route[-1])) not in known:
-            yield unknown_key(entry, key, known)
+def _subnet(subnet: Node, kind: str, *, is_managed: bool) -> Iterator[Finding]:
+    if kind == "vip":
+        yield from wrong_types(subnet, static=list)
+        yield from ranges_of(subnet.get("static"))[1]
+        return
+    yield from wrong_types(subnet, cloud_properties=dict)
+    yield from _dns(subnet)
+    if kind == "manual":
+        yield from manual_subnet(subnet, is_managed=is_managed)
+        return
+    yield from wrong_types(subnet, prefix=int)
+    prefix = subnet.get("prefix")
+    if prefix is not None and isinstance(prefix.value, int) and prefix.value != _SINGLE:
+        yield refused(prefix, "a dynamic network gives no prefixes", "Remove prefix")
 
 
-def _zones(subnet: Node, zones: set[str]) -> Iterator[Finding]:
-    if subnet.get("az") and subnet.get("azs"):
-        yield refused(subnet, "has both az and azs", "Keep one of them")
-    azs = subnet.get("azs")
-    if azs is not None and azs.value == []:
-        yield refused(azs, "must not be empty")
-    single = subnet.get("az")
-    for node in [*(azs.entries() if azs else ()), *([single] if single else ())]:
-        if not node.is_unknown and str(node.value) not in zones:
-            yield refused(node, f"'{node.value}' is not in azs")
+def _zones(subnet: Node, config: CloudConfig) -> Iterator[Finding]:
+    many, single = subnet.child("azs"), subnet.child("az")
+    if many is not None and single is not None:
+        yield refused(single, "has both az and azs", "Keep one of them")
+        return
+    yield from wrong_types(subnet, az=str, azs=list)
+    if many is not None and many.value == []:
+        yield refused(many, "must not be empty", "Name an az, or remove azs")
+    for node in many.entries() if many is not None and isinstance(many.value, list) else ():
+        if node.value is not None and not isinstance(node.value, str):  # it is not read as a string
+            yield refused(node, f"'{node.value}' must be a string", "Put it into quotation marks")
+        else:
+            yield from config.missing(node, "azs")
+    yield from config.missing(single, "azs")
 
 
 def _zones_without_subnet(config: CloudConfig, used: set[str]) -> Iterator[Finding]:
     """A zone that no subnet names can't have VMs, unless a network works in all zones."""
     for network in config.lists["networks"]:
         subnets = network.get("subnets")
-        entries = subnets.entries() if subnets else []
-        if type_of(network) != "vip" and (not entries or any(not zones_of(each) for each in entries)):
+        zones = [zones_of(each) for each in hashes(subnets)]
+        if type_of(network) != "vip" and (not zones or not all(zones) or type_of(network) == ""):
             return
     for zone in config.lists["azs"]:
-        if name_of(zone) not in used:
-            what = f"no subnet is in zone '{name_of(zone)}': no VM can be deployed there"
+        if (name := name_of(zone)) and name not in used:
+            what = f"no subnet is in zone '{name}': no VM can be deployed there"
             yield Finding(Severity.WARNING, what, "Add a subnet, or remove the zone", zone.place, "Director")
 
 
 def _dns(node: Node) -> Iterator[Finding]:
+    yield from wrong_types(node, dns=list)
     servers = node.get("dns")
-    if wrong := unlike(servers, list, "a list"):
-        yield wrong
-        return
-    for each in servers.entries() if servers else ():
-        if not each.is_unknown and not _is_address(each.value):
-            yield refused(each, f"'{each.value}' is not an IP address")
-
-
-def _manual_subnet(subnet: Node, *, is_managed: bool) -> Iterator[Finding]:
-    """The range, and the addresses in it."""
-    for key in ("range", "gateway"):
-        if subnet.get(key) is None and not is_managed:
-            yield refused(subnet, f"has no {key}")
-    node = subnet.get("range")
-    if node is None or node.is_unknown:
-        return
-    whole = range_of(node.value)
-    if whole is None or whole.num_addresses == 1:
-        yield refused(node, f"'{node.value}' is not a range of addresses in CIDR notation")
-        return
-    yield from _gateway(subnet, whole)
-    reserved, wrong = ranges_of(subnet.get("reserved"))
-    static, wrong_too = ranges_of(subnet.get("static"))
-    yield from (*wrong, *wrong_too)
-    for each in (*reserved, *static):
-        if not all(_contains(whole, one) for one in each.networks):
-            yield refused(each.node, f"'{each.node.value}' is not within range {whole}")
-    kept = [one for each in reserved for one in each.networks]
-    for each in static:
-        if any(_overlap(one, other) for one in each.networks for other in kept):
-            yield refused(each.node, f"static '{each.node.value}' is among the reserved addresses")
-    if not any(subnet.at(key).is_unknown or [*subnet.at(key).variables()] for key in ("reserved", "static")):
-        yield from _of_aws(whole, kept, static, node)
-
-
-def _of_aws(
-    whole: AnyNetwork, reserved: Sequence[AnyNetwork], static: Sequence[Range], node: Node
-) -> Iterator[Finding]:
-    """The addresses that AWS keeps must not be given to VMs.
-
-    The Director itself keeps the network's first and last address, and the gateway.
-    """
-    kept = aws_addresses(whole)
-    for each in static:
-        if any(_overlap(one, other) for one in each.networks for other in kept):
-            what = f"static '{each.node.value}' is one of the addresses that AWS keeps: {_said(whole)}"
-            yield Finding(Severity.ERROR, what, "Use another address", each.node.place, "AWS")
-    open_ones = [one for one in kept[2:4] if not any(_overlap(one, other) for other in reserved)]
-    if open_ones and not static_covers(static, open_ones):
-        first, last = open_ones[0].network_address, open_ones[-1].network_address
-        listed = str(first) if first == last else f"{first}-{last}"
-        what = f"AWS keeps {listed}, which is not reserved: a VM that BOSH gives it can't be created"
-        yield Finding(Severity.ERROR, what, f"Add to reserved: {listed}", node.place, "AWS")
-
-
-def static_covers(static: Sequence[Range], addresses: Sequence[AnyNetwork]) -> bool:
-    """Whether the addresses are static, and so given to VMs only by name."""
-    return all(any(_overlap(one, other) for each in static for other in each.networks) for one in addresses)
-
-
-def aws_addresses(whole: AnyNetwork) -> list[AnyNetwork]:
-    """The addresses of a subnet that AWS keeps: the first four and the last."""
-    first = [ip_network(whole[index]) for index in range(min(_AWS_FIRST, whole.num_addresses))]
-    return [*first, ip_network(whole[-1])]
-
-
-def _said(whole: AnyNetwork) -> str:
-    return f"{whole[0]}-{whole[_AWS_FIRST - 1]} and {whole[-1]}"
-
-
-def _gateway(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
-    node = subnet.get("gateway")
-    if node is None or node.is_unknown:
-        return
-    if not _is_address(node.value):
-        yield refused(node, f"'{node.value}' is not an IP address")
-        return
-    address = ip_address(node.value)
-    if address not in whole:
-        yield refused(node, f"{address} is not within range {whole}")
-    elif address in {whole[0], whole[-1]}:
-        yield refused(node, f"{address} is the first or the last address of range {whole}")
-    elif address != whole[1]:
-        what = f"{address} is not AWS's router, which has the address {whole[1]} in a subnet {whole}"
-        yield Finding(Severity.WARNING, what, f"Use {whole[1]}", node.place, "AWS")
+    for each in servers.entries() if servers is not None and isinstance(servers.value, list) else ():
+        if not each.is_unknown and address_of(each.value) is None:
+            yield refused(each, f"'{each.value}' is not an IP address", "Give an address, not a name")
 
 
 def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
-    """The subnets of a network must not overlap, and all must name their zones, or none."""
+    """The subnets of a manual network fit each other.
+
+    They don't overlap, all name their zones, or none, and their VMs get prefixes of one length.
+    """
     known = [(each, found) for each in subnets if (found := range_of(each.value.get("range")))]
     for (_, first), (other, second) in combinations(known, 2):
-        if _overlap(first, second):
+        if overlap(first, second):
             yield refused(other.at("range"), f"{second} overlaps {first}, another subnet of the network")
     zoned = [zones_of(each) for each in subnets]
     if any(each == [] for each in zoned) and any(zoned):
-        yield refused(subnets[zoned.index([])], "names no az, but other subnets of the network do")
-
-
-def ranges_of(node: Node | None) -> tuple[list[Range], list[Finding]]:
-    """The readable ranges of a list, or of a single text, and what can't be read."""
-    if node is None or node.is_unknown:
-        return [], []
-    if not isinstance(node.value, list | str):
-        return [], list(filter(None, [unlike(node, list, "a list")]))
-    found, wrong = [], []
-    for each in node.entries() if isinstance(node.value, list) else [node]:
-        if each.is_unknown:
-            continue
-        if networks := _parsed(each.value):
-            found.append(Range(each, networks))
-        else:
-            wrong.append(refused(each, f"'{each.value}' is neither an address nor a range"))
-    return found, wrong
-
-
-def _parsed(text: object) -> tuple[AnyNetwork, ...]:
-    """An address, "FIRST-LAST" or a range in CIDR notation; empty when it is none of them."""
-    parts = [part.strip() for part in str(text).split("-")]
-    try:
-        if len(parts) == 1:
-            return (ip_network(parts[0], strict=False),)
-        first, last = (ip_address(part) for part in parts)
-        return tuple(summarize_address_range(first, last))
-    except (ValueError, TypeError):
-        return ()
-
-
-def range_of(text: object) -> AnyNetwork | None:
-    """A range in CIDR notation, read; None for anything else."""
-    try:
-        return ip_network(text, strict=False) if isinstance(text, str) and "/" in text else None
-    except ValueError:
-        return None
-
-
-def _is_address(text: object) -> bool:
-    try:
-        ip_address(str(text))
-    except ValueError:
-        return False
-    return True
-
-
-def _contains(whole: AnyNetwork, part: AnyNetwork) -> bool:
-    return whole.version == part.version and part.subnet_of(whole)  # type: ignore[arg-type]  # of one version
-
-
-def _overlap(first: AnyNetwork, second: AnyNetwork) -> bool:
-    return first.version == second.version and first.overlaps(second)
+        without = subnets[zoned.index([])]
+        yield refused(without, "names no az, but other subnets of the network do", "Add az")
+    lengths = [
+        (each, text_of(each.get("prefix")) or str(found.max_prefixlen))
+        for each, found in known
+        if not each.at("prefix").is_unknown
+    ]
+    for each, length in lengths[1:]:
+        if length != lengths[0][1]:
+            what = f"a VM's prefix is /{length} here, but /{lengths[0][1]} in another subnet of the network"
+            yield refused(each.at("prefix"), what, "Make two networks")
+            return

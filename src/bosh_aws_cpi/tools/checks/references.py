@@ -1,17 +1,17 @@
 """What a cloud config names in AWS, with the places that name it. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, name_of, zones_of
-from bosh_aws_cpi.tools.checks.combinations import Merged, vms
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, vms
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.networks import type_of
+from bosh_aws_cpi.tools.checks.rules import name_of
+from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_SINGLE: Final = ("key_name", "placement_group")
-_LISTS: Final = ("elbs", "lb_target_groups", "security_groups")
-"""Cloud properties of VMs that name things in AWS: one, or a list of them."""
+_TYPES: Final = ("instance_type", "instance_type_fallbacks")
+_LISTS: Final = frozenset({"elbs", "instance_type_fallbacks", "lb_target_groups", "security_groups"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,57 +34,143 @@ class SubnetUse:
         return str(self.node.value)
 
 
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """A combination of zone, VM type and perhaps an extension.
+
+    Attributes:
+        merged: Its cloud properties.
+        zone: AWS's zone; empty when it isn't known.
+    """
+
+    merged: Merged
+    zone: str
+
+    @property
+    def types(self) -> list[Node]:
+        """The known instance types, in the order in which they are tried."""
+        return [each for key in _TYPES for each in self.named(key)]
+
+    @property
+    def knows_all_types(self) -> bool:
+        """Whether no type is a variable."""
+        return not any([*node.variables()] for key in _TYPES if (node := self.merged.nodes.get(key)))
+
+    def get(self, *route: str | int) -> Node | None:
+        """A property; None when there is none."""
+        node = self.merged.nodes.get(str(route[0]))
+        return node.get(*route[1:]) if node is not None else None
+
+    def has(self, key: str) -> bool:
+        """Whether a property is given, or may be, and so takes a default's place; an empty one does not."""
+        node = self.merged.nodes.get(key)
+        return self.merged.is_open or (node is not None and bool(node.value))
+
+    def named(self, key: str) -> list[Node]:
+        """The known texts of a property; none if it is no list and must be one, or the other way round."""
+        node = self.get(key)
+        is_right = node is not None and isinstance(node.value, list) == (key in _LISTS)
+        return list(texts(node)) if node is not None and is_right else []
+
+    def chosen(self, key: str, choice: str) -> list[Node]:
+        """The known text under a hash's key; none if the hash says more, which is refused."""
+        node = self.get(key, choice)
+        whole = self.get(key)
+        if node is None or whole is None or sum(each.value is not None for each in whole.entries()) > 1:
+            return []
+        return list(texts(node))
+
+    def tables(self) -> list[Node]:
+        """The ids of the route tables of advertised_routes."""
+        routes = self.get("advertised_routes")
+        nodes = [entry.get("table_id") for entry in routes.entries()] if routes is not None else []
+        return [each for node in nodes if node is not None for each in texts(node)]
+
+
 @dataclass(frozen=True)
 class References:
     """All that a cloud config names.
 
     Attributes:
         subnets: The subnets.
-        named: The other things, by the property that names them.
-        launches: The places of instance types, by type and AWS's zone; the zone may be empty.
+        launches: The combinations for VMs.
+        disk_types: The entries of disk types.
     """
 
     subnets: Sequence[SubnetUse]
-    named: Mapping[str, Sequence[Node]]
-    launches: Mapping[tuple[str, str], Node]
+    launches: Sequence[Launch]
+    disk_types: Sequence[Node]
 
     @classmethod
-    def of(cls, config: CloudConfig) -> "References":
-        """Collect them."""
-        named: dict[str, list[Node]] = {key: [] for key in (*_SINGLE, *_LISTS, "route_tables")}
-        launches: dict[tuple[str, str], Node] = {}
-        seen: set[tuple[str, ...]] = set()
-        for merged in vms(config):
-            for key, node in _named(merged):
-                if (place := (key, node.document.name, *map(str, node.route))) not in seen:
-                    seen.add(place)
-                    named[key].append(node)
-            for node in _types(merged):
-                launches.setdefault((str(node.value), _zone(merged)), node)
-        return cls(list(_subnets(config)), named, launches)
+    def of(cls, config: CloudConfig, uses: Iterable[Use] | None = None) -> "References":
+        """Collect them.
+
+        Args:
+            config: The cloud config.
+            uses: What a manifest asks for; None without a manifest.
+        """
+        launches = [Launch(merged, _zone(merged)) for merged in vms(config, uses)]
+        return cls(list(_subnets(config)), launches, config.lists["disk_types"])
+
+    @property
+    def plain(self) -> list[Launch]:
+        """The combinations that can be deployed: an extension may fit few VM types."""
+        return [each for each in self.launches if each.merged.use is not None or not each.merged.extensions]
 
 
-def _named(merged: Merged) -> Iterator[tuple[str, Node]]:
-    for key in (*_SINGLE, *_LISTS):
-        node = merged.nodes.get(key)
-        if node is not None and isinstance(node.value, list) == (key in _LISTS):
-            yield from ((key, each) for each in texts(node))
-    table_routes = merged.nodes.get("advertised_routes")
-    for entry in table_routes.entries() if table_routes is not None else ():
-        if (table := entry.get("table_id")) is not None:
-            yield from (("route_tables", each) for each in texts(table))
+@dataclass(frozen=True)
+class Named:
+    """A value of the cloud config, with all combinations that it is part of."""
+
+    node: Node
+    launches: Sequence[Launch]
+
+    def judged(
+        self,
+        judge: Callable[[Launch], str],
+        remedy: str = "",
+        otherwise: Severity = Severity.WARNING,
+    ) -> Iterator[Finding]:
+        """An error if it is wrong in all combinations.
+
+        A cloud config does not say which VM types are deployed in which zones, so what is wrong in some of
+        them only is no error.
+
+        Args:
+            judge: Says what is wrong in one combination; empty if nothing is.
+            remedy: What to do about it.
+            otherwise: The severity if it is wrong in some combinations only.
+        """
+        said = [judge(launch) for launch in self.launches]
+        if any(said):
+            severity = Severity.ERROR if all(said) else otherwise
+            what = next(filter(None, said))
+            yield Finding(severity, what, remedy, self.node.place, "AWS")
 
 
-def _types(merged: Merged) -> Iterator[Node]:
-    for key in ("instance_type", "instance_type_fallbacks"):
-        if (node := merged.nodes.get(key)) is not None:
-            yield from texts(node)
+def named(launches: Iterable[Launch], nodes_of: Callable[[Launch], Iterable[Node]]) -> list[Named]:
+    """Group combinations by a value.
+
+    Args:
+        launches: The combinations.
+        nodes_of: Returns the places of the values in one of them.
+    """
+    found: dict[Identity, tuple[Node, list[Launch]]] = {}
+    for launch in launches:
+        for node in nodes_of(launch):
+            found.setdefault(identity(node), (node, []))[1].append(launch)
+    return [Named(node, its_launches) for node, its_launches in found.values()]
+
+
+def values(found: Iterable[Named]) -> set[str]:
+    """The distinct values."""
+    return {str(each.node.value) for each in found}
 
 
 def texts(node: Node) -> Iterator[Node]:
     """The known texts of a list, or the text itself."""
     for each in node.entries() if isinstance(node.value, list) else [node]:
-        if isinstance(each.value, str) and not each.is_unknown:
+        if isinstance(each.value, str) and each.value and not each.is_unknown:
             yield each
 
 
@@ -98,8 +184,8 @@ def _subnets(config: CloudConfig) -> Iterator[SubnetUse]:
     for network in config.lists["networks"]:
         if type_of(network) not in {"manual", "dynamic"}:
             continue
-        listed = network.get("subnets")
-        for entry in listed.entries() if listed is not None else [network]:
+        subnets = network.get("subnets")
+        for entry in subnets.entries() if subnets is not None else [network]:
             node = entry.get("cloud_properties", "subnet")
             for each in texts(node) if node is not None else ():
                 own = [

@@ -1,0 +1,120 @@
+"""Where the account can launch instance types: zones, capacity reservations, Dedicated Hosts, quotas."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bosh_aws_cpi.aws.instance_types import read
+from bosh_aws_cpi.aws.lookups import listed
+from bosh_aws_cpi.model import InstanceTypeFacts
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_service_quotas import ServiceQuotasClient
+
+_PAGE_OF_TYPES: Final = 100
+_PAGE_OF_HOSTS: Final = 500
+_PAGE_OF_RESERVATIONS: Final = 1000
+_PAGE_OF_QUOTAS: Final = 100
+"""AWS's maximum page sizes."""
+
+
+@dataclass(frozen=True)
+class TypeDetails:
+    """An instance type: the facts that create_vm needs, and its number of vCPUs."""
+
+    facts: InstanceTypeFacts
+    vcpus: int
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A capacity reservation."""
+
+    state: str
+    zone: str
+    instance_type: str
+    free: int
+    """How many more instances it takes."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A Dedicated Host."""
+
+    state: str
+    zone: str
+    instance_type: str
+    """The only type that it runs; empty if it runs several of a family."""
+    family: str
+
+    def runs(self, name: str) -> bool:
+        """Whether it can run a type; True when EC2 did not say."""
+        if self.instance_type:
+            return name == self.instance_type
+        return not self.family or name.partition(".")[0] == self.family
+
+
+def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
+    """DescribeInstanceTypeOfferings: which of the types each zone of the region offers, as (type, zone)."""
+    found = listed(
+        client,
+        "describe_instance_type_offerings",
+        "InstanceTypeOfferings",
+        "instance-type",
+        names,
+        LocationType="availability-zone",
+    )
+    return {(each["InstanceType"], each["Location"]) for each in found}
+
+
+def types(client: "EC2Client", names: Collection[str]) -> dict[str, TypeDetails]:
+    """DescribeInstanceTypes, by name."""
+    page = {"PageSize": _PAGE_OF_TYPES}
+    found = listed(
+        client, "describe_instance_types", "InstanceTypes", "instance-type", names, PaginationConfig=page
+    )
+    return {
+        each["InstanceType"]: TypeDetails(read(each), each.get("VCpuInfo", {}).get("DefaultVCpus", 0))
+        for each in found
+    }
+
+
+def reservations(client: "EC2Client") -> dict[str, Reservation]:
+    """DescribeCapacityReservations: all of the account's, by id; EC2 has no filter for ids."""
+    pages = client.get_paginator("describe_capacity_reservations").paginate(
+        PaginationConfig={"PageSize": _PAGE_OF_RESERVATIONS}
+    )
+    return {
+        each["CapacityReservationId"]: Reservation(
+            each.get("State", ""),
+            each.get("AvailabilityZone", ""),
+            each.get("InstanceType", ""),
+            each.get("AvailableInstanceCount", 0),
+        )
+        for found in pages
+        for each in found["CapacityReservations"]
+    }
+
+
+def hosts(client: "EC2Client") -> dict[str, Host]:
+    """DescribeHosts: all of the account's, by id; EC2 has no filter for ids."""
+    pages = client.get_paginator("describe_hosts").paginate(PaginationConfig={"PageSize": _PAGE_OF_HOSTS})
+    return {
+        each["HostId"]: Host(
+            each.get("State", ""),
+            each.get("AvailabilityZone", ""),
+            each.get("HostProperties", {}).get("InstanceType", ""),
+            each.get("HostProperties", {}).get("InstanceFamily", ""),
+        )
+        for found in pages
+        for each in found["Hosts"]
+    }
+
+
+def quotas(client: "ServiceQuotasClient") -> dict[str, float]:
+    """ListServiceQuotas: EC2's quotas, by their names."""
+    pages = client.get_paginator("list_service_quotas").paginate(
+        ServiceCode="ec2", PaginationConfig={"PageSize": _PAGE_OF_QUOTAS}
+    )
+    return {each["QuotaName"]: each["Value"] for page in pages for each in page["Quotas"] if "Value" in each}

@@ -1,0 +1,84 @@
+"""Asks AWS about one kind of thing after the other; what AWS refuses to tell becomes a finding."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+)
+from botocore.parsers import ResponseParserError
+
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import call_of, described, has_code
+from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.unreachable import OUT_OF_REACH, reason, refused_keys, refused_role, speaks_of_keys
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.config.aws_config import AwsConfig
+
+Answer = TypeVar("Answer")
+REPETITIONS: Final = 1
+"""The SDK's retries: enough for throttling, but so few that an unreachable service costs little time."""
+
+
+class Inquiry:
+    """What AWS was asked; a service that does not answer is not called again.
+
+    Args:
+        aws: The configuration.
+    """
+
+    def __init__(self, aws: "AwsConfig") -> None:
+        self._aws = aws
+        self._silent: dict[str, str] = {}
+        self._are_keys_taken = False
+        self.not_checked: list[Finding] = []
+
+    def ask(self, service: str, what: str, call: Callable[[], Answer]) -> Answer | None:
+        """Call AWS; None, with a finding, when it refuses or does not answer.
+
+        Args:
+            service: The SDK's name of the service.
+            what: What is looked up, in the plural: "key pairs".
+            call: Makes the calls.
+
+        Raises:
+            CloudError: AWS does not accept the keys, or the role.
+        """
+        if service in self._silent:
+            self.leave_out(f"{what}: {self._silent[service]}")
+            return None
+        try:
+            answer = call()
+        except (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError):
+            raise
+        except ClientError as error:
+            self._refuse(what, error)
+            return None
+        except (*OUT_OF_REACH, BotoCoreError, ResponseParserError) as error:
+            is_out = isinstance(error, OUT_OF_REACH)
+            self._silent[service] = f"{service}: {reason(service, error) if is_out else described(error)}"
+            self.leave_out(f"{what}: {self._silent[service]}")
+            return None
+        self._are_keys_taken = True
+        return answer
+
+    def leave_out(self, what: str, remedy: str = "") -> None:
+        """Note what could not be looked at."""
+        self.not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
+
+    def _refuse(self, what: str, error: ClientError) -> None:
+        if (role := refused_role(self._aws, error)) is not None:
+            raise role from error
+        if speaks_of_keys(error) and not self._are_keys_taken:
+            raise refused_keys(self._aws, error) from error
+        self._are_keys_taken = True
+        call = call_of(error)
+        action = call.action if call is not None else error.operation_name
+        self.leave_out(
+            f"{what}: {described(error)}", f"Allow {action}" if has_code(error, UNAUTHORIZED) else ""
+        )

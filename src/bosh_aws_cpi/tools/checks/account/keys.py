@@ -1,0 +1,80 @@
+"""The KMS keys with which EBS encrypts disks: those that would be sent to EC2. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.types import Encryptable
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.references import Launch, References
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that a disk is encrypted with.
+
+    Attributes:
+        name: An ARN, an id, an alias or an alias's ARN.
+        place: Where it is named.
+    """
+
+    name: str
+    place: Place
+
+
+def used(references: References, default: Encryption) -> list[Key]:
+    """All keys that are sent to EC2; a key without encryption is not sent."""
+    found = [key for launch in references.launches for key in _of_vm(launch, default)]
+    for disk_type in references.disk_types:
+        node = disk_type.get("cloud_properties")
+        values = node.known() if node is not None else {}
+        found += _of(DiskProperties, values, disk_type.at("cloud_properties"), default)
+    return list(dict.fromkeys(found))
+
+
+def _of_vm(launch: Launch, default: Encryption) -> Iterator[Key]:
+    root = launch.get("root_disk")
+    if root is not None:
+        yield from _of(RootDisk, root.known(), root, Encryption())
+    disk = launch.get("ephemeral_disk")
+    values = disk.known() if disk is not None else {}
+    if (
+        isinstance(values, dict)
+        and not values.get("use_root_disk")
+        and not values.get("use_instance_storage")
+    ):
+        yield from _of(EphemeralDisk, values, disk or launch.merged.entry, default)
+
+
+def _of(model: type[Encryptable], values: object, node: Node, default: Encryption) -> Iterator[Key]:
+    try:
+        properties = model.model_validate(values)
+    except ValidationError:
+        return  # reported with the other properties
+    encryption = properties.encryption(default)
+    if encryption.encrypted and encryption.kms_key_arn:
+        is_own = "kms_key_arn" in properties.model_fields_set
+        yield Key(
+            encryption.kms_key_arn, node.at("kms_key_arn").place if is_own else Place("aws.kms_key_arn")
+        )
+
+
+def findings(keys: list[Key], states: Mapping[str, str | None]) -> Iterator[Finding]:
+    """Compare the keys with their states.
+
+    Args:
+        keys: The keys.
+        states: Those of the keys that could be looked up; None for one that does not exist.
+    """
+    for key in keys:
+        state = states.get(key.name, "Enabled")
+        if state is None:
+            yield Finding(Severity.ERROR, f"there is no KMS key '{key.name}'", "", key.place, "AWS")
+        elif state != "Enabled":
+            what = f"KMS key '{key.name}' is {state}: EBS can't encrypt with it"
+            yield Finding(Severity.ERROR, what, "Enable it, or use another one", key.place, "AWS")

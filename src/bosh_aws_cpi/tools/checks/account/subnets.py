@@ -1,0 +1,86 @@
+"""Subnets: they exist, where the cloud config says, and have free addresses. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bosh_aws_cpi.aws.lookups import SubnetFacts
+from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, range_of, within
+from bosh_aws_cpi.tools.checks.references import Launch, References, SubnetUse
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+_FEW: Final = 10
+"""With fewer free addresses, a subnet gets a note."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where VMs can be: the subnets of the cloud config, as AWS knows them.
+
+    Attributes:
+        references: What the cloud config names.
+        found: The subnets that exist, by id; empty if they could not be looked up.
+    """
+
+    references: References
+    found: Mapping[str, SubnetFacts]
+
+    def uses(self) -> Iterator[tuple[SubnetUse, SubnetFacts]]:
+        """The subnets of the cloud config that exist."""
+        for use in self.references.subnets:
+            if (facts := self.found.get(use.subnet_id)) is not None:
+                yield use, facts
+
+    def vpcs(self, launch: Launch | None = None) -> list[str]:
+        """The VPCs of the subnets in which a combination can be deployed; of all, without one."""
+        zone = launch.zone if launch is not None else ""
+        return sorted({facts.vpc_id for _, facts in self.uses() if zone in {"", facts.zone}})
+
+
+def findings(ground: Ground, region: str) -> Iterator[Finding]:
+    """Compare the cloud config's subnets with those in AWS."""
+    for use in ground.references.subnets:
+        facts = ground.found.get(use.subnet_id)
+        if facts is None:
+            what = f"subnet '{use.subnet_id}' does not exist in {region}"
+            yield Finding(Severity.ERROR, what, "Use the id of one of your subnets", use.node.place, "AWS")
+            continue
+        yield from _of_zone(use, facts)
+        yield from _of_range(use, facts)
+        if facts.state != "available":
+            what = f"subnet '{facts.subnet_id}' is {facts.state}"
+            yield Finding(Severity.WARNING, what, "Wait until it is available", use.node.place, "AWS")
+        if facts.free < _FEW and any(":" not in each for each in facts.ranges):
+            what = f"subnet '{facts.subnet_id}' has {facts.free} free IPv4 addresses"
+            yield Finding(Severity.NOTE, what, "Use a larger subnet", use.node.place, "AWS")
+
+
+def _of_zone(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
+    for zone, node in use.zones:
+        if zone != facts.zone:
+            what = f"subnet '{facts.subnet_id}' is in zone {facts.zone}, but the az's zone is {zone}"
+            remedy = f"Use a subnet in {zone}, or correct {node.path}"
+            yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
+
+
+def _of_range(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
+    """The range in the file must be that in AWS."""
+    node = use.entry.get("range")
+    wanted = range_of(node.value) if node is not None else None
+    if node is None or wanted is None or not facts.ranges:
+        return
+    there = [each for text in facts.ranges if (each := range_of(text)) is not None]
+    if wanted in there:
+        return
+    said = ", ".join(facts.ranges)
+    if not any(within(wanted, whole) for whole in there):
+        what = f"{wanted} is not within subnet '{facts.subnet_id}', which has {said}"
+        yield Finding(Severity.ERROR, what, f"Use {said}", node.place, "AWS")
+    else:
+        yield _part(use, wanted, said)
+
+
+def _part(use: SubnetUse, wanted: AnyNetwork, said: str) -> Finding:
+    what = f"{wanted} is only a part of subnet '{use.subnet_id}', which has {said}: the netmasks differ"
+    remedy = f"Use {said}, and reserve what VMs must not get"
+    return Finding(Severity.WARNING, what, remedy, use.entry.at("range").place, "AWS")

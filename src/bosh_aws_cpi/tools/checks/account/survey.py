@@ -1,0 +1,223 @@
+"""Asks AWS about everything that a cloud config names, one listing for each kind of thing."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bosh_aws_cpi.aws import capacity as regional
+from bosh_aws_cpi.aws import held_addresses, images, kms_keys, lookups, routes
+from bosh_aws_cpi.cpi.stemcells.delete import ami_id
+from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.plan.instance_types import tabled_facts
+from bosh_aws_cpi.tools.checks import machines, quotas
+from bosh_aws_cpi.tools.checks.account import (
+    addresses,
+    capacity,
+    groups,
+    keys,
+    named_things,
+    subnets,
+    traffic,
+    types,
+)
+from bosh_aws_cpi.tools.checks.account.inquiry import Inquiry
+from bosh_aws_cpi.tools.checks.references import Launch, Named, References, named, values
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+    from bosh_aws_cpi.config.aws_config import AwsConfig
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What an operator wants to have checked beyond the cloud config.
+
+    Attributes:
+        stemcells: Ids of AMIs, or stemcell CIDs.
+        demand: What a deployment needs.
+        is_for_create_env: Whether the cloud config comes from a manifest for create-env.
+    """
+
+    stemcells: Sequence[str] = ()
+    demand: quotas.Demand = field(default_factory=quotas.Demand)
+    is_for_create_env: bool = False
+
+
+def findings(
+    clients: "CommandClients", aws: "AwsConfig", references: References, wishes: Wishes
+) -> Iterator[Finding]:
+    """Ask AWS, and compare; what could not be looked up comes last.
+
+    Args:
+        clients: The AWS clients.
+        aws: The configuration, for its defaults.
+        references: What the cloud config names.
+        wishes: What else to check.
+
+    Raises:
+        CloudError: AWS does not accept the keys, or the role.
+    """
+    survey = _Survey(clients, aws, references)
+    yield from survey.networks(wishes)
+    yield from survey.launches(wishes)
+    yield from survey.things()
+    yield from survey.capacity()
+    yield from survey.keys()
+    yield from survey.inquiry.not_checked
+
+
+class _Survey:
+    """The lookups, one after the other; each is left out if the cloud config names no such thing."""
+
+    def __init__(self, clients: "CommandClients", aws: "AwsConfig", references: References) -> None:
+        self._clients = clients
+        self._aws = aws
+        self._references = references
+        self.inquiry = Inquiry(aws)
+
+    def _named(self, key: str) -> list[Named]:
+        return named(self._references.launches, lambda launch: launch.named(key))
+
+    def _chosen(self, key: str, choice: str) -> list[Named]:
+        return named(self._references.launches, lambda launch: launch.chosen(key, choice))
+
+    def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
+        return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
+
+    def networks(self, wishes: Wishes) -> Iterator[Finding]:
+        """Subnets, and what must be in their VPCs."""
+        ids = {use.subnet_id for use in self._references.subnets}
+        found = self._ec2("subnets", lambda ec2: lookups.subnets(ec2, ids)) if ids else {}
+        ground = subnets.Ground(self._references, found or {})
+        if found is not None:
+            yield from subnets.findings(ground, self._aws.region)
+        uses = addresses.manual(ground)
+        taken = {use.subnet_id for use in uses}
+        held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
+        yield from addresses.findings(uses, held or [], is_for_create_env=wishes.is_for_create_env)
+        vpcs = ground.vpcs()
+        there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
+        if there is not None:
+            yield from groups.findings(ground, there, self._aws.default_security_groups)
+        yield from self._traffic(ground)
+
+    def _traffic(self, ground: subnets.Ground) -> Iterator[Finding]:
+        """Load balancers, target groups and route tables."""
+        clients, ask = self._clients, self.inquiry.ask
+        if elbs := self._named("elbs"):
+            vpcs = ask("elb", "load balancers", lambda: lookups.load_balancers(clients.elb))
+            yield from traffic.balancers(ground, elbs, vpcs) if vpcs is not None else ()
+        if targets := self._named("lb_target_groups"):
+            kinds = ask("elbv2", "target groups", lambda: lookups.target_groups(clients.elbv2))
+            yield from traffic.target_groups(ground, targets, kinds) if kinds is not None else ()
+        if ids := named(self._references.launches, Launch.tables):
+            tables = self._ec2("route tables", lambda ec2: routes.tables(ec2, sorted(values(ids))))
+            yield from traffic.tables(ground, ids, tables) if tables is not None else ()
+
+    def launches(self, wishes: Wishes) -> Iterator[Finding]:
+        """Instance types, stemcells and quotas."""
+        launches = self._references.launches
+        names = values(named(launches, lambda launch: launch.types)) | wishes.demand.types
+        if not names:
+            return
+        offered = self._ec2("offers of instance types", lambda ec2: regional.offers(ec2, names))
+        if offered is not None:
+            offers = types.Offers(self._aws.region, offered, self._zones({zone for _, zone in offered}))
+            yield from types.missing_zones(offers, launches)
+            yield from types.unoffered(offers, launches)
+        details: dict[str, regional.TypeDetails] = {}
+        if self._aws.enable_describe_instance_types:
+            details = self._ec2("instance types", lambda ec2: regional.types(ec2, names)) or {}
+        facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
+        known = {name: each for name, each in facts.items() if each is not None}
+        yield from self._unfit(known, wishes)
+        if wishes.demand.types:
+            vcpus = {name: each.vcpus for name, each in details.items()}
+            limits = self.inquiry.ask(
+                "service-quotas", "quotas", lambda: regional.quotas(self._clients.service_quotas)
+            )
+            yield from (quotas.findings(wishes.demand, vcpus, limits) if limits is not None else ())
+
+    def _zones(self, offering: set[str]) -> set[str]:
+        """The zones that the account can use; EC2 is asked only if a zone offers none of the types."""
+        if {launch.zone for launch in self._references.launches} <= {*offering, ""}:
+            return offering
+        return self._ec2("zones", lookups.zones) or set()
+
+    def _unfit(self, facts: Mapping[str, InstanceTypeFacts], wishes: Wishes) -> Iterator[Finding]:
+        """What create_vm refuses of types; those of the built-in table are checked without AWS."""
+        there: list[Image] = []
+        for cid in wishes.stemcells:
+            answer = self._ec2("the stemcell", partial(_image, ami_id(cid)))
+            if answer is not None:
+                yield from types.stemcells(ami_id(cid), answer[0])
+                there += filter(None, answer)
+        yield from types.unlike(facts, there, self._references.launches)
+        for launch in self._references.launches:
+            names = [str(node.value) for node in launch.types]
+            new = [facts[name] for name in names if name in facts and tabled_facts(name) is None]
+            yield from machines.with_types(launch.merged, new, self._aws) if new else ()
+
+    def things(self) -> Iterator[Finding]:
+        """Key pairs, instance profiles and placement groups."""
+        aws, plain = self._aws, self._references.plain
+        pairs, default = self._named("key_name"), aws.default_key_name
+        if wanted := values(pairs) | {*filter(None, [default])}:
+            there = self._ec2("key pairs", lambda ec2: lookups.key_pairs(ec2, wanted))
+            if there is not None:
+                yield from named_things.missing(pairs, "key pair", there)
+                users = (each for each in plain if not each.has("key_name"))
+                if default:
+                    path = "aws.default_key_name"
+                    yield from named_things.missing_default(path, default, "key pair", there, users)
+        yield from self._profiles()
+        if found := self._named("placement_group"):
+            states = self._ec2("placement groups", lambda ec2: lookups.placement_groups(ec2, values(found)))
+            yield from named_things.placement_groups(found, states) if states is not None else ()
+
+    def _profiles(self) -> Iterator[Finding]:
+        profiles, default = self._named("iam_instance_profile"), self._aws.default_iam_instance_profile
+        if not (profiles or default):
+            return
+        there = self.inquiry.ask(
+            "iam", "instance profiles", lambda: lookups.instance_profiles(self._clients.iam)
+        )
+        if there is None:
+            return
+        yield from named_things.missing(profiles, "instance profile", there)
+        users = (each for each in self._references.plain if not each.has("iam_instance_profile"))
+        if default:
+            path = "aws.default_iam_instance_profile"
+            yield from named_things.missing_default(path, default, "instance profile", there, users)
+
+    def capacity(self) -> Iterator[Finding]:
+        """Capacity reservations and Dedicated Hosts."""
+        if found := self._chosen("capacity_reservation", "id"):
+            there = self._ec2("capacity reservations", regional.reservations)
+            yield from capacity.reservations(found, there) if there is not None else ()
+        if found := self._chosen("dedicated_host", "id"):
+            there = self._ec2("Dedicated Hosts", regional.hosts)
+            yield from capacity.hosts(found, there) if there is not None else ()
+        for key in ("capacity_reservation", "dedicated_host"):
+            for each in self._chosen(key, "resource_group_arn"):
+                what = f"resource group '{each.node.value}': its members are not looked up"
+                yield Finding(Severity.NOT_CHECKED, what, "", each.node.place, "AWS")
+
+    def keys(self) -> Iterator[Finding]:
+        """KMS keys: one call for each, because no listing tells their states."""
+        used = keys.used(self._references, self._aws.encryption)
+        states = {}
+        for name in dict.fromkeys(key.name for key in used):
+            answer = self.inquiry.ask("kms", f"KMS key '{name}'", partial(_state, self._clients, name))
+            states.update({name: answer[0]} if answer is not None else {})
+        yield from keys.findings(used, states)
+
+
+def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the EC2 client
+    return (images.find(ec2, wanted),)
+
+
+def _state(clients: "CommandClients", name: str) -> tuple[str | None]:
+    return (kms_keys.state(clients.kms, name),)

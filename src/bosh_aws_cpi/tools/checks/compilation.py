@@ -1,0 +1,75 @@
+"""The compilation section: the Director's rules (BOSH: deployment_plan/compilation_config.rb)."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unknown_keys, unserved
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, wrong_types
+from bosh_aws_cpi.tools.findings import Finding
+
+_KEYS: Final = (
+    *("workers", "network", "az", "vm_type", "vm_resources", "vm_extensions", "cloud_properties", "env"),
+    *("reuse_compilation_vms", "orphan_workers"),
+)
+_KINDS: Final = ("vm_type", "vm_resources", "cloud_properties")
+
+
+def findings(config: CloudConfig) -> Iterator[Finding]:
+    """Check the section: it names a network, a zone that the network has, and one kind of VM."""
+    node = config.compilation
+    if node is None or not isinstance(node.value, dict):
+        return
+    yield from unknown_keys(node, _KEYS)
+    yield from wrong_types(node, workers=int, network=str, az=str, vm_type=str, vm_resources=dict)
+    yield from wrong_types(node, cloud_properties=dict, env=dict, vm_extensions=list)
+    yield from wrong_types(node, reuse_compilation_vms=bool, orphan_workers=bool)
+    workers = node.get("workers")
+    if node.child("workers") is None:
+        yield refused(node, "has no workers", "Add workers, the number of VMs that compile")
+    elif workers is not None and isinstance(workers.value, int) and workers.value < 1:
+        yield refused(workers, f"must be at least 1, got {workers.value}", "Give a number of VMs")
+    if node.child("network") is None:
+        yield refused(node, "has no network", "Add network, the name of one of networks")
+    for key, target in (("network", "networks"), ("az", "azs"), ("vm_type", "vm_types")):
+        yield from config.missing(node.get(key), target)
+    yield from _kind(config, node)
+    yield from _zone(config, node)
+
+
+def _kind(config: CloudConfig, node: Node) -> Iterator[Finding]:
+    given = [key for key in _KINDS if node.value.get(key)]
+    if len(given) > 1:
+        yield refused(
+            node.at(given[1]), f"has {' and '.join(given)}: only one is allowed", "Keep one of them"
+        )
+    if resources := node.get("vm_resources"):
+        yield from of_resources(resources)
+    extensions = node.get("vm_extensions")
+    names = extensions.entries() if extensions is not None and isinstance(extensions.value, list) else []
+    for each in names:
+        yield from config.missing(each, "vm_extensions")
+    if extensions is not None and names and not {"vm_type", "vm_resources"} & set(given):
+        yield refused(extensions, "vm_extensions need a vm_type or vm_resources", "Add vm_type")
+
+
+def of_resources(node: Node) -> Iterator[Finding]:
+    """Check ``vm_resources`` (BOSH: deployment_plan/vm_resources.rb)."""
+    if not isinstance(node.value, dict):
+        return
+    for key in ("cpu", "ram", "ephemeral_disk_size"):
+        if node.child(key) is None:
+            yield refused(node, f"has no {key}", f"Add {key}")
+    yield from wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int)
+
+
+def _zone(config: CloudConfig, node: Node) -> Iterator[Finding]:
+    zone, network = node.get("az"), config.named("networks", text_of(node.get("network")))
+    if network is None or (zone is not None and not text_of(zone)):
+        return
+    if unserved(network, [text_of(zone)]):
+        where = f"az '{text_of(zone)}'" if zone is not None else "a VM without az: its subnets have azs"
+        remedy = "Name an az of the network's subnets"
+        yield refused(
+            zone or node.at("network"), f"network '{name_of(network)}' has no subnet for {where}", remedy
+        )

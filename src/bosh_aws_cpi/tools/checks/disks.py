@@ -1,0 +1,47 @@
+"""The cloud properties of disk types: read with the models and plans of create_disk."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.plan import ebs, tags
+from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read, said
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+_OF_VOLUME: Final = ("type", "iops", "throughput")
+
+
+def findings(config: CloudConfig) -> Iterator[Finding]:
+    """Check the cloud properties of all disk types."""
+    for entry in config.lists["disk_types"]:
+        yield from _size(entry)
+        if not is_open(entry):
+            yield from _of_disk_type(entry)
+
+
+def _size(entry: Node) -> Iterator[Finding]:
+    size = entry.get("disk_size")
+    if size is not None and size.value == 0 and not isinstance(size.value, bool):
+        yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", "Give MiB", size.place)
+
+
+def _of_disk_type(entry: Node) -> Iterator[Finding]:
+    nodes, section = properties_of(entry), entry.at("cloud_properties")
+    values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
+    properties, wrong = read(DiskProperties, values, section.at)
+    yield from wrong
+    if properties is None:
+        return
+    size = entry.value.get("disk_size")
+    size_gib = gib(size) if isinstance(size, int) and size > 0 else None
+    checks = [said(lambda: tags.formatted(tags.checked(properties.tags)))]
+    if not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
+        figures = (properties.type, properties.iops, properties.throughput, size_gib)
+        checks.append(said(lambda: ebs.check("disk", "cloud_properties", *figures)))
+    for text in filter(None, checks):
+        match = re.search(r"cloud_properties\.(\w+)", text)
+        yield Finding(Severity.ERROR, text, "", section.at(match[1] if match else "tags").place)

@@ -1,0 +1,80 @@
+"""The network interfaces of a VM, planned as create_vm plans them for the networks of a manifest."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.plan import nics
+from bosh_aws_cpi.properties.network import parse_networks
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.ranges import range_of
+from bosh_aws_cpi.tools.checks.reading import is_open, said
+from bosh_aws_cpi.tools.checks.rules import text_of
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """A network of a VM.
+
+    Attributes:
+        node: Where the manifest names it.
+        kind: Its type.
+        entry: What has its cloud properties: a subnet, or the network.
+        address: The VM's address, if BOSH gives it one.
+    """
+
+    node: Node
+    kind: str
+    entry: Node
+    address: str | None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether no part of it is a variable."""
+        return not (self.node.has_variables or self.entry.has_variables or is_open(self.entry))
+
+    def document(self) -> Json:
+        """The network as create_vm gets it."""
+        group, prefix = self.node.get("nic_group"), self.entry.get("prefix")
+        values = {
+            "type": self.kind,
+            "ip": self.address,
+            "nic_group": text_of(group) if group is not None else None,
+            "prefix": text_of(prefix) if prefix is not None else None,
+            "cloud_properties": self.entry.value.get("cloud_properties") if self.kind != "vip" else None,
+        }
+        return {key: value for key, value in values.items() if value is not None}
+
+
+def findings(
+    attachments: Sequence[Attachment], properties: dict[str, Node], aws: AwsConfig, node: Node
+) -> Iterator[Finding]:
+    """What create_vm refuses of a VM's networks.
+
+    Args:
+        attachments: The networks.
+        properties: The VM's merged cloud properties.
+        aws: The CPI's configuration, for its default security groups.
+        node: Where the manifest names the networks.
+    """
+    if not all(each.is_known for each in attachments):
+        return
+    documents = {text_of(each.node.get("name")): each.document() for each in attachments}
+    if said(lambda: parse_networks(documents)):
+        return  # the network's own findings say it
+    networks = parse_networks(documents)
+    if any(each.kind != "vip" and not each.cloud_properties.subnet for each in networks.values()):
+        return  # the same
+    checks = [said(lambda: nics.vip_plan(networks, nics.nic_plans(networks)))]
+    if (own := properties.get("security_groups")) is None or (not own.has_variables and own.value == []):
+        checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))
+    for text in filter(None, checks):
+        yield Finding(Severity.ERROR, text, "", node.place)
+
+
+def any_address(subnet: Node, index: int) -> str:
+    """Some address for a manual network, other than those of the VM's other networks."""
+    whole = range_of(subnet.value.get("range"))
+    return f"10.255.{index}.0" if whole is None or whole.version == 4 else f"fd00:0:0:0:{index}::"  # noqa: PLR2004 - IPv4

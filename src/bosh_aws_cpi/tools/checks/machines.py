@@ -1,0 +1,190 @@
+"""The cloud properties of VMs: read with the models and plans of create_vm, for each combination.
+
+Each mistake is found once: in the property where it stands, whichever zones are combined with it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pydantic import ValidationError
+
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.plan import instance_types, tags
+from bosh_aws_cpi.plan.block_devices import block_devices
+from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, shown, vms
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, read, said
+from bosh_aws_cpi.tools.checks.rules import name_of
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+_ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [])
+"""Stands for the stemcell, which a cloud config does not name."""
+_UNKNOWN: Final = "a variable"
+"""Stands for a required value that is not known."""
+_REQUIRED: Final = ("instance_type", "availability_zone")
+Contradiction = tuple[str, Node]
+"""What create_vm says, and the property that it names."""
+
+
+def findings(config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = None) -> Iterator[Finding]:
+    """Check the cloud properties of all VMs.
+
+    Args:
+        config: The cloud config.
+        aws: The CPI's configuration, for its defaults.
+        uses: What a manifest asks for; None without a manifest.
+    """
+    yield from _Machines(config, aws).findings(vms(config, uses))
+
+
+@dataclass
+class _Machines:
+    """The checks, each of which is made once for all combinations that are alike."""
+
+    config: CloudConfig
+    aws: AwsConfig
+    mistakes: dict[Identity, list[Finding]] = field(default_factory=dict)
+    contradictions: dict[Identity, list[Contradiction]] = field(default_factory=dict)
+
+    def findings(self, combinations: Iterable[Merged]) -> Iterator[Finding]:
+        """All findings."""
+        found: set[tuple[Identity, str]] = set()
+        by_extension: dict[tuple[str, Identity], list[tuple[Merged, Contradiction]]] = {}
+        for merged in combinations:
+            yield from self._of_properties(merged)
+            yield from self._missing(merged)
+            for contradiction in self._contradictions(merged):
+                text, node = contradiction
+                if (key := (identity(node), text)) in found:
+                    continue
+                if merged.extensions and merged.use is None:
+                    names = name_of(merged.extensions[0])
+                    by_extension.setdefault((names, identity(node)), []).append((merged, contradiction))
+                    continue
+                found.add(key)
+                yield Finding(Severity.ERROR, f"{_asked_by(merged)}{text}", "", node.place)
+        for cases in by_extension.values():
+            yield _of_extension(cases, len(self.config.lists["vm_types"]))
+
+    def _of_properties(self, merged: Merged) -> Iterator[Finding]:
+        """What is wrong with each property alone."""
+        for key, node in merged.nodes.items():
+            if identity(node) not in self.mistakes and not node.is_unknown:
+                self.mistakes[identity(node)] = found = list(_of_property(key, node))
+                yield from found
+
+    def _contradictions(self, merged: Merged) -> list[Contradiction]:
+        if merged.is_open or any(self._is_wrong(node) for node in merged.nodes.values()):
+            return []
+        if merged.identity not in self.contradictions:
+            nodes = dict(merged.nodes)
+            self.contradictions[merged.identity] = [
+                (text, named_in(text, nodes, nodes.get(key, merged.entry)))
+                for text, key in _said_of(_values(merged), self.aws).items()
+            ]
+        return self.contradictions[merged.identity]
+
+    def _missing(self, merged: Merged) -> Iterator[Finding]:
+        """The required properties that nothing sets; an unknown extension may do so."""
+        if merged.is_open or (merged.extensions and merged.use is None):
+            return
+        extensions = self.config.lists["vm_extensions"] if merged.use is None else []
+        more = {key for each in extensions for key in properties_of(each)}
+        if any(map(is_open, extensions)):
+            return
+        for key, entry in (
+            ("instance_type", merged.entry),
+            ("availability_zone", merged.zone or merged.entry),
+        ):
+            if not {key} & (merged.nodes.keys() | merged.sized.keys() | more):
+                what = f"has no cloud_properties.{key}"
+                yield Finding(Severity.ERROR, what, f"Add {key}", entry.at("cloud_properties").place)
+
+    def _is_wrong(self, node: Node) -> bool:
+        return any(each.severity is Severity.ERROR for each in self.mistakes.get(identity(node), ()))
+
+
+def _of_property(key: str, node: Node) -> Iterator[Finding]:
+    def at(*route: str | int) -> Node:
+        return node.at(*route[1:])
+
+    known = node.known()
+    yield from read(VmProperties, {key: known}, at)[1]
+    if key == "metadata_options" and isinstance(known, dict):
+        options = MetadataOptions.renamed(known)
+        yield from read(MetadataOptions, options, node.at)[1]
+
+
+def _asked_by(merged: Merged) -> str:
+    if merged.use is None:
+        return ""
+    extensions = f" with vm_extensions {shown(merged.extensions)}" if merged.extensions else ""
+    return f"for {merged.use.shown}{extensions}: "
+
+
+def _values(merged: Merged) -> Json:
+    """The properties without variables in them; a required one has some value."""
+    known = {key: node.value for key, node in merged.nodes.items() if not node.has_variables}
+    values = {**merged.sized, **known}
+    if "instance_type" not in values and not (known.get("ephemeral_disk") or {}).get("size"):
+        values.pop("ephemeral_disk", None)  # its default size depends on the type
+    return {**dict.fromkeys(_REQUIRED, _UNKNOWN), **values}
+
+
+def _said_of(values: Json, aws: AwsConfig) -> dict[str, str]:
+    """What create_vm would refuse, though each property alone is right; with a property that it concerns."""
+    properties = VmProperties.model_validate(values)
+    of_tags = said(lambda: _check_tags(properties.tags))
+    found = [said(properties.check)]
+    for name in properties.instance_types:
+        tabled = instance_types.tabled_facts(name)
+        facts = tabled or replace(instance_types.static_facts(name), store_disks=1)
+        found += _said_of_type(properties, facts, aws)
+    others = dict.fromkeys(filter(None, found), "instance_type")
+    return {**others, **({of_tags: "tags"} if of_tags is not None else {})}
+
+
+def _said_of_type(properties: VmProperties, facts: InstanceTypeFacts, aws: AwsConfig) -> Iterator[str | None]:
+    is_asked = bool(properties.ebs_optimized)
+    yield said(lambda: instance_types.check_ebs_optimized(facts, is_asked=is_asked))
+    yield said(lambda: block_devices(properties, _ANY_IMAGE, facts, aws.encryption))
+
+
+def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfig) -> Iterator[Finding]:
+    """What create_vm would refuse of a VM, with facts of its instance types that only EC2 knows.
+
+    Args:
+        merged: The VM.
+        types: The facts.
+        aws: The CPI's configuration, for its defaults.
+    """
+    try:
+        properties = VmProperties.model_validate(_values(merged))
+    except ValidationError:
+        return
+    nodes = dict(merged.nodes)
+    for facts in types if not merged.is_open else ():
+        for text in filter(None, _said_of_type(properties, facts, aws)):
+            node = named_in(text, nodes, nodes.get("instance_type", merged.entry))
+            yield Finding(Severity.ERROR, text, "", node.place)
+
+
+def _check_tags(given: object) -> None:
+    checked = tags.formatted(tags.checked(given))
+    tags.check_for_ec2({**checked, **tags.of_origin("director", "agent")})
+
+
+def _of_extension(cases: Sequence[tuple[Merged, Contradiction]], number: int) -> Finding:
+    """What an extension contradicts: an error if it does so with all VM types."""
+    merged, (text, node) = cases[0]
+    entries = list({identity(each.entry): each.entry for each, _ in cases}.values())
+    name = name_of(merged.extensions[0])
+    if len(entries) == number:
+        return Finding(Severity.ERROR, f"with vm_extension '{name}': {text}", "", node.place)
+    what = f"with vm_extension '{name}' and vm_type {shown(entries)}: {text}"
+    return Finding(Severity.WARNING, what, "Don't combine them", node.place)

@@ -1,0 +1,95 @@
+"""The cloud properties of networks: read with the models of create_vm and create_network."""
+
+from collections.abc import Iterator, Sequence
+
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.plan import tags
+from bosh_aws_cpi.properties.managed_network import ManagedNetwork, ManagedNetworkProperties
+from bosh_aws_cpi.properties.network import NetworkCloudProperties
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, read, said
+from bosh_aws_cpi.tools.checks.rules import hashes
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+
+def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+    """Check the cloud properties of all networks."""
+    for network in config.lists["networks"]:
+        for entry in entries_of(network):
+            if is_open(entry):
+                continue
+            if network.value.get("managed") and type_of(network) == "manual":
+                yield from _of_managed(entry, config)
+            else:
+                yield from _of_subnet(entry)
+    yield from _without_groups(config, aws)
+
+
+def entries_of(network: Node) -> Sequence[Node]:
+    """What has the cloud properties of a network with interfaces: its subnets, or itself."""
+    if type_of(network) not in {"manual", "dynamic"}:
+        return []
+    subnets = network.get("subnets")
+    if subnets is None:
+        return [network] if type_of(network) == "dynamic" else []
+    return hashes(subnets)
+
+
+def _of_subnet(entry: Node) -> Iterator[Finding]:
+    section = entry.at("cloud_properties")
+    nodes = properties_of(entry)
+    values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
+    properties, wrong = read(NetworkCloudProperties, values, section.at)
+    yield from wrong
+    is_given = "subnet" in nodes and (nodes["subnet"].is_unknown or nodes["subnet"].value)
+    if properties is not None and not is_given:
+        what = "has no cloud_properties.subnet: no VM can be created in it"
+        yield Finding(Severity.ERROR, what, "Add the id of the subnet, subnet-…", section.place)
+
+
+def _of_managed(entry: Node, config: CloudConfig) -> Iterator[Finding]:
+    """The Director merges the properties of the azs with the subnet's (BOSH: stages/create_network.rb)."""
+    section = entry.at("cloud_properties")
+    nodes = properties_of(entry)
+    own = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
+    properties, wrong = read(ManagedNetworkProperties, own, section.at)
+    yield from wrong
+    zones = [config.named("azs", name) for name in zones_of(entry) or ()]
+    if properties is None or None in zones or any(node.is_unknown for node in nodes.values()):
+        return
+    known = {each.route[-1]: each for each in entry.entries() if not each.has_variables}
+    values: dict[str, object] = {
+        str(key): known[key].value for key in ("range", "gateway", "netmask_bits") if key in known
+    }
+    for text in filter(
+        None,
+        (
+            said(lambda: ManagedNetwork.parse({**values, "cloud_properties": own})),
+            said(lambda: tags.check_for_ec2(tags.formatted(tags.checked(properties.tags)))),
+        ),
+    ):
+        place = named_in(
+            text.replace("network.", ""), {**{str(k): n for k, n in known.items()}, **nodes}, section
+        )
+        yield Finding(Severity.ERROR, text, "", place.place)
+
+
+def _without_groups(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+    """VM types for which nothing names security groups, so that create_vm refuses them."""
+    networks = config.lists["networks"]
+    others = [*config.lists["azs"], *(each for network in networks for each in entries_of(network))]
+    has_more = any(map(_may_have_groups, others)) or not networks or config.open_lists & {"networks", "azs"}
+    if aws.default_security_groups or has_more:
+        return
+    is_extension = any(map(_may_have_groups, config.lists["vm_extensions"]))
+    severity = Severity.WARNING if is_extension else Severity.ERROR
+    for entry in config.lists["vm_types"]:
+        if not _may_have_groups(entry):
+            what = "has no security_groups; neither has a network, nor aws.default_security_groups"
+            yield Finding(severity, what, "Add security_groups", entry.at("cloud_properties").place)
+
+
+def _may_have_groups(entry: Node) -> bool:
+    node = properties_of(entry).get("security_groups")
+    return is_open(entry) or (node is not None and bool(node.value))

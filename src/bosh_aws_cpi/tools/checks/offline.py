@@ -1,0 +1,154 @@
+"""What can be checked without AWS: the files, read and merged, and everything that is wrong with them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.properties.vm import MetadataOptions
+from bosh_aws_cpi.tools.checks import (
+    allocation,
+    compilation,
+    create_env,
+    deployment,
+    disks,
+    machines,
+    network_properties,
+    networks,
+)
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.documents import Document
+from bosh_aws_cpi.tools.checks.quotas import Demand
+from bosh_aws_cpi.tools.checks.reading import said
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.tools.checks.combinations import Use
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files to check.
+
+    Attributes:
+        documents: The cloud configs, or one manifest for create-env.
+        manifest: A deployment manifest, if one is given.
+        config: What the documents say together.
+    """
+
+    documents: Sequence[Document]
+    manifest: Document | None
+    config: CloudConfig
+
+    @classmethod
+    def read(cls, names: Sequence[str], manifest: str | None) -> "Files":
+        """Read and merge files.
+
+        Args:
+            names: Cloud configs, or one manifest for create-env.
+            manifest: A deployment manifest.
+
+        Raises:
+            CloudError: One can't be read, or they don't belong together.
+        """
+        documents = [Document.read(name) for name in names]
+        if wrapped := [document for document in documents if _is_table(document)]:
+            message = (
+                f"'{wrapped[0].name}' is the output of the bosh CLI with --json: "
+                "save the content only (jq -r '.Tables[0].Rows[0].content')"
+            )
+            raise CloudError(message)
+        deployed = Document.read(manifest) if manifest is not None else None
+        whole = [document for document in documents if create_env.is_for_create_env(document)]
+        if whole and (len(documents) > 1 or deployed):
+            message = f"'{whole[0].name}' is a manifest for create-env: check it alone"
+            raise CloudError(message)
+        if named := [document for document in documents if not whole and _is_deployment(document)]:
+            message = f"'{named[0].name}' is a deployment manifest: name it after --manifest"
+            raise CloudError(message)
+        config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents)
+        return cls(documents, deployed, config)
+
+    def findings(self, aws: AwsConfig) -> Iterator[Finding]:
+        """All that is wrong with them, as far as it can be said without AWS."""
+        config = self.config
+        for document in self._all():
+            yield from _repeated(document)
+        yield from config.findings
+        yield from _of_configuration(aws)
+        if self.is_for_create_env:
+            yield from create_env.findings(self.documents[0], config, aws)
+        else:
+            yield from compilation.findings(config)
+            yield from networks.findings(config)
+        if self.manifest is not None:
+            yield from deployment.findings(self.manifest, config)
+            groups = deployment.groups(self.manifest, config)
+            yield from allocation.findings(groups, self.uses() or [], config, aws)
+        yield from machines.findings(config, aws, self.uses())
+        yield from disks.findings(config)
+        yield from network_properties.findings(config, aws)
+        yield from _variables(self._all())
+
+    @property
+    def is_for_create_env(self) -> bool:
+        """Whether they are a manifest for create-env."""
+        return create_env.is_for_create_env(self.documents[0])
+
+    def uses(self) -> "Sequence[Use] | None":
+        """The kinds of VMs that the manifest asks for; None without one."""
+        return deployment.uses(self.manifest, self.config) if self.manifest is not None else None
+
+    def demand(self) -> Demand:
+        """The number of instances of each type that the manifest needs; empty without one."""
+        return deployment.demand(self.manifest, self.config) if self.manifest is not None else Demand()
+
+    def _all(self) -> list[Document]:
+        return [*self.documents, *([self.manifest] if self.manifest is not None else [])]
+
+
+def _is_table(document: Document) -> bool:
+    """Whether a file is a table of the bosh CLI, such as `bosh config --json` prints."""
+    return isinstance(document.value, dict) and "Tables" in document.value
+
+
+def _is_deployment(document: Document) -> bool:
+    value = document.value
+    return isinstance(value, dict) and "instance_groups" in value
+
+
+def _repeated(document: Document) -> Iterator[Finding]:
+    """The bosh CLI, as most programs, keeps only the last of several equal keys."""
+    for route, line in document.repeated:
+        path = "/".join(map(str, route))
+        what = f"'{route[-1]}' is there twice: only the last one counts"
+        yield Finding(Severity.WARNING, what, "Remove one", Place(path, document.name, line), "bosh")
+
+
+def _of_configuration(aws: AwsConfig) -> Iterator[Finding]:
+    if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
+        yield Finding(Severity.ERROR, f"aws.metadata_options: {text}", "Correct cpi.json")
+
+
+def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
+    """One finding for each variable, whose value only the Director or the bosh CLI knows."""
+    places: dict[str, list[Place]] = {}
+    for node in (node for document in documents for node in document.root.variables()):
+        if not (_IS_MANIFEST & set(node.document.value) and _UNREAD & set(node.route[:_DEPTH])):
+            for name in node.variable_names:
+                places.setdefault(name, []).append(node.place)
+    for name, found in places.items():
+        more = f", here and in {len(found) - 1} more" if len(found) > 1 else ""
+        what = f"{name} is a variable: values with it are not checked{more}"
+        yield Finding(Severity.NOT_CHECKED, what, "Interpolate the file first (bosh interpolate)", found[0])
+
+
+_IS_MANIFEST: Final = {"instance_groups", "jobs", "resource_pools", "cloud_provider"}
+_UNREAD: Final = frozenset(
+    {"properties", "jobs", "templates", "env", "stemcell", "stemcells", "releases", "update", "addons"}
+    | {"cloud_provider", "variables", "tags", "name", "features", "director_uuid"}
+)
+"""Keys of manifests whose values are not checked."""
+_DEPTH: Final = 3
+"""They stand at the top, or in an instance group or a resource pool."""

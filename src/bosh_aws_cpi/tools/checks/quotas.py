@@ -1,0 +1,106 @@
+"""The account's quotas of vCPUs against what a deployment needs. Pure.
+
+Service Quotas has a quota for each class of instance families, on demand and on spot, whose name lists the
+families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"): "Running On-Demand Standard
+(A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot Instance Requests".
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+_NAME: Final = re.compile(
+    r"Running On-Demand (?P<demand>.+) instances|All (?P<spot>.+) Spot Instance Requests"
+)
+_FAMILY: Final = re.compile(r"[A-Za-z]+\d*")
+_NO_FAMILIES: Final = frozenset({"standard", "and"})
+_HIGH_MEMORY: Final = "High Memory"
+_NEARLY: Final = 0.8
+"""A need beyond this share of a quota gets a note."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The number of instances that a deployment needs, by type.
+
+    Attributes:
+        on_demand: Those on demand.
+        spot: Those on spot.
+    """
+
+    on_demand: Mapping[str, int] = field(default_factory=dict)
+    spot: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def types(self) -> set[str]:
+        """All types."""
+        return {*self.on_demand, *self.spot}
+
+
+def findings(demand: Demand, vcpus: Mapping[str, int], quotas: Mapping[str, float]) -> Iterator[Finding]:
+    """Compare a deployment's need of vCPUs with the quotas.
+
+    Args:
+        demand: What it needs.
+        vcpus: The types' numbers of vCPUs; 0 or absent for one that isn't known.
+        quotas: The account's quotas, in vCPUs, by their names.
+    """
+    for wanted, market in ((demand.on_demand, "demand"), (demand.spot, "spot")):
+        needs: Counter[str] = Counter()
+        for name, count in wanted.items():
+            quota = quota_of(name, market, quotas)
+            if quota is None or not vcpus.get(name):
+                yield _unknown(name, "quota" if quota is None else "number of vCPUs")
+            else:
+                needs[quota] += count * vcpus[name]
+        for quota, need in needs.items():
+            yield from _judged(quota, need, quotas[quota])
+
+
+def _judged(quota: str, need: int, limit: float) -> Iterator[Finding]:
+    if need > limit:
+        what = f"the deployment needs {need} vCPUs, but the quota '{quota}' is {limit:g}"
+        yield Finding(
+            Severity.ERROR, what, "Ask AWS to raise the quota (Service Quotas, Amazon EC2)", source="AWS"
+        )
+    elif need > limit * _NEARLY:
+        what = f"the deployment needs {need} vCPUs of the quota '{quota}', which is {limit:g}"
+        yield Finding(Severity.NOTE, what, "Other instances of the account count too", source="AWS")
+
+
+def _unknown(name: str, what: str) -> Finding:
+    return Finding(Severity.NOT_CHECKED, f"the vCPUs of type '{name}': its {what} is not known", source="AWS")
+
+
+def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
+    """The name of the quota that a type counts against; None if it is not among them.
+
+    Args:
+        name: The type: "p5en.48xlarge".
+        market: "demand" or "spot".
+        quotas: The account's quotas, by their names.
+    """
+    family = re.match(r"([a-z]+)(\d*)", name)
+    if family is None:
+        return None
+    letters, generation = family.groups()
+    classes = {
+        each: quota
+        for quota in quotas
+        if (match := _NAME.fullmatch(quota)) and match[market]
+        for each in families(match[market])
+    }
+    # im4gn is Standard, and gr6 counts as G: the first letter decides, unless the family has its own class.
+    wanted = (f"{letters}{generation}", letters, letters[0])
+    return next((classes[each] for each in wanted if each in classes), None)
+
+
+def families(text: str) -> set[str]:
+    """The families in a quota's name, in lower case: "G and VT" has "g" and "vt"."""
+    if text == _HIGH_MEMORY:
+        return {"u"}
+    return {each.lower() for each in _FAMILY.findall(text)} - _NO_FAMILIES

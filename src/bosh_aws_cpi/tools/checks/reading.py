@@ -1,0 +1,89 @@
+"""Reads cloud properties with the models of the verbs, and turns what is wrong with them into findings."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
+
+from pydantic import ValidationError
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.properties.types import Properties, Route, mistakes
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+Model = TypeVar("Model", bound=Properties)
+At = Callable[..., Node]
+_NAMED: Final = re.compile(r"\b(?:cloud_properties\.)?([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\b")
+
+
+def read(model: type[Model], values: Json, at: At) -> tuple[Model | None, list[Finding]]:
+    """Read properties as the verbs do; returns them unless one is wrong, and the findings.
+
+    Args:
+        model: What they are.
+        values: Those that are known.
+        at: Finds the place of a property.
+    """
+    try:
+        properties = model.model_validate(values)
+    except ValidationError as error:
+        return None, [Finding(Severity.ERROR, said, "", at(*route).place) for route, said in mistakes(error)]
+    return properties, [*_unknown(properties, at), *_doubtful(values, properties, at, ())]
+
+
+def _unknown(properties: Properties, at: At) -> Iterator[Finding]:
+    for route, near in properties.unknown():
+        remedy = f"Did you mean {near}?" if near else "Remove it"
+        yield Finding(Severity.WARNING, f"'{route[-1]}' is unknown and ignored", remedy, at(*route).place)
+
+
+def _doubtful(values: Json, properties: Properties, at: At, route: Route) -> Iterator[Finding]:
+    """Texts in place of booleans: any text counts as true."""
+    for key, value in values.items():
+        read_as = getattr(properties, key, None)
+        if isinstance(read_as, bool) and isinstance(value, str):
+            what = f"'{value}' is a text, which counts as true"
+            yield Finding(Severity.WARNING, what, "Remove the quotation marks", at(*route, key).place)
+        elif isinstance(read_as, Properties) and isinstance(value, dict):
+            yield from _doubtful(value, read_as, at, (*route, key))
+
+
+def said(check: Callable[[], object]) -> str | None:
+    """The message of a check that fails; None when it passes."""
+    try:
+        check()
+    except CloudError as error:
+        return error.message
+    return None
+
+
+def named_in(text: str, nodes: dict[str, Node], other: Node) -> Node:
+    """Where the property is that a message names.
+
+    Args:
+        text: The message.
+        nodes: The properties, by key.
+        other: What is named if the message names none of them.
+    """
+    for match in _NAMED.finditer(text):
+        route = match[1].split(".")
+        if route[0] in nodes:
+            return nodes[route[0]].at(*route[1:])
+        for node in nodes.values():
+            if isinstance(node.value, dict) and route[0] in node.value:
+                return node.at(*route)
+    return other
+
+
+def properties_of(entry: Node) -> dict[str, Node]:
+    """An entry's cloud properties that are not null; empty when they are a variable, or no hash."""
+    node = entry.get("cloud_properties")
+    nodes = node.entries() if node is not None and isinstance(node.value, dict) else []
+    return {str(each.route[-1]): each for each in nodes if each.value is not None}
+
+
+def is_open(entry: Node) -> bool:
+    """Whether an entry's cloud properties are a variable, or no hash: they may be meant to hold anything."""
+    node = entry.get("cloud_properties")
+    return node is not None and not isinstance(node.value, dict)

@@ -1,0 +1,81 @@
+"""What all rules of BOSH share: how the Director reads a value, and findings about values.
+
+The Director's reading is that of BOSH, src/bosh-director/lib/bosh/director/validation_helper.rb: a key whose
+value is null is there, and has the wrong type; a number is as good as a string.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Final
+
+from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+DIRECTOR: Final = "Director"
+BOSH_CLI: Final = "bosh create-env"
+_NOUNS: Final = {
+    dict: "a hash",
+    list: "a list",
+    str: "a string",
+    int: "a whole number",
+    bool: "true or false",
+}
+
+
+def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
+    """What BOSH refuses."""
+    return Finding(Severity.ERROR, what, remedy, node.place, source)
+
+
+def unknown_key(node: Node, key: str, known: Sequence[str], source: str = DIRECTOR) -> Finding:
+    """A key that is ignored."""
+    remedy = _nearest(key, known) or "Remove it"
+    return Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place, source)
+
+
+def unknown_name(node: Node, name: str, known: Sequence[str], where: str, source: str = DIRECTOR) -> Finding:
+    """A name that refers to nothing."""
+    return refused(node, f"'{name}' is not in {where}", _nearest(name, known) or f"Add it to {where}", source)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"Did you mean {near[0]}?" if near else ""
+
+
+def unlike(node: Node | None, kind: type, source: str = DIRECTOR) -> Finding | None:
+    """A finding if a value has another type; a variable may have any."""
+    if node is None or node.is_unknown or _is(node.value, kind):
+        return None
+    return refused(node, f"must be {_NOUNS[kind]}, got {type_name(node.value)}", "", source)
+
+
+def wrong_types(parent: Node, source: str = DIRECTOR, **kinds: type) -> Iterator[Finding]:
+    """A finding for each key whose value has another type; null is one, too."""
+    for key, kind in kinds.items():
+        if wrong := unlike(parent.child(key), kind, source):
+            yield wrong
+
+
+def _is(value: object, kind: type) -> bool:
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, kind) or (kind is str and isinstance(value, int | float))
+
+
+def text_of(node: Node | None) -> str:
+    """A name: a string, or a number in its place; empty for a variable and for anything else."""
+    is_text = node is not None and _is(node.value, str) and not node.is_unknown
+    return str(node.value) if node is not None and is_text else ""
+
+
+def name_of(entry: Node) -> str:
+    """An entry's name; empty when it has none, or a variable."""
+    return text_of(entry.get("name"))
+
+
+def hashes(node: Node | None) -> list[Node]:
+    """The hashes in a list; none when it is no list."""
+    entries = node.entries() if node is not None and isinstance(node.value, list) else []
+    return [each for each in entries if isinstance(each.value, dict)]

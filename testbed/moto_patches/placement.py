@@ -1,0 +1,195 @@
+"""Where a launch may run: zones that offer the type, placement groups, hosts, and capacity reservations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
+from moto.ec2.responses.general import General
+from moto.ec2.responses.hosts import HostsResponse
+from moto.ec2.responses.instances import InstanceResponse
+from moto.ec2.utils import random_resource_id
+
+from testbed.moto_patches.patching import Patches, parameter, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+
+def kept(response: Any, kind: str) -> dict[str, dict[str, Any]]:
+    """The region's resources of a kind that moto lacks, by name or id."""
+    resources: dict[str, dict[str, Any]] = vars(response.ec2_backend).setdefault(f"testbed_{kind}", {})
+    return resources
+
+
+def filtered(resources: list[dict[str, Any]], filters: dict[str, Any], keys: dict[str, str]) -> Any:
+    """Apply a listing's filters, of which EC2 has those in `keys`."""
+    return [each for each in resources if all(each[keys[name]] in filters[name] for name in filters)]
+
+
+@PATCHES.adding(General, "create_placement_group")
+def created_group(response: Any) -> Any:
+    """EC2 creates a placement group, available at once; moto lacks CreatePlacementGroup."""
+    name = parameter(response, "GroupName")
+    group = {
+        "GroupName": name,
+        "GroupId": f"pg-{random_resource_id(17)}",
+        "State": "available",
+        "Strategy": parameter(response, "Strategy", "cluster"),
+    }
+    kept(response, "placement_groups")[name] = group
+    return ActionResult({"PlacementGroup": group})
+
+
+@PATCHES.adding(General, "describe_placement_groups")
+def described_groups(response: Any) -> Any:
+    """EC2 lists placement groups, by name for one; moto lacks DescribePlacementGroups."""
+    found = list(kept(response, "placement_groups").values())
+    filters = response._filters_from_querystring()  # noqa: SLF001 - moto has no other way
+    return ActionResult({"PlacementGroups": filtered(found, filters, {"group-name": "GroupName"})})
+
+
+@PATCHES.adding(General, "create_capacity_reservation")
+def created_reservation(response: Any) -> Any:
+    """EC2 creates a capacity reservation, active at once; moto lacks CreateCapacityReservation."""
+    count = int(parameter(response, "InstanceCount"))
+    reservation = {
+        "CapacityReservationId": f"cr-{random_resource_id(17)}",
+        "InstanceType": parameter(response, "InstanceType"),
+        "AvailabilityZone": parameter(response, "AvailabilityZone"),
+        "TotalInstanceCount": count,
+        "AvailableInstanceCount": count,
+        "State": "active",
+    }
+    kept(response, "reservations")[reservation["CapacityReservationId"]] = reservation
+    return ActionResult({"CapacityReservation": reservation})
+
+
+@PATCHES.adding(General, "cancel_capacity_reservation")
+def cancelled_reservation(response: Any) -> Any:
+    """EC2 keeps a cancelled reservation in its lists for a while; moto lacks CancelCapacityReservation."""
+    kept(response, "reservations")[parameter(response, "CapacityReservationId")]["State"] = "cancelled"
+    return ActionResult({"Return": True})
+
+
+@PATCHES.adding(General, "describe_capacity_reservations")
+def described_reservations(response: Any) -> Any:
+    """EC2 lists capacity reservations; moto lacks DescribeCapacityReservations.
+
+    Its filters have no id (API reference): a caller lists all, or names ids, of which each must exist.
+    """
+    found = list(kept(response, "reservations").values())
+    keys = {"state": "State", "instance-type": "InstanceType", "availability-zone": "AvailabilityZone"}
+    filters = response._filters_from_querystring()  # noqa: SLF001 - moto has no other way
+    return ActionResult({"CapacityReservations": filtered(found, filters, keys)})
+
+
+@PATCHES.around(HostsResponse, "describe_hosts")
+def described_hosts(original: Callable[..., Any], response: Any) -> Any:
+    """EC2's parameter is named Filter, not Filters (API model); moto ignored it."""
+    result = original(response)
+    wanted = {each["Name"]: each["Values"] for each in parameter(response, "Filter", [])}
+    hosts = [each for each in result.result["Hosts"] if shows(each, wanted)]
+    return ActionResult({"Hosts": hosts})
+
+
+def shows(host: Any, wanted: dict[str, list[str]]) -> bool:
+    """Whether a host passes a listing's filters."""
+    return all(host.get_filter_value(name) in values for name, values in wanted.items())
+
+
+@PATCHES.around(InstanceResponse, "run_instances")
+def launched_where_possible(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 refuses a zone without the type, and unknown or unfit groups, hosts and reservations.
+
+    moto accepted all of them.
+    """
+    check_offered(response)
+    check_group(response)
+    check_host(response)
+    reservation = checked_reservation(response)
+    result = original(response)
+    if reservation is not None:
+        reservation["AvailableInstanceCount"] -= 1
+    return result
+
+
+def check_offered(response: Any) -> None:
+    """Refuse a type that the zone does not offer.
+
+    Code and message: skyplane-project/skyplane issue 172. moto itself refuses a type that no zone offers.
+    """
+    name, zone = parameter(response, "InstanceType"), parameter(response, "Placement.AvailabilityZone")
+    zones = {each["Location"] for each in offerings(response.region) if each["InstanceType"] == name}
+    if zone and zones and zone not in zones:
+        refuse(
+            "Unsupported",
+            f"Your requested instance type ({name}) is not supported in your requested Availability Zone "
+            f"({zone}). Please retry your request by not specifying an Availability Zone or choosing "
+            f"{', '.join(sorted(zones))}.",
+        )
+
+
+def offerings(region: str) -> list[dict[str, str]]:
+    """What the zones of a region offer."""
+    found: list[dict[str, str]] = INSTANCE_TYPE_OFFERINGS["availability-zone"].get(region, [])
+    return found
+
+
+def check_group(response: Any) -> None:
+    """Refuse an unknown placement group.
+
+    EC2's error codes, InvalidPlacementGroup.Unknown; the message is in bcbio/bcbio-nextgen-vm issue 37.
+    """
+    name = parameter(response, "Placement.GroupName")
+    if name and name not in kept(response, "placement_groups"):
+        refuse("InvalidPlacementGroup.Unknown", f"The Placement Group '{name}' is unknown.")
+
+
+def check_host(response: Any) -> None:
+    """Refuse an unknown host, and one in another zone or for another type.
+
+    EC2's error codes: InvalidHostID.NotFound ("does not exist"), and InvalidHostConfiguration for a launch
+    that the host can't take. That a wrong zone and a wrong type have the latter is a guess.
+    """
+    host_id = parameter(response, "Placement.HostId")
+    if not host_id:
+        return
+    host = response.ec2_backend.hosts.get(host_id)
+    if host is None:
+        refuse("InvalidHostID.NotFound", f"The host ID '{host_id}' does not exist")
+    name, zone = parameter(response, "InstanceType"), parameter(response, "Placement.AvailabilityZone")
+    fits = name == host.instance_type if host.instance_type else name.startswith(f"{host.instance_family}.")
+    if host.zone != zone or not fits:
+        refuse("InvalidHostConfiguration", f"The host '{host_id}' can't run a '{name}' in {zone}")
+
+
+def checked_reservation(response: Any) -> dict[str, Any] | None:
+    """Refuse a reservation that is unknown, not active, full, or for another type or zone; return it.
+
+    EC2's error codes: InvalidCapacityReservationId.NotFound, and ReservationCapacityExceeded ("not enough
+    available instance capacity"). InvalidParameterValue for the others is a guess; that the attributes must
+    match is documented (EC2 user guide, "Launch instances into an existing Capacity Reservation").
+    """
+    specification = parameter(response, "CapacityReservationSpecification", {})
+    wanted = specification.get("CapacityReservationTarget", {}).get("CapacityReservationId")
+    if not wanted:
+        return None
+    found = kept(response, "reservations").get(wanted)
+    if found is None:
+        refuse(
+            "InvalidCapacityReservationId.NotFound", f"The capacity reservation ID '{wanted}' does not exist"
+        )
+    given = {
+        "InstanceType": parameter(response, "InstanceType"),
+        "AvailabilityZone": parameter(response, "Placement.AvailabilityZone"),
+        "State": "active",
+    }
+    if any(found[name] != value for name, value in given.items()):
+        refuse("InvalidParameterValue", f"The capacity reservation '{wanted}' does not match the launch")
+    if not found["AvailableInstanceCount"]:
+        refuse("ReservationCapacityExceeded", "The requested reservation does not have sufficient capacity.")
+    return found

@@ -1,0 +1,57 @@
+"""Runs `cpi check` over a cloud config, and creates what the cloud config describes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from testbed.executable import Answer, Cpi
+    from testbed.world import World
+
+Findings = list[dict[str, Any]]
+
+
+def checked(cpi: Cpi, config: Mapping[str, Any], *arguments: str) -> Findings:
+    """Check a cloud config; the exit status must fit the findings, which are returned."""
+    path = cpi.folder / "cloud-config.yml"
+    path.write_text(yaml.safe_dump(config, sort_keys=False))
+    answer = cpi.run("check", str(path), "--json", *arguments)
+    assert answer.returncode in {0, 1}, answer
+    found: Findings = answer.document["findings"]
+    assert answer.returncode == bool(errors(found))
+    return found
+
+
+def errors(found: Findings) -> Findings:
+    """Return the errors among findings."""
+    return of("error", found)
+
+
+def of(severity: str, found: Findings) -> Findings:
+    """Return the findings of one severity."""
+    return [each for each in found if each["severity"] == severity]
+
+
+def created(cpi: Cpi, world: World, config: dict[str, Any], kind: str, index: Any = 0) -> Answer:
+    """Create what a cloud config's entry describes, as the Director does."""
+    if kind == "disk_types":
+        entry = config[kind][index]
+        return cpi.call("create_disk", entry["disk_size"], entry["cloud_properties"], None)
+    vm_type = config["vm_types"][index if kind == "vm_types" else 1]
+    properties = {**config["azs"][0]["cloud_properties"], **vm_type["cloud_properties"]}
+    stemcell = f"{world.image_id} light"
+    return cpi.call("create_vm", "agent-1", stemcell, properties, network_of(config), [], {}, stemcell=2)
+
+
+def network_of(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the default network in z1 with the first address that the Director would give."""
+    subnet = config["networks"][0]["subnets"][0]
+    is_reserved = subnet["reserved"][0].startswith("10.0.1.2-")
+    address = {"ip": "10.0.1.50" if is_reserved else "10.0.1.2"}
+    if "prefix" in subnet:
+        address = {"ip": "10.0.1.64", "prefix": str(subnet["prefix"])}
+    return {"default": {"type": "manual", **address, "cloud_properties": subnet["cloud_properties"]}}

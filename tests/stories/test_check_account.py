@@ -1,0 +1,676 @@
+"""`cpi check` and the account: what the cloud config names in AWS exists, and fits."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from testbed.executable import Cpi, config
+from testbed.world import PUBLIC_KEY
+from tests.stories.checked_config import LARGE, SUBNET, Z1, changed, right, subnet
+from tests.stories.checking import checked, created, errors, of
+from tests.stories.right_configs import CREATE_ENV
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+    from tests.protocols import CpiWith
+    from tests.stories.checked_config import Route
+
+PROPERTIES = (*LARGE, "cloud_properties")
+LARGE_PATH = "vm_types/large/cloud_properties"
+SUBNET_PATH = "networks/default/subnets/0"
+NOWHERE = "http://127.0.0.1:1"
+ELSEWHERE = "p3dn.24xlarge"
+"""A type that no zone of the world offers."""
+ONE_ZONE = "g7e.2xlarge"
+"""A type that only the world's first zone offers."""
+MOST_CALLS = 20
+ALL_CALLS = 17
+
+
+@dataclass
+class Far:
+    """Another VPC, with things of every kind."""
+
+    vpc_id: str
+    subnet_id: str
+    group_id: str
+    table_id: str
+
+
+@pytest.fixture
+def far(world: World, fake_aws: FakeAws) -> Far:
+    """Create another VPC with a group, a route table, a load balancer and a target group, all named far."""
+    ec2 = world.ec2
+    vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+    subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.1.1.0/24", AvailabilityZone=world.zone)[
+        "Subnet"
+    ]["SubnetId"]
+    group_id = ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
+    table_id = ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
+    port = {"Protocol": "TCP", "Port": 80}
+    elbv2 = fake_aws.client("elbv2")
+    elbv2.create_target_group(Name="far", VpcId=vpc_id, TargetType="instance", **port)
+    elbv2.create_target_group(Name="ips", VpcId=world.vpc_id, TargetType="ip", **port)
+    listener = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}
+    elb = fake_aws.client("elb")
+    elb.create_load_balancer(LoadBalancerName="far", Listeners=[listener], Subnets=[subnet_id])
+    world.laid["subnets"].append(subnet_id)
+    return Far(vpc_id, subnet_id, group_id, table_id)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A thing that does not fit.
+
+    Attributes:
+        route: Where its value is in the cloud config.
+        value: Returns the value.
+        path: Where the finding is.
+    """
+
+    name: str
+    route: Route
+    value: Callable[[World, Far], Any]
+    path: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def reserved(world: World, instance_type: str, zone: str, *, count: int = 1) -> str:
+    """Create a capacity reservation; returns its id."""
+    answer = world.ec2.create_capacity_reservation(
+        InstanceType=instance_type, InstancePlatform="Linux/UNIX", AvailabilityZone=zone, InstanceCount=count
+    )
+    return str(answer["CapacityReservation"]["CapacityReservationId"])
+
+
+def cancelled(world: World) -> str:
+    """Create a capacity reservation, and cancel it; returns its id."""
+    reservation_id = reserved(world, "m5.large", world.zone)
+    world.ec2.cancel_capacity_reservation(CapacityReservationId=reservation_id)
+    return reservation_id
+
+
+def host(world: World, instance_type: str, zone: str) -> str:
+    """Allocate a Dedicated Host; returns its id."""
+    (host_id,) = world.ec2.allocate_hosts(InstanceType=instance_type, AvailabilityZone=zone, Quantity=1)[
+        "HostIds"
+    ]
+    return str(host_id)
+
+
+def of_large(name: str, key: str, value: Callable[[World, Far], Any], inner: str = "") -> Wrong:
+    """A wrong property of the large VM type."""
+    return Wrong(name, (*PROPERTIES, key), value, "/".join(filter(None, (LARGE_PATH, key, inner))))
+
+
+GROUPS = (*SUBNET, "cloud_properties", "security_groups")
+WRONG = [
+    of_large("profile", "iam_instance_profile", lambda *_: "nobody"),
+    of_large("group-by-id", "security_groups", lambda _, far: [far.group_id], "0"),
+    of_large("group-by-name", "security_groups", lambda *_: ["far"], "0"),
+    of_large("no-such-group", "security_groups", lambda *_: ["sg-0123456789abcdef0"], "0"),
+    Wrong(
+        "network-group",
+        GROUPS,
+        lambda *_: ["bosh", "far"],
+        f"{SUBNET_PATH}/cloud_properties/security_groups/1",
+    ),
+    of_large("balancer", "elbs", lambda *_: ["far"], "0"),
+    of_large("target-group", "lb_target_groups", lambda *_: ["far"], "0"),
+    of_large("targets-by-address", "lb_target_groups", lambda *_: ["ips"], "0"),
+    of_large(
+        "table",
+        "advertised_routes",
+        lambda _, far: [{"table_id": far.table_id, "destination": "10.9.0.0/16"}],
+        "0/table_id",
+    ),
+    of_large("type-elsewhere", "instance_type", lambda *_: ELSEWHERE),
+    of_large("architectures", "instance_type_fallbacks", lambda *_: ["m6g.large"], "0"),
+    of_large("no-reservation", "capacity_reservation", lambda *_: {"id": "cr-0123456789abcdef0"}, "id"),
+    of_large("cancelled", "capacity_reservation", lambda world, _: {"id": cancelled(world)}, "id"),
+    of_large(
+        "reservation-for-other-type",
+        "capacity_reservation",
+        lambda world, _: {"id": reserved(world, "m5.xlarge", world.zone)},
+        "id",
+    ),
+    of_large(
+        "reservation-elsewhere",
+        "capacity_reservation",
+        lambda world, _: {"id": reserved(world, "m5.large", "us-east-1c")},
+        "id",
+    ),
+    of_large("no-host", "dedicated_host", lambda *_: {"id": "h-0123456789abcdef0"}, "id"),
+    of_large(
+        "host-for-other-type",
+        "dedicated_host",
+        lambda world, _: {"id": host(world, "m5.xlarge", world.zone)},
+        "id",
+    ),
+    of_large(
+        "host-elsewhere",
+        "dedicated_host",
+        lambda world, _: {"id": host(world, "m5.large", "us-east-1c")},
+        "id",
+    ),
+    Wrong(
+        "other-zone",
+        (*SUBNET, "cloud_properties", "subnet"),
+        lambda world, _: world.subnet_ids[2],
+        f"{SUBNET_PATH}/cloud_properties/subnet {SUBNET_PATH}/range",
+    ),
+    Wrong(
+        "no-zone",
+        (*Z1, "cloud_properties", "availability_zone"),
+        lambda *_: "us-east-1z",
+        (
+            f"azs/z1/cloud_properties/availability_zone {SUBNET_PATH}/cloud_properties/subnet "
+            "networks/dynamic/subnets/0/cloud_properties/subnet"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_wrong(cpi: Cpi, world: World, far: Far, wrong: Wrong) -> None:
+    """What does not exist or fit is an error with its path and line, and no VM can be created with it."""
+    whole = changed(right(world), wrong.route, wrong.value(world, far))
+    found = errors(checked(cpi, whole))
+    assert {each["path"] for each in found} == set(wrong.path.split()), found
+    assert all(isinstance(each["line"], int) for each in found)
+    before = world.state()
+    index = wrong.route[1] if wrong.route[0] == "vm_types" else 1
+    assert created(cpi, world, whole, "vm_types", index).error is not None
+    assert world.state() == before
+
+
+@pytest.mark.parametrize(
+    ("aws", "path"),
+    [
+        ({"default_key_name": "nobody"}, "aws.default_key_name"),
+        ({"default_iam_instance_profile": "nobody"}, "aws.default_iam_instance_profile"),
+        ({"default_security_groups": ["bosh", "nobody"]}, "aws.default_security_groups"),
+    ],
+)
+def test_defaults(cpi_with: CpiWith, world: World, aws: dict[str, Any], path: str) -> None:
+    """A default that does not exist is an error if a VM would use it, and else a warning."""
+    cpi, whole = cpi_with(**aws), right(world)
+    assert {each["path"] for each in errors(checked(cpi, whole))} == {path}
+    assert created(cpi, world, whole, "vm_types").error is not None
+    own = {"key_name": "bosh", "iam_instance_profile": "bosh-vm", "security_groups": ["bosh"]}
+    for vm_type in whole["vm_types"]:
+        vm_type["cloud_properties"] |= own
+    found = checked(cpi, whole)
+    assert [(each["severity"], each["path"]) for each in found] == [("warning", path)]
+    assert created(cpi, world, whole, "vm_types").error is None
+
+
+def test_groups_in_use(cpi: Cpi, world: World) -> None:
+    """A network's group that no VM would get, because all have groups of their own, is only a warning."""
+    whole = changed(right(world), GROUPS, ["nobody"])
+    for vm_type in whole["vm_types"]:
+        vm_type["cloud_properties"]["security_groups"] = [world.groups["web"]]
+    assert [each["severity"] for each in checked(cpi, whole)] == ["warning"]
+    assert created(cpi, world, whole, "vm_types").error is None
+
+
+@pytest.mark.parametrize(
+    ("properties", "severity", "words"),
+    [
+        ({"instance_type_fallbacks": [ELSEWHERE]}, "warning", f"does not offer type '{ELSEWHERE}'"),
+        ({"instance_type_fallbacks": ["m5.giant"]}, "warning", "there is no instance type 'm5.giant'"),
+        (
+            {"instance_type": "vt1.3xlarge", "instance_type_fallbacks": ["m5.large"]},
+            "warning",
+            "does not offer",
+        ),
+        ({"instance_type": ONE_ZONE}, "warning", f"zone us-east-1b does not offer type '{ONE_ZONE}'"),
+    ],
+)
+def test_some_types(cpi: Cpi, world: World, properties: dict[str, Any], severity: str, words: str) -> None:
+    """A type that can't be launched is a warning if the VM can be created with another one, or elsewhere."""
+    whole = right(world)
+    whole["vm_types"][1]["cloud_properties"] |= properties
+    found = checked(cpi, whole)
+    assert {each["severity"] for each in found} == {severity}, found
+    assert any(words in each["what"] for each in found), found
+    assert created(cpi, world, whole, "vm_types", 1).error is None
+
+
+def test_unknown_fallback_first(cpi: Cpi, world: World) -> None:
+    """A zone that lacks the first type leads to the fallback, which must exist then."""
+    whole = right(world)
+    more = {"instance_type": ELSEWHERE, "instance_type_fallbacks": ["m5.giant", "m5.large"]}
+    whole["vm_types"][1]["cloud_properties"] |= more
+    (found,) = errors(checked(cpi, whole))
+    assert (found["path"], "m5.giant" in found["what"]) == (f"{LARGE_PATH}/instance_type", True)
+    assert created(cpi, world, whole, "vm_types", 1).error is not None
+
+
+def test_reservation(cpi: Cpi, world: World) -> None:
+    """A reservation in one of the zones is a warning for the others, and so is a full one."""
+    reservation = {"id": reserved(world, "m5.large", world.zone)}
+    whole = changed(right(world), (*PROPERTIES, "capacity_reservation"), reservation)
+    (found,) = checked(cpi, whole)
+    assert (found["severity"], f"but the VM in {world.other_zone}" in found["what"]) == ("warning", True)
+    world.ec2.run_instances(
+        ImageId=world.image_id,
+        InstanceType="m5.large",
+        SubnetId=world.subnet_id,
+        Placement={"AvailabilityZone": world.zone},
+        CapacityReservationSpecification={
+            "CapacityReservationTarget": {"CapacityReservationId": reservation["id"]}
+        },
+        MinCount=1,
+        MaxCount=1,
+    )
+    said = [each["what"] for each in checked(cpi, whole) if "capacity_reservation" in each["path"]]
+    assert ["has no room left" in what for what in said] == [False, True]
+    assert created(cpi, world, whole, "vm_types", 1).error is not None
+
+
+def test_range(cpi: Cpi, world: World) -> None:
+    """A range outside the subnet is an error; a part of the subnet is a warning."""
+    whole = right(world)
+    outside = changed(whole, (*SUBNET, "range"), "10.0.0.0/23")
+    assert f"{SUBNET_PATH}/range" in {each["path"] for each in errors(checked(cpi, outside))}
+    part = changed(whole, (*SUBNET, "range"), "10.0.1.0/25")
+    found = [each for each in checked(cpi, part) if each["source"] == "AWS"]
+    assert [(each["severity"], each["path"]) for each in found] == [("warning", f"{SUBNET_PATH}/range")]
+
+
+def test_stemcell(cpi: Cpi, world: World) -> None:
+    """Types must fit one of the stemcells that are named; these must exist and be enabled."""
+    arm = world.ec2.register_image(Name="arm", Architecture="arm64", RootDeviceName="/dev/xvda")["ImageId"]
+    whole = changed(right(world), (*PROPERTIES, "instance_type"), "m6g.large")
+    assert errors(checked(cpi, whole)) == []
+    stemcell = ("--stemcell", f"{world.image_id} light")
+    (found,) = errors(checked(cpi, whole, *stemcell))
+    assert (found["path"], found["source"]) == (f"{LARGE_PATH}/instance_type", "CPI")
+    assert f"AMI '{world.image_id}' is for x86_64" in found["what"]
+    answer = created(cpi, world, whole, "vm_types", 1)
+    assert found["what"] in answer.error["message"]
+    assert errors(checked(cpi, whole, *stemcell, "--stemcell", arm)) == []
+    world.ec2.disable_image(ImageId=arm)
+    (disabled,) = errors(checked(cpi, whole, *stemcell, "--stemcell", arm))
+    assert f"AMI '{arm}' is disabled" in disabled["what"]
+    (missing,) = errors(checked(cpi, right(world), "--stemcell", "ami-0123456789abcdef0"))
+    assert "there is no AMI 'ami-0123456789abcdef0'" in missing["what"]
+
+
+def in_subnet(world: World, address: str, **more: Any) -> str:
+    """Create an interface in the first subnet; returns its id."""
+    answer = world.ec2.create_network_interface(
+        SubnetId=world.subnet_id, PrivateIpAddress=address, Groups=[world.groups["bosh"]], **more
+    )
+    return str(answer["NetworkInterface"]["NetworkInterfaceId"])
+
+
+def launched(world: World, address: str, **tags: str) -> None:
+    """Launch an instance with an address, and tag it."""
+    answer = world.ec2.run_instances(
+        ImageId=world.image_id,
+        InstanceType="m5.large",
+        NetworkInterfaces=[{"DeviceIndex": 0, "SubnetId": world.subnet_id, "PrivateIpAddress": address}],
+        MinCount=1,
+        MaxCount=1,
+    )
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    if listed:
+        world.ec2.create_tags(Resources=[answer["Instances"][0]["InstanceId"]], Tags=listed)
+
+
+def test_addresses(cpi: Cpi, world: World) -> None:
+    """Addresses that others hold are named as the entries that `reserved` lacks; BOSH's own VMs are not."""
+    for address in ("10.0.1.5", "10.0.1.20", "10.0.1.21", "10.0.1.22", "10.0.1.30"):
+        in_subnet(world, address)
+    world.ec2.assign_private_ip_addresses(
+        NetworkInterfaceId=in_subnet(world, "10.0.1.40"), PrivateIpAddresses=["10.0.1.42"]
+    )
+    launched(world, "10.0.1.60", Name="jumpbox")
+    whole = right(world)
+    assert created(cpi, world, whole, "vm_types").error is None  # 10.0.1.50
+    launched(world, "10.0.1.70", deployment="cf", job="router", index="0", id="1", director="prod")
+    launched(world, "10.0.1.80", deployment="bosh", job="bosh", index="0", director="bosh-init")
+    (found,) = checked(cpi, whole)
+    entries = "10.0.1.20-10.0.1.22, 10.0.1.30, 10.0.1.40, 10.0.1.42, 10.0.1.60, 10.0.1.80"
+    assert (found["severity"], found["path"]) == ("warning", f"{SUBNET_PATH}/range")
+    assert found["remedy"] == f"Add to reserved: [{entries}]"
+    whole["networks"][0]["subnets"][0]["reserved"] += entries.split(", ")
+    assert checked(cpi, whole) == []
+
+
+def test_other_subnets_addresses(cpi: Cpi, world: World) -> None:
+    """Only subnets from which BOSH chooses addresses count, and within their range."""
+    world.ec2.create_network_interface(SubnetId=world.subnet_ids[1], PrivateIpAddress="10.0.2.20")
+    assert checked(cpi, right(world)) == []
+
+
+def test_static_address(cpi: Cpi, world: World) -> None:
+    """A static address that somebody else holds can't be reserved: it has a finding of its own."""
+    nic_id = in_subnet(world, "10.0.1.110", Description="database")
+    whole = right(world)
+    (found,) = checked(cpi, whole)
+    assert (found["severity"], found["path"]) == ("warning", f"{SUBNET_PATH}/static/0")
+    assert (
+        f"interface '{nic_id}' (database), which the Director does not know, holds 10.0.1.110"
+        in found["what"]
+    )
+
+
+def test_create_env_address(cpi: Cpi, world: World) -> None:
+    """For create-env only static addresses count, and those of its own VM are its own."""
+    whole = yaml.safe_load(CREATE_ENV)
+    network = whole["networks"][0]["subnets"][0]
+    network |= {"range": "10.0.1.0/24", "gateway": "10.0.1.1", "static": ["10.0.1.6"]}
+    network["cloud_properties"]["subnet"] = world.subnet_id
+    whole["instance_groups"][0]["networks"][0]["static_ips"] = ["10.0.1.6"]
+    in_subnet(world, "10.0.1.20")
+    tags = {"deployment": "bosh", "job": "bosh", "index": "0"}
+    launched(world, "10.0.1.6", **tags, director="bosh-init")
+    assert of("warning", checked(cpi, whole)) == []
+    (mine,) = world.state()["instances"]
+    world.ec2.create_tags(Resources=[mine], Tags=[{"Key": "director", "Value": "other"}])
+    (found,) = of("warning", checked(cpi, whole))
+    assert found["path"] == "networks/private/subnets/0/static/0"
+
+
+@pytest.mark.usefixtures("ipv6")
+def test_ipv6_addresses(cpi: Cpi, world: World) -> None:
+    """IPv6 addresses and delegated prefixes are reserved like others, in quotation marks."""
+    nic_id = in_subnet(world, "10.0.1.5", Ipv6Addresses=[{"Ipv6Address": "2001:db8::20"}])
+    world.ec2.assign_ipv6_addresses(NetworkInterfaceId=nic_id, Ipv6Prefixes=["2001:db8:0:0:5::/80"])
+    world.ec2.assign_private_ip_addresses(NetworkInterfaceId=nic_id, Ipv4Prefixes=["10.0.1.64/28"])
+    whole = right(world)
+    second = {
+        **whole["networks"][0]["subnets"][0],
+        "range": "2001:db8::/64",
+        "gateway": "2001:db8::1",
+        "reserved": ["2001:db8::2-2001:db8::f"],
+        "static": [],
+    }
+    whole["networks"].append({"name": "six", "type": "manual", "subnets": [second]})
+    four, six = [each["remedy"] for each in checked(cpi, whole) if each["source"] == "AWS"]
+    assert four == "Add to reserved: [10.0.1.64-10.0.1.79]"
+    prefix = '"2001:db8:0:0:5::-2001:db8::5:ffff:ffff:ffff"'
+    assert six == f'Add to reserved: ["2001:db8::20", {prefix}]'
+
+
+def everything(world: World, far: Far, fake_aws: FakeAws) -> dict[str, Any]:
+    """Write a large cloud config that names things of all kinds: 40 VM types, 6 zones, 12 networks."""
+    del far  # its target groups and load balancers are listed too
+    ec2, whole = world.ec2, right(world)
+    zones = [f"us-east-1{letter}" for letter in "abcdef"]
+    key = fake_aws.client("kms").create_key()["KeyMetadata"]["Arn"]
+    whole["azs"] = [{"name": zone, "cloud_properties": {"availability_zone": zone}} for zone in zones]
+    kinds = [
+        "c5.large",
+        "c5.xlarge",
+        "r5.large",
+        "r5.xlarge",
+        "m5.large",
+        "m5.xlarge",
+        "t3.small",
+        "t3.micro",
+    ]
+    ec2.create_placement_group(GroupName="near", Strategy="spread")
+    reservation_id = reserved(world, "c5.large", world.zone)
+    host_id = host(world, "c5.large", world.zone)
+    whole["vm_types"] = []
+    for number in range(40):
+        ec2.import_key_pair(KeyName=f"key-{number}", PublicKeyMaterial=PUBLIC_KEY)
+        properties = {
+            "instance_type": kinds[number % len(kinds)],
+            "key_name": f"key-{number}",
+            "security_groups": ["bosh", world.groups["web"]],
+            "iam_instance_profile": world.instance_profile,
+            "ephemeral_disk": {"encrypted": True, "kms_key_arn": key, "size": 10_240},
+            "advertised_routes": [{"table_id": world.route_table_id, "destination": "10.9.0.0/16"}],
+        }
+        whole["vm_types"].append({"name": f"type-{number}", "cloud_properties": properties})
+    own = [each["cloud_properties"] for each in whole["vm_types"]]
+    own[0]["placement_group"] = "near"
+    own[0]["capacity_reservation"] = {"id": reservation_id}
+    own[8]["dedicated_host"] = {"id": host_id}
+    own[16] |= {"elbs": ["far"], "lb_target_groups": ["far"]}
+    whole["networks"] = []
+    for number in range(12):
+        subnet_id = ec2.create_subnet(
+            VpcId=world.vpc_id,
+            CidrBlock=f"10.0.{100 + number}.0/24",
+            AvailabilityZone=zones[number % len(zones)],
+        )["Subnet"]["SubnetId"]
+        entry = subnet(f"10.0.{100 + number}", zones[number % len(zones)], subnet_id)
+        whole["networks"].append({"name": f"net-{number}", "type": "manual", "subnets": [entry]})
+    world.ec2.create_network_interface(SubnetId=subnet_id, PrivateIpAddress=f"10.0.{100 + number}.77")
+    world.ec2.run_instances(
+        ImageId=world.image_id, InstanceType="m5.large", SubnetId=subnet_id, MinCount=1, MaxCount=1
+    )
+    whole["compilation"] = {"workers": 2, "network": "net-0", "az": zones[0], "vm_type": "type-0"}
+    return whole
+
+
+def test_calls(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
+    """A large cloud config costs one listing for each kind of thing, however many things it names."""
+    whole = everything(world, far, fake_aws)
+    fake_aws.forget_calls()
+    found = checked(cpi, whole, "--stemcell", world.image_id)
+    assert {each["path"] for each in errors(found)} == {
+        f"vm_types/type-16/cloud_properties/{key}/0" for key in ("elbs", "lb_target_groups")
+    }
+    calls = Counter(f"{call['service']}:{call['action']}" for call in fake_aws.calls())
+    assert set(calls.values()) == {1}
+    assert len(calls) == ALL_CALLS <= MOST_CALLS
+    assert "kms:DescribeKey" in calls
+    assert of("not checked", found) == []
+
+
+LOOKUPS = {
+    "DescribeSubnets": "subnets",
+    "DescribeNetworkInterfaces": "addresses",
+    "DescribeSecurityGroups": "security groups",
+    "DescribeInstanceTypeOfferings": "offers of instance types",
+    "DescribeInstanceTypes": "instance types",
+    "DescribeKeyPairs": "key pairs",
+    "DescribePlacementGroups": "placement groups",
+    "DescribeRouteTables": "route tables",
+    "DescribeTargetGroups": "target groups",
+    "DescribeLoadBalancers": "load balancers",
+    "DescribeCapacityReservations": "capacity reservations",
+    "DescribeHosts": "Dedicated Hosts",
+    "ListInstanceProfiles": "instance profiles",
+    "DescribeKey": "KMS key",
+}
+"""What each call looks up."""
+
+
+def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
+    """Each refused lookup is reported with the action to allow, and is no failure; the others go on."""
+    whole = everything(world, far, fake_aws)
+    for action in LOOKUPS:
+        code = "UnauthorizedOperation" if action.startswith("Describe") else "AccessDenied"
+        fake_aws.rule(action=action, error={"code": code, "message": "no", "status": 403})
+    found = checked(cpi, whole)
+    assert {each["severity"] for each in found} == {"not checked"}
+    # Without subnets nothing is known of their addresses and VPCs.
+    dependent = {"DescribeNetworkInterfaces", "DescribeSecurityGroups"}
+    wanted = {f"{LOOKUPS[action]}" for action in LOOKUPS.keys() - dependent}
+    assert {each["what"].partition(":")[0].partition(" '")[0] for each in found} == wanted
+    assert {each["remedy"].rpartition(":")[2] for each in found} == LOOKUPS.keys() - dependent
+
+
+@pytest.mark.parametrize("action", sorted({"DescribeNetworkInterfaces", "DescribeSecurityGroups"}))
+def test_refused_in_vpc(cpi: Cpi, world: World, fake_aws: FakeAws, action: str) -> None:
+    """So is a lookup in the subnets, or in their VPC."""
+    error = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
+    fake_aws.rule(action=action, error=error)
+    (found,) = checked(cpi, right(world))
+    assert (found["severity"], found["remedy"]) == ("not checked", f"Allow ec2:{action}")
+    assert found["what"].startswith(f"{LOOKUPS[action]}: ")
+
+
+def test_silent_service(fake_aws: FakeAws, world: World) -> None:
+    """A service that does not answer, as in a VPC without its endpoint, is reported, and not called again."""
+    cpi = Cpi(
+        config(fake_aws.endpoint), env={"AWS_ENDPOINT_URL_IAM": NOWHERE, "AWS_ENDPOINT_URL_KMS": NOWHERE}
+    )
+    whole = changed(right(world), (*PROPERTIES, "iam_instance_profile"), "nobody")
+    for number in (0, 1):
+        disk = {"encrypted": True, "kms_key_arn": f"alias/{number}"}
+        whole["vm_types"][number]["cloud_properties"]["ephemeral_disk"] = disk
+    found = checked(cpi, whole)
+    assert [(each["severity"], each["what"].partition(": ")[0]) for each in found] == [
+        ("not checked", "instance profiles"),
+        ("not checked", "KMS key 'alias/0'"),
+        ("not checked", "KMS key 'alias/1'"),
+    ]
+    assert all("the connection is refused" in each["what"] for each in found)
+
+
+def test_bad_keys(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """Keys that AWS does not accept end the command: nothing can be checked."""
+    fake_aws.rule(action="*", error={"code": "AuthFailure", "message": "no", "status": 401})
+    path = cpi.folder / "cloud-config.yml"
+    path.write_text(json.dumps(right(world)))
+    answer = cpi.run("check", str(path))
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert "AWS does not accept the keys of aws.access_key_id" in answer.stderr
+
+
+def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
+    """Keys that encrypt disks exist, are enabled and symmetric; a key without encryption is not looked up."""
+    kms = fake_aws.client("kms")
+    good, disabled, lost = (kms.create_key()["KeyMetadata"]["KeyId"] for _ in range(3))
+    signing = kms.create_key(KeySpec="RSA_2048", KeyUsage="SIGN_VERIFY")["KeyMetadata"]["Arn"]
+    kms.create_alias(AliasName="alias/bosh", TargetKeyId=good)
+    kms.disable_key(KeyId=disabled)
+    kms.schedule_key_deletion(KeyId=lost)
+    cpi = cpi_with(encrypted=True, kms_key_arn=lost)
+    whole = right(world)
+    small, large = (each["cloud_properties"] for each in whole["vm_types"])
+    small |= {"ephemeral_disk": {"kms_key_arn": "alias/bosh"}, "root_disk": {"kms_key_arn": "unused"}}
+    large |= {
+        "ephemeral_disk": {"encrypted": True, "kms_key_arn": signing},
+        "root_disk": {"encrypted": True, "kms_key_arn": disabled},
+    }
+    missing = "arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-000000000000"
+    whole["disk_types"].append(
+        {"name": "other", "disk_size": 1000, "cloud_properties": {"kms_key_arn": missing}}
+    )
+    found = checked(cpi, whole)
+    unusable = "KMS key '{}' is {}: EBS can't encrypt with it"
+    assert {each["path"]: each["what"] for each in found} == {
+        f"{LARGE_PATH}/ephemeral_disk/kms_key_arn": unusable.format(signing, "RSA_2048"),
+        f"{LARGE_PATH}/root_disk/kms_key_arn": unusable.format(disabled, "Disabled"),
+        "disk_types/other/cloud_properties/kms_key_arn": f"there is no KMS key '{missing}'",
+        "aws.kms_key_arn": unusable.format(lost, "PendingDeletion"),
+    }
+    assert {each["severity"] for each in found} == {"error"}
+
+
+def test_resource_groups(cpi: Cpi, world: World) -> None:
+    """The members of resource groups are not looked up, which is said."""
+    group = {"resource_group_arn": "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"}
+    whole = changed(right(world), (*PROPERTIES, "dedicated_host"), group)
+    (found,) = checked(cpi, whole)
+    assert (found["severity"], found["path"]) == (
+        "not checked",
+        f"{LARGE_PATH}/dedicated_host/resource_group_arn",
+    )
+
+
+def test_without_types(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
+    """Without aws.enable_describe_instance_types, the built-in table says what types can do."""
+    whole = changed(right(world), (*PROPERTIES, "instance_type_fallbacks"), ["m6g.large"])
+    (found,) = errors(checked(cpi_with(enable_describe_instance_types=False), whole))
+    assert found["what"] == "type 'm6g.large' runs arm64, but 'm5.large' runs x86_64"
+    assert "DescribeInstanceTypes" not in fake_aws.actions()
+
+
+@pytest.fixture
+def deployed(cpi: Cpi, world: World, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    """Return a function that checks a manifest for so many instances of the large VM type."""
+
+    def run(count: int, **properties: Any) -> list[dict[str, Any]]:
+        whole = right(world)
+        whole["vm_types"][1]["cloud_properties"] |= properties
+        whole["compilation"] |= {"workers": 1, "vm_type": "small"}
+        group = {
+            "name": "web",
+            "instances": count,
+            "azs": ["z1"],
+            "vm_type": "large",
+            "stemcell": "default",
+            "jobs": [],
+            "networks": [{"name": "default"}],
+        }
+        manifest = {
+            "name": "cf",
+            "releases": [],
+            "stemcells": [{"alias": "default", "os": "ubuntu-noble", "version": "latest"}],
+            "update": {
+                "canaries": 1,
+                "max_in_flight": 1,
+                "canary_watch_time": 1000,
+                "update_watch_time": 1000,
+            },
+            "instance_groups": [group],
+        }
+        path = tmp_path / "manifest.yml"
+        path.write_text(json.dumps(manifest))
+        return checked(cpi, whole, "--manifest", str(path))
+
+    return run
+
+
+STANDARD = "Standard (A, C, D, H, I, M, R, T, Z)"
+
+
+@pytest.mark.parametrize(
+    ("count", "properties", "severity", "words"),
+    [
+        (1, {}, "note", f"needs 4 vCPUs of the quota 'Running On-Demand {STANDARD} instances', which is 4.5"),
+        (2, {}, "error", f"needs 6 vCPUs, but the quota 'Running On-Demand {STANDARD} instances' is 4.5"),
+        (
+            3,
+            {"spot_bid_price": 1},
+            "error",
+            f"needs 6 vCPUs, but the quota 'All {STANDARD} Spot Instance Requests'",
+        ),
+    ],
+    ids=["nearly", "too-many", "spot"],
+)
+def test_quota(
+    deployed: Callable[..., list[dict[str, Any]]],
+    fake_aws: FakeAws,
+    count: int,
+    properties: dict[str, Any],
+    severity: str,
+    words: str,
+) -> None:
+    """The vCPUs that a manifest and its compilation need must be within the account's quota."""
+    fake_aws.rule(action="ListServiceQuotas", replace=[[r'"Value": 5\.0', '"Value": 4.5']])
+    (found,) = deployed(count, **properties)
+    assert (found["severity"], words in found["what"]) == (severity, True), found
+
+
+def test_no_quotas(deployed: Callable[..., list[dict[str, Any]]], fake_aws: FakeAws) -> None:
+    """Quotas that may not be read are not checked; without need of them nobody asks."""
+    error = {"code": "AccessDeniedException", "message": "no", "status": 400}
+    fake_aws.rule(action="ListServiceQuotas", error=error)
+    (found,) = deployed(1)
+    assert (found["severity"], found["remedy"]) == ("not checked", "Allow servicequotas:ListServiceQuotas")
+    hosts = {"dedicated_host": {"resource_group_arn": "arn:aws:resource-groups:us-east-1:1:group/hosts"}}
+    assert {each["severity"] for each in deployed(1, **hosts)} == {"not checked"}

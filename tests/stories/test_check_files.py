@@ -1,0 +1,144 @@
+"""`cpi check` with files as people write them: right ones, several, with variables, and broken ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.stories.right_configs import CREATE_ENV, OWN, RIGHT, SPECIAL_NETWORKS, UNKNOWN, with_networks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testbed.executable import Answer, Cpi
+
+
+@pytest.fixture
+def run(cpi: Cpi, tmp_path: Path) -> Callable[..., Answer]:
+    """Return a function that checks texts, and returns the command's answer."""
+
+    def checked(*texts: str | bytes, arguments: tuple[str, ...] = ()) -> Answer:
+        paths = []
+        for index, text in enumerate(texts):
+            path = tmp_path / f"file-{index}.yml"
+            path.write_bytes(text.encode() if isinstance(text, str) else text)
+            paths.append(str(path))
+        return cpi.run("check", *paths, "--offline", "--json", *arguments)
+
+    return checked
+
+
+@pytest.fixture
+def check(run: Callable[..., Answer]) -> Callable[..., list[dict[str, Any]]]:
+    """Return a function that checks texts, and returns the findings."""
+
+    def checked(*texts: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = run(*texts).document["findings"]
+        return found
+
+    return checked
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right(check: Callable[..., list[dict[str, Any]]], name: str) -> None:
+    """A right file has no findings."""
+    assert check(*RIGHT[name]) == []
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_variables(check: Callable[..., list[dict[str, Any]]], name: str) -> None:
+    """Each variable is named once, with its place; nothing is said of values that are not known."""
+    found = check(UNKNOWN[name])
+    assert {each["severity"] for each in found} == {"not checked"}
+    named = [each["what"].split(" is a variable")[0] for each in found]
+    assert (
+        len(named) == len(set(named)) == len({part.split("))")[0] for part in UNKNOWN[name].split("((")[1:]})
+    )
+    lines = UNKNOWN[name].splitlines()
+    assert all(variable in lines[each["line"] - 1] for variable, each in zip(named, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ("azs: [{name: z1}]", "the name is already used in azs"),
+        ("networks: [{name: DEFAULT, type: dynamic}]", "the name is already used in networks"),
+        ("compilation: {workers: 1, network: default, az: z1}", "compilation is in several files"),
+    ],
+)
+def test_several_files(check: Callable[..., list[dict[str, Any]]], second: str, said: str) -> None:
+    """What two files define twice is an error in the second."""
+    errors = [each for each in check(OWN, second) if each["severity"] == "error" and said in each["what"]]
+    assert [(each["file"].rpartition("/")[2], each["line"], each["source"]) for each in errors] == [
+        ("file-1.yml", 1, "Director")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("azs: [", "is not valid YAML"),
+        ("a: *b", "is not valid YAML"),
+        ("a: !!python/object/apply:os.system [ls]", "is not valid YAML"),
+        ("a: 2026-99-99", "is not valid YAML"),
+        (b"\x00\xff\xfe\x00binary\x00", "is not valid YAML"),
+        ("a: 1\n---\na: 2\n", "is not valid YAML"),
+        ("[" * 5_000, "nested too deeply"),
+        ("a: &a [*a]", "too many values"),
+        (
+            "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]" for n in range(9)),
+            "too many",
+        ),
+        ("instance_groups: []", "name it after --manifest"),
+        ('{"Tables": [{"Content": "config", "Rows": [{"content": "azs: []"}]}]}', "save the content only"),
+    ],
+)
+def test_unreadable(run: Callable[..., Answer], text: str | bytes, said: str) -> None:
+    """A file that can't be read ends the check with status 2, and a message that names it."""
+    answer = run(text)
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert said in answer.stderr
+    assert "file-0.yml" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_absent_file(cpi: Cpi) -> None:
+    """A file that is missing ends the check with status 2."""
+    answer = cpi.run("check", "/nowhere/cloud-config.yml", "--offline")
+    assert (answer.returncode, answer.stderr) == (
+        2,
+        "cpi: '/nowhere/cloud-config.yml' can't be read: No such file or directory\n",
+    )
+
+
+@pytest.mark.parametrize("text", ["", "just a text", "[1, 2]", "5"])
+def test_no_hash(check: Callable[..., list[dict[str, Any]]], text: str) -> None:
+    """A file that holds no hash is an error at its beginning."""
+    found = check(text)
+    assert [(each["severity"], each["path"], each["source"]) for each in found] == [("error", "", "Director")]
+
+
+def test_create_env_alone(run: Callable[..., Answer]) -> None:
+    """A manifest for create-env can't be merged with other files."""
+    answer = run(CREATE_ENV, OWN)
+    assert answer.returncode == 2
+    assert "check it alone" in answer.stderr
+
+
+def test_repeated_key(check: Callable[..., list[dict[str, Any]]]) -> None:
+    """A key that a hash has twice is a warning at the second one."""
+    text = with_networks(SPECIAL_NETWORKS) + "disk_types: []\nazs: [{name: z1}]\n"
+    found = [each for each in check(text) if "twice" in each["what"]]
+    assert [(each["severity"], each["path"], each["line"]) for each in found] == [
+        ("warning", "azs", len(text.splitlines()))
+    ]
+
+
+def test_anchor(check: Callable[..., list[dict[str, Any]]]) -> None:
+    """A mistake in an anchor is found once, at the line where the value stands."""
+    text = RIGHT["anchors"][0].replace("type: gp3", "type: 3")
+    found = check(text)
+    assert [each["line"] for each in found] == [2] * len(found)
+    assert {each["path"].rpartition("/")[2] for each in found} == {"type"}

@@ -1,0 +1,277 @@
+"""`cpi check --manifest`, and manifests for create-env: names, real combinations, and addresses."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.stories.checked_config import GONE, changed, line_of
+from tests.stories.right_configs import CREATE_ENV
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testbed.executable import Answer, Cpi
+
+Route = tuple[str | int, ...]
+CONFIG: dict[str, Any] = {
+    "azs": [
+        {"name": "z1", "cloud_properties": {"availability_zone": "us-east-1a"}},
+        {"name": "z2", "cloud_properties": {"availability_zone": "us-east-1b"}},
+    ],
+    "vm_types": [
+        {"name": "small", "cloud_properties": {"instance_type": "t3.micro"}},
+        {"name": "large", "cloud_properties": {"instance_type": "m5.large"}},
+    ],
+    "vm_extensions": [
+        {"name": "raw", "cloud_properties": {"raw_instance_storage": True}},
+        {"name": "store", "cloud_properties": {"instance_type": "m5d.large"}},
+        {"name": "host", "cloud_properties": {"dedicated_host": {"id": "h-1"}}},
+    ],
+    "disk_types": [{"name": "default", "disk_size": 1024}],
+    "networks": [
+        {
+            "name": "default",
+            "subnets": [
+                {
+                    "range": f"10.0.{number}.0/28",
+                    "gateway": f"10.0.{number}.1",
+                    "azs": [f"z{number}"],
+                    "reserved": [f"10.0.{number}.2-10.0.{number}.5"],
+                    "static": [f"10.0.{number}.10-10.0.{number}.12"],
+                    "cloud_properties": {"subnet": f"subnet-{number}"},
+                }
+                for number in (1, 2)
+            ],
+        },
+        {"name": "other", "type": "dynamic", "cloud_properties": {"subnet": "subnet-9"}},
+        {"name": "vip", "type": "vip"},
+    ],
+    "compilation": {"workers": 2, "network": "default", "az": "z1", "vm_type": "small"},
+}
+MANIFEST: dict[str, Any] = {
+    "name": "deployment",
+    "instance_groups": [
+        {
+            "name": "web",
+            "instances": 2,
+            "vm_type": "small",
+            "azs": ["z1", "z2"],
+            "persistent_disk_type": "default",
+            "networks": [
+                {"name": "default", "static_ips": ["10.0.1.10", "10.0.2.11"], "default": ["dns", "gateway"]},
+                {"name": "vip", "static_ips": ["203.0.113.5-203.0.113.6"]},
+            ],
+            "properties": {"password": "((password))"},
+        },
+        {
+            "name": "worker",
+            "instances": 8,
+            "vm_type": "large",
+            "vm_extensions": ["store", "raw"],
+            "azs": ["z1", "z2"],
+            "networks": [{"name": "default"}],
+        },
+        {
+            "name": "sized",
+            "instances": 1,
+            "vm_resources": {"cpu": 1, "ram": 1024, "ephemeral_disk_size": 10_240},
+            "azs": ["z2"],
+            "networks": [{"name": "default"}],
+        },
+    ],
+}
+WEB: Route = ("instance_groups", 0)
+WORKER: Route = ("instance_groups", 1)
+AT_WEB, AT_WORKER = "instance_groups/web", "instance_groups/worker"
+
+
+@pytest.fixture
+def check(cpi: Cpi, tmp_path: Path) -> Callable[..., Answer]:
+    """Return a function that checks a cloud config together with a manifest."""
+
+    def run(config: dict[str, Any], manifest: dict[str, Any] | None = None, *arguments: str) -> Answer:
+        path, deployed = tmp_path / "file.yml", tmp_path / "manifest.yml"
+        path.write_text(yaml.safe_dump(config, sort_keys=False))
+        if manifest is not None:
+            deployed.write_text(yaml.safe_dump(manifest, sort_keys=False))
+            arguments = ("--manifest", str(deployed), *arguments)
+        return cpi.run("check", str(path), "--offline", "--json", *arguments)
+
+    return run
+
+
+def errors_of(answer: Answer) -> list[dict[str, Any]]:
+    """Return the errors that a check found."""
+    assert answer.returncode in {0, 1}, answer
+    return [each for each in answer.document["findings"] if each["severity"] == "error"]
+
+
+def test_right(check: Callable[..., Answer]) -> None:
+    """A deployment whose cloud config has all that it needs has no findings."""
+    answer = check(CONFIG, MANIFEST)
+    assert answer.document["findings"] == []
+    assert len(answer.document["files"]) == 2
+
+
+def test_real_combinations(check: Callable[..., Answer]) -> None:
+    """An extension is checked with the VM types of the manifest alone, in the manifest's order."""
+    alone = {each["path"]: each for each in check(CONFIG).document["findings"]}
+    assert list(alone) == ["vm_extensions/raw/cloud_properties/raw_instance_storage"]
+    errors = errors_of(check(CONFIG, changed(MANIFEST, (*WORKER, "vm_extensions"), ["raw"])))
+    assert [(each["path"], each["source"]) for each in errors] == [
+        ("vm_extensions/raw/cloud_properties/raw_instance_storage", "CPI")
+    ]
+    assert "for instance group 'worker' with vm_extensions 'raw'" in errors[0]["what"]
+
+
+@pytest.mark.parametrize(
+    ("route", "value", "path"),
+    [
+        ((*WEB, "name"), GONE, "instance_groups/0"),
+        ((*WEB, "instances"), GONE, AT_WEB),
+        ((*WEB, "instances"), "two", f"{AT_WEB}/instances"),
+        ((*WEB, "vm_type"), "smal", f"{AT_WEB}/vm_type"),
+        ((*WEB, "vm_type"), GONE, AT_WEB),
+        ((*WEB, "vm_resources"), {"cpu": 1, "ram": 1, "ephemeral_disk_size": 1}, f"{AT_WEB}/vm_resources"),
+        (("instance_groups", 2, "vm_resources", "ram"), GONE, "instance_groups/sized/vm_resources"),
+        ((*WORKER, "vm_extensions"), ["none"], f"{AT_WORKER}/vm_extensions/0"),
+        ((*WEB, "azs"), ["z1", "z9"], f"{AT_WEB}/azs/1"),
+        ((*WEB, "azs"), [], f"{AT_WEB}/azs"),
+        ((*WORKER, "azs"), GONE, f"{AT_WORKER}/networks/default"),
+        ((*WORKER, "networks"), [{"name": "other"}], f"{AT_WORKER}/azs/0"),
+        ((*WEB, "networks"), [], f"{AT_WEB}/networks"),
+        ((*WORKER, "networks", 0, "name"), "defualt", f"{AT_WORKER}/networks/defualt/name"),
+        ((*WEB, "networks", 0, "default"), GONE, f"{AT_WEB}/networks"),
+        ((*WEB, "networks", 0, "static_ips"), ["10.0.1.10"], f"{AT_WEB}/networks/default/static_ips"),
+        (
+            (*WEB, "networks", 0, "static_ips"),
+            ["10.0.1.10", "10.0.1.10"],
+            f"{AT_WEB}/networks/default/static_ips/1",
+        ),
+        (
+            (*WEB, "networks", 0, "static_ips"),
+            ["10.0.1.10", "10.0.1.9"],
+            f"{AT_WEB}/networks/default/static_ips/1",
+        ),
+        ((*WEB, "azs"), ["z2"], f"{AT_WEB}/networks/default/static_ips/0"),
+        ((*WEB, "persistent_disk_type"), "none", f"{AT_WEB}/persistent_disk_type"),
+        ((*WEB, "persistent_disk"), 1024, f"{AT_WEB}/persistent_disk_type"),
+        (("networks",), [], "networks"),
+        (("resource_pools",), [], "resource_pools"),
+        (("instance_groups",), GONE, ""),
+        (("instance_groups",), {"web": {}}, "instance_groups"),
+    ],
+)
+def test_mistake(check: Callable[..., Answer], route: Route, value: Any, path: str) -> None:
+    """What the Director refuses in a manifest is an error at its place."""
+    manifest = changed(MANIFEST, route, value)
+    text = yaml.safe_dump(manifest, sort_keys=False)
+    errors = [(each["path"], each["line"], each["source"]) for each in errors_of(check(CONFIG, manifest))]
+    assert (path, line_of(text, path), "Director") in errors
+
+
+def test_addresses_of_aws(check: Callable[..., Answer]) -> None:
+    """An instance can't have an address that AWS keeps, although the cloud config calls it static."""
+    manifest = changed(MANIFEST, (*WEB, "networks", 0, "static_ips"), ["10.0.1.2", "10.0.2.11"])
+    first = ("networks", 0, "subnets", 0)
+    config = changed(changed(CONFIG, (*first, "reserved"), ["10.0.1.3"]), (*first, "static"), ["10.0.1.2"])
+    found = check(config, manifest).document["findings"]
+    assert [(each["severity"], each["path"], each["source"]) for each in found] == [
+        ("error", f"{AT_WEB}/networks/default/static_ips/0", "AWS"),
+        ("warning", "networks/default/subnets/0/static/0", "AWS"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("instances", "reserved", "said"),
+    [
+        (11, "10.0.2.2-10.0.2.5", None),
+        (12, "10.0.2.2-10.0.2.5", "the manifest needs 13 addresses, but only 12 are free"),
+        (8, "10.0.2.2-10.0.2.8", "the manifest needs 5 addresses in az 'z2', but only 3 are free"),
+    ],
+)
+def test_free_addresses(
+    check: Callable[..., Answer], instances: int, reserved: str, said: str | None
+) -> None:
+    """A network without enough free addresses for the instances of all zones, or of one, is an error."""
+    config = changed(CONFIG, ("networks", 0, "subnets", 1, "reserved"), [reserved])
+    errors = errors_of(check(config, changed(MANIFEST, (*WORKER, "instances"), instances)))
+    assert [each["what"] for each in errors] == ([said] if said else [])
+
+
+def test_networks_of_a_vm(check: Callable[..., Answer]) -> None:
+    """The networks of a VM are planned as create_vm does: those of one nic_group have one subnet."""
+    config = copy.deepcopy(CONFIG)
+    second = copy.deepcopy(config["networks"][0])
+    second["name"] = "second"
+    for number, subnet in enumerate(second["subnets"], 1):
+        subnet["cloud_properties"] = {"subnet": f"subnet-1{number}"}
+    config["networks"].append(second)
+    networks = [
+        {"name": "default", "nic_group": 1, "default": ["dns", "gateway"]},
+        {"name": "second", "nic_group": 1},
+    ]
+    errors = errors_of(check(config, changed(MANIFEST, (*WORKER, "networks"), networks)))
+    assert [(each["path"], each["source"]) for each in errors] == [(f"{AT_WORKER}/networks", "CPI")] * 2
+    assert "nic_group '1' have different subnet ids" in errors[0]["what"]
+
+
+IN_POOL, NET, GROUP = ("resource_pools", 0), ("networks", 0), ("instance_groups", 0)
+AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_groups/bosh"
+
+
+@pytest.mark.parametrize(
+    ("route", "value", "path", "source"),
+    [
+        ((*IN_POOL, "network"), "privat", f"{AT_POOL}/network", "bosh create-env"),
+        ((*IN_POOL, "network"), GONE, AT_POOL, "bosh create-env"),
+        ((*IN_POOL, "cloud_properties"), [], f"{AT_POOL}/cloud_properties", "bosh create-env"),
+        ((*IN_POOL, "cloud_properties", "instance_type"), GONE, f"{AT_POOL}/cloud_properties", "CPI"),
+        ((*IN_POOL, "cloud_properties", "availability_zone"), GONE, f"{AT_POOL}/cloud_properties", "CPI"),
+        (
+            (*IN_POOL, "cloud_properties", "ephemeral_disk", "iops"),
+            90_000,
+            f"{AT_POOL}/cloud_properties/ephemeral_disk/iops",
+            "CPI",
+        ),
+        (("disk_pools", 0, "disk_size"), 0, "disk_pools/disks/disk_size", "CPI"),
+        (("disk_pools", 0, "disk_size"), "64 GB", "disk_pools/disks/disk_size", "bosh create-env"),
+        (("disk_pools", 0, "cloud_properties", "type"), 3, "disk_pools/disks/cloud_properties/type", "CPI"),
+        ((*NET, "type"), GONE, AT_NET, "bosh create-env"),
+        ((*NET, "type"), "static", f"{AT_NET}/type", "bosh create-env"),
+        ((*NET, "subnets"), [], f"{AT_NET}/subnets", "bosh create-env"),
+        ((*NET, "subnets", 0, "range"), "10.0.0.0", f"{AT_NET}/subnets/0/range", "bosh create-env"),
+        ((*NET, "subnets", 0, "gateway"), "10.0.1.1", f"{AT_NET}/subnets/0/gateway", "bosh create-env"),
+        ((*NET, "subnets", 0, "cloud_properties"), {}, f"{AT_NET}/subnets/0/cloud_properties", "CPI"),
+        ((*GROUP, "resource_pool"), "vm", f"{AT_GROUP}/resource_pool", "bosh create-env"),
+        ((*GROUP, "persistent_disk_pool"), "disk", f"{AT_GROUP}/persistent_disk_pool", "bosh create-env"),
+        ((*GROUP, "networks"), [], AT_GROUP, "bosh create-env"),
+        ((*GROUP, "networks", 0, "default"), ["dns"], f"{AT_GROUP}/networks", "bosh create-env"),
+        (
+            (*GROUP, "networks", 0, "static_ips", 0),
+            "10.0.1.6",
+            f"{AT_GROUP}/networks/private/static_ips/0",
+            "bosh create-env",
+        ),
+        (
+            (*GROUP, "networks", 0, "static_ips", 0),
+            "10.0.0.2",
+            f"{AT_GROUP}/networks/private/static_ips/0",
+            "AWS",
+        ),
+        ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks", "CPI"),
+        ((*GROUP, "networks", 1, "static_ips"), GONE, f"{AT_GROUP}/networks", "CPI"),
+        (("jobs",), [], "jobs", "bosh create-env"),
+    ],
+)
+def test_create_env(check: Callable[..., Answer], route: Route, value: Any, path: str, source: str) -> None:
+    """What bosh create-env, the CPI or AWS refuses of a manifest is an error at its place."""
+    manifest = changed(yaml.safe_load(CREATE_ENV), route, value)
+    text = yaml.safe_dump(manifest, sort_keys=False)
+    errors = [(each["path"], each["line"], each["source"]) for each in errors_of(check(manifest))]
+    assert errors == [(path, line_of(text, path), source)]

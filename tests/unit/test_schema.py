@@ -1,0 +1,111 @@
+"""docs/cloud-config.schema.json: it accepts right cloud configs, and finds mistakes where they are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from tests.stories.checked_config import GONE, WRONG_TYPES, changed, right
+from tests.stories.right_configs import RIGHT, UNKNOWN
+
+if TYPE_CHECKING:
+    from testbed.world import World
+    from tests.stories.checked_config import Mistake, Route
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = "docs/cloud-config.schema.json"
+FILES = [text for name, texts in RIGHT.items() if name != "create-env" for text in texts]
+CONFIG = right(cast("World", SimpleNamespace(zone="a", other_zone="b", subnet_ids=["s-0", "s-1", "s-2"])))
+
+
+@pytest.fixture(scope="module")
+def validator() -> Draft202012Validator:
+    """Return a validator with the committed schema."""
+    schema = json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def marked(validator: Draft202012Validator, config: Any) -> list[Route]:
+    """Return what leads to each value that the schema rejects."""
+    return [tuple(error.absolute_path) for error in validator.iter_errors(config)]
+
+
+@pytest.mark.parametrize("text", [*FILES, *UNKNOWN.values()])
+def test_right(validator: Draft202012Validator, text: str) -> None:
+    """A right cloud config is valid, also with variables."""
+    assert marked(validator, yaml.safe_load(text)) == []
+
+
+@pytest.mark.parametrize("mistake", WRONG_TYPES, ids=str)
+def test_wrong_type(validator: Draft202012Validator, mistake: Mistake) -> None:
+    """A cloud property of a wrong type is rejected where it stands."""
+    assert marked(validator, CONFIG) == []
+    found = marked(validator, mistake.made_in(CONFIG))
+    if mistake.shown.endswith(SAID_BY_CHECK_ALONE):
+        assert found == []
+    else:
+        assert [route[: len(mistake.route)] for route in found] == [mistake.route]
+
+
+SAID_BY_CHECK_ALONE = ("advertised_routes/0/destination",)
+"""Properties whose form a schema can't describe."""
+
+
+@pytest.mark.parametrize(
+    ("route", "value", "found"),
+    [
+        (("vm_typos",), [], ()),
+        (
+            ("vm_types", 0, "cloud_properties", "instance_typo"),
+            "m5.large",
+            ("vm_types", 0, "cloud_properties"),
+        ),
+        (("vm_types", 0, "name"), GONE, ("vm_types", 0)),
+        (("azs",), None, ("azs",)),
+        (("azs", 0, "cloud_properties"), None, ("azs", 0, "cloud_properties")),
+        (("disk_types", 0, "disk_size"), GONE, ("disk_types", 0)),
+        (("disk_types", 0, "disk_size"), 0, ("disk_types", 0, "disk_size")),
+        (("networks", 0, "type"), "static", ("networks", 0, "type")),
+        (("networks", 0, "subnets", 0, "rnage"), "10.0.0.0/24", ("networks", 0, "subnets", 0)),
+        (("networks", 0, "subnets", 0, "dns"), "10.0.0.2", ("networks", 0, "subnets", 0, "dns")),
+        (("networks", 1, "managed"), True, ("networks", 1)),
+        (("networks", 1, "subnets", 0, "range"), "10.0.0.0/24", ("networks", 1, "subnets", 0)),
+        (("networks", 2, "subnets"), [{"range": "10.0.0.0/24"}], ("networks", 2, "subnets", 0)),
+        (("compilation", "workers"), 0, ("compilation", "workers")),
+        (("compilation", "network"), GONE, ("compilation",)),
+    ],
+)
+def test_mistake(validator: Draft202012Validator, route: Route, value: Any, found: Route) -> None:
+    """Unknown keys, and what BOSH refuses, are rejected where they stand."""
+    assert found in marked(validator, changed(CONFIG, route, value))
+
+
+def test_committed() -> None:
+    """The committed schema is the one that the models give."""
+    assert run(ROOT, "--check") == (0, "")
+
+
+def test_stale(tmp_path: Path) -> None:
+    """A schema that is not up to date is named, and written as it should be."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "docs").mkdir()
+    assert run(tmp_path, "--check") == (1, f"{SCHEMA} is stale: run `make schema`\n")
+    assert run(tmp_path) == (0, "")
+    assert (tmp_path / SCHEMA).read_bytes() == (ROOT / SCHEMA).read_bytes()
+
+
+def run(root: Path, *arguments: str) -> tuple[int, str]:
+    """Run the script of a folder as a person does; return its status and what it says."""
+    command = [sys.executable, str(root / "scripts/schema"), *arguments]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return done.returncode, done.stderr

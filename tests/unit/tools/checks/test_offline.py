@@ -1,0 +1,232 @@
+"""The rules of `cpi check` that need no AWS: warnings, and what is no mistake."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.tools.checks.offline import Files
+from bosh_aws_cpi.tools.checks.quotas import Demand
+from bosh_aws_cpi.tools.findings import ordered
+from testbed.executable import config
+from tests.stories.checked_config import GONE, changed
+from tests.stories.right_configs import CF_DEPLOYMENT, IPV6, OWN, PREFIXES, SPECIAL_NETWORKS, with_networks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.stories.checked_config import Route
+
+Found = list[tuple[str, str, str]]
+OF_VM: Route = ("vm_types", 0, "cloud_properties")
+SUBNET: Route = ("networks", 0, "subnets", 0)
+AT_SUBNET = "networks/default/subnets/0"
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Callable[..., Found]:
+    """Return a function that checks files offline, and returns severity, path and what is wrong."""
+
+    def run(whole: dict[str, Any], manifest: dict[str, Any] | None = None, **aws: Any) -> Found:
+        names = [tmp_path / "cpi.json", tmp_path / "config.yml", tmp_path / "manifest.yml"]
+        names[0].write_text(json.dumps(config("http://localhost", **aws)))
+        names[1].write_text(yaml.safe_dump(whole, sort_keys=False))
+        names[2].write_text(yaml.safe_dump(manifest, sort_keys=False))
+        files = Files.read([str(names[1])], str(names[2]) if manifest else None)
+        found = ordered(files.findings(load(str(names[0]), {}).aws))
+        return [(each.severity.value, each.place.path if each.place else "", each.what) for each in found]
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("route", "value", "path", "said"),
+    [
+        (("vm_typos",), [], "vm_typos", "'vm_typos' is unknown and ignored"),
+        (("azs", 0, "cpis"), "x", "azs/z1/cpis", "'cpis' is unknown"),
+        ((*OF_VM, "instance_typ"), "x", "vm_types/default/cloud_properties/instance_typ", "is unknown"),
+        (
+            (*OF_VM, "ephemeral_disk", "encripted"),
+            True,
+            "vm_types/default/cloud_properties/ephemeral_disk/encripted",
+            "is unknown",
+        ),
+        (
+            (*OF_VM, "source_dest_check"),
+            "false",
+            "vm_types/default/cloud_properties/source_dest_check",
+            "'false' is a text, which counts as true",
+        ),
+        ((*SUBNET, "reserve"), [], f"{AT_SUBNET}/reserve", "'reserve' is unknown"),
+        ((*SUBNET, "gateway"), "10.0.0.254", f"{AT_SUBNET}/gateway", "is not AWS's router"),
+        (
+            (*SUBNET, "reserved"),
+            ["10.0.0.2-10.0.0.3", "10.0.0.9-10.0.0.5"],
+            f"{AT_SUBNET}/reserved/1",
+            "no address",
+        ),
+        ((*SUBNET, "static"), ["10.0.0.8-10.0.0.20"], f"{AT_SUBNET}/static/0", "Directors before 282.0.10"),
+        (
+            ("azs", 3),
+            {"name": "z4", "cloud_properties": {"availability_zone": "d"}},
+            "azs/z4",
+            "no subnet is in",
+        ),
+        (("compilation", "worker"), 5, "compilation/worker", "'worker' is unknown"),
+    ],
+)
+def test_warning(check: Callable[..., Found], route: Route, value: Any, path: str, said: str) -> None:
+    """What is done in another way than one may think is a single warning at its place."""
+    found = check(changed(yaml.safe_load(OWN), route, value))
+    assert [(severity, place) for severity, place, _ in found] == [("warning", path)]
+    assert said in found[0][2]
+
+
+@pytest.mark.parametrize(
+    ("networks", "route", "value", "severity", "path"),
+    [
+        (IPV6, (*SUBNET[:1], 1, "subnets", 0, "reserved"), GONE, "error", "networks/ipv6/subnets/0/range"),
+        (SPECIAL_NETWORKS, (*SUBNET, "reserved"), ["10.0.1.2"], "error", f"{AT_SUBNET}/range"),
+        (SPECIAL_NETWORKS, (*SUBNET, "reserved"), [], "error", f"{AT_SUBNET}/range"),
+        (SPECIAL_NETWORKS, (*SUBNET, "static"), ["10.0.1.2-10.0.1.3"], "warning", f"{AT_SUBNET}/static/0"),
+    ],
+)
+def test_addresses_of_aws(
+    check: Callable[..., Found], networks: str, route: Route, value: Any, severity: str, path: str
+) -> None:
+    """An address that AWS keeps, and that BOSH may give to a VM, is an error; a static one is a warning."""
+    config = changed(yaml.safe_load(with_networks(networks)), route, value)
+    config = changed(config, (*SUBNET, "reserved"), []) if severity == "warning" else config
+    assert [each[:2] for each in check(config)] == [(severity, path)]
+
+
+def test_no_address_of_aws(check: Callable[..., Found]) -> None:
+    """A VM with a delegated prefix never gets such an address, and a part of a subnet may not have them."""
+    assert check(yaml.safe_load(with_networks(PREFIXES))) == []
+    part = changed(yaml.safe_load(OWN), (*SUBNET, "gateway"), "10.0.0.254")
+    found = check(changed(part, (*SUBNET, "reserved"), []))
+    assert {severity for severity, _, _ in found} == {"warning"}
+
+
+@pytest.mark.parametrize(
+    ("disk", "severity", "said"),
+    [
+        ({"type": "io1"}, "error", "with vm_extension 'more': EBS would refuse"),
+        ({"use_instance_storage": True}, "warning", "and vm_type 'default': "),
+    ],
+)
+def test_extension(check: Callable[..., Found], disk: dict[str, Any], severity: str, said: str) -> None:
+    """What an extension contradicts is an error if it does so with all VM types, else a warning."""
+    config = changed(yaml.safe_load(OWN), ("vm_extensions", 1), {"name": "more", "cloud_properties": {}})
+    config = changed(config, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), disk)
+    config = changed(config, ("vm_types", 1, "cloud_properties", "instance_type"), "m3.large")
+    found = check(config)
+    assert [each[0] for each in found] == [severity]
+    assert said in found[0][2]
+    assert found[0][1].startswith("vm_extensions/more/cloud_properties/ephemeral_disk")
+
+
+def test_once(check: Callable[..., Found]) -> None:
+    """A mistake in a zone is found once, not for each VM type; one that all VM types override is none."""
+    config = changed(yaml.safe_load(CF_DEPLOYMENT), ("azs", 0, "cloud_properties", "tags"), ["a"])
+    assert [each[:2] for each in check(config)] == [("error", "azs/z1/cloud_properties/tags")]
+    config = changed(config, ("azs", 0, "cloud_properties", "tags"), GONE)
+    wrong = changed(config, ("azs", 0, "cloud_properties", "root_disk"), 5)
+    assert [each[:2] for each in check(wrong)] == [("error", "azs/z1/cloud_properties/root_disk")]
+    for index in range(3):
+        wrong = changed(wrong, ("vm_types", index, "cloud_properties", "root_disk"), {"size": 10_240})
+    assert check(wrong) == []
+
+
+def test_instance_type_of_an_extension(check: Callable[..., Found]) -> None:
+    """A VM type needs no instance_type if an extension has one."""
+    config = changed(yaml.safe_load(OWN), ("vm_types", 1, "cloud_properties", "instance_type"), GONE)
+    assert [each[:2] for each in check(config)] == [("error", "vm_types/large/cloud_properties")]
+    route = ("vm_extensions", 0, "cloud_properties", "instance_type")
+    assert check(changed(config, route, "m5.large")) == []
+
+
+def test_security_groups(check: Callable[..., Found]) -> None:
+    """Without default security groups, each VM type or its network needs some."""
+    whole = yaml.safe_load(OWN)
+    missing = [("error", f"vm_types/{name}/cloud_properties") for name in ("default", "large")]
+    assert [each[:2] for each in check(whole, default_security_groups=[])] == missing
+    with_some = changed(whole, (*SUBNET, "cloud_properties", "security_groups"), ["web"])
+    assert check(with_some, default_security_groups=[]) == []
+    manifest = {
+        "instance_groups": [
+            {
+                "name": "web",
+                "instances": 1,
+                "vm_type": "default",
+                "azs": ["z1"],
+                "networks": [{"name": "default"}],
+            }
+        ]
+    }
+    found = check(whole, manifest, default_security_groups=[])
+    assert ("error", "instance_groups/web/networks") in [each[:2] for each in found]
+    assert check(with_some, manifest, default_security_groups=[]) == []
+
+
+def test_configuration(check: Callable[..., Found]) -> None:
+    """Metadata options of cpi.json that no VM can be created with are an error."""
+    found = check(yaml.safe_load(OWN), metadata_options={"http_put_response_hop_limit": "two"})
+    assert [each[0] for each in found] == ["error"]
+    assert "aws.metadata_options" in found[0][2]
+
+
+MANAGED: Route = ("networks", 0, "subnets", 0)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "path"),
+    [
+        ("range", "10.0.0.0/29", f"{AT_SUBNET}/range"),
+        ("gateway", "10.0.0.5", f"{AT_SUBNET}/gateway"),
+        ("netmask_bits", 8, f"{AT_SUBNET}/netmask_bits"),
+        ("cloud_properties", {"vpc_id": 5}, f"{AT_SUBNET}/cloud_properties/vpc_id"),
+        ("cloud_properties", {}, f"{AT_SUBNET}/cloud_properties"),
+        ("cloud_properties", {"vpc_id": "vpc-1", "tags": ["a"]}, f"{AT_SUBNET}/cloud_properties/tags"),
+    ],
+)
+def test_managed_network(check: Callable[..., Found], key: str, value: Any, path: str) -> None:
+    """What create_network refuses of a managed network is an error."""
+    subnet = {"name": "0", "azs": ["z1", "z2", "z3"], "cloud_properties": {"vpc_id": "vpc-1"}}
+    config = changed(yaml.safe_load(OWN), ("networks", 0, "managed"), value=True)
+    config = changed(config, ("networks", 0, "subnets"), [subnet])
+    assert check(config) == []
+    assert [each[:2] for each in check(changed(config, (*MANAGED, key), value))] == [("error", path)]
+
+
+def test_demand(tmp_path: Path) -> None:
+    """The instances that a manifest needs are counted by type and market, with those that compile.
+
+    Those on Dedicated Hosts are not.
+    """
+    config_path, manifest_path = tmp_path / "config.yml", tmp_path / "manifest.yml"
+    config = yaml.safe_load(OWN)
+    extensions = {"cheap": {"spot_bid_price": 1}, "apart": {"dedicated_host": {"id": "h-1"}}}
+    config["vm_extensions"] = [
+        {"name": name, "cloud_properties": properties} for name, properties in extensions.items()
+    ]
+    config_path.write_text(yaml.safe_dump(config))
+    resources = {"cpu": 1, "ram": 1024, "ephemeral_disk_size": 10_240}
+    groups = [
+        {"name": "a", "instances": 3, "vm_type": "default", "azs": ["z1"]},
+        {"name": "b", "instances": 2, "vm_type": "large", "azs": ["z1"]},
+        {"name": "c", "instances": 4, "vm_resources": resources, "azs": ["z1"]},
+        {"name": "d", "instances": "((count))", "vm_type": "large", "azs": ["z1"]},
+        {"name": "e", "instances": 9, "vm_type": "unknown", "azs": ["z1"]},
+        {"name": "f", "instances": 6, "vm_type": "large", "vm_extensions": ["cheap"], "azs": ["z1"]},
+        {"name": "g", "instances": 7, "vm_type": "large", "vm_extensions": ["apart"], "azs": ["z1"]},
+    ]
+    manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
+    files = Files.read([str(config_path)], str(manifest_path))
+    assert files.demand() == Demand({"m5.large": 3 + 5, "m5.xlarge": 2, "t2.micro": 4}, {"m5.xlarge": 6})
+    assert Files.read([str(config_path)], None).demand() == Demand()
