@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from testbed.executable import Cpi, config
 from testbed.world import PUBLIC_KEY
 from tests.stories.checked_config import LARGE, SUBNET, Z1, changed, right, subnet
 from tests.stories.checking import checked, created, errors, of
+from tests.stories.right_configs import CREATE_ENV
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from testbed.cloud import FakeAws
     from testbed.world import World
@@ -367,6 +370,23 @@ def test_static_address(cpi: Cpi, world: World) -> None:
     )
 
 
+def test_create_env_address(cpi: Cpi, world: World) -> None:
+    """For create-env only static addresses count, and those of its own VM are its own."""
+    whole = yaml.safe_load(CREATE_ENV)
+    network = whole["networks"][0]["subnets"][0]
+    network |= {"range": "10.0.1.0/24", "gateway": "10.0.1.1", "static": ["10.0.1.6"]}
+    network["cloud_properties"]["subnet"] = world.subnet_id
+    whole["instance_groups"][0]["networks"][0]["static_ips"] = ["10.0.1.6"]
+    in_subnet(world, "10.0.1.20")
+    tags = {"deployment": "bosh", "job": "bosh", "index": "0"}
+    launched(world, "10.0.1.6", **tags, director="bosh-init")
+    assert of("warning", checked(cpi, whole)) == []
+    (mine,) = world.state()["instances"]
+    world.ec2.create_tags(Resources=[mine], Tags=[{"Key": "director", "Value": "other"}])
+    (found,) = of("warning", checked(cpi, whole))
+    assert found["path"] == "networks/private/subnets/0/static/0"
+
+
 @pytest.mark.usefixtures("ipv6")
 def test_ipv6_addresses(cpi: Cpi, world: World) -> None:
     """IPv6 addresses and delegated prefixes are reserved like others, in quotation marks."""
@@ -577,3 +597,80 @@ def test_without_types(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> No
     (found,) = errors(checked(cpi_with(enable_describe_instance_types=False), whole))
     assert found["what"] == "type 'm6g.large' runs arm64, but 'm5.large' runs x86_64"
     assert "DescribeInstanceTypes" not in fake_aws.actions()
+
+
+@pytest.fixture
+def deployed(cpi: Cpi, world: World, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    """Return a function that checks a manifest for so many instances of the large VM type."""
+
+    def run(count: int, **properties: Any) -> list[dict[str, Any]]:
+        whole = right(world)
+        whole["vm_types"][1]["cloud_properties"] |= properties
+        whole["compilation"] |= {"workers": 1, "vm_type": "small"}
+        group = {
+            "name": "web",
+            "instances": count,
+            "azs": ["z1"],
+            "vm_type": "large",
+            "stemcell": "default",
+            "jobs": [],
+            "networks": [{"name": "default"}],
+        }
+        manifest = {
+            "name": "cf",
+            "releases": [],
+            "stemcells": [{"alias": "default", "os": "ubuntu-noble", "version": "latest"}],
+            "update": {
+                "canaries": 1,
+                "max_in_flight": 1,
+                "canary_watch_time": 1000,
+                "update_watch_time": 1000,
+            },
+            "instance_groups": [group],
+        }
+        path = tmp_path / "manifest.yml"
+        path.write_text(json.dumps(manifest))
+        return checked(cpi, whole, "--manifest", str(path))
+
+    return run
+
+
+STANDARD = "Standard (A, C, D, H, I, M, R, T, Z)"
+
+
+@pytest.mark.parametrize(
+    ("count", "properties", "severity", "words"),
+    [
+        (1, {}, "note", f"needs 4 vCPUs of the quota 'Running On-Demand {STANDARD} instances', which is 4.5"),
+        (2, {}, "error", f"needs 6 vCPUs, but the quota 'Running On-Demand {STANDARD} instances' is 4.5"),
+        (
+            3,
+            {"spot_bid_price": 1},
+            "error",
+            f"needs 6 vCPUs, but the quota 'All {STANDARD} Spot Instance Requests'",
+        ),
+    ],
+    ids=["nearly", "too-many", "spot"],
+)
+def test_quota(
+    deployed: Callable[..., list[dict[str, Any]]],
+    fake_aws: FakeAws,
+    count: int,
+    properties: dict[str, Any],
+    severity: str,
+    words: str,
+) -> None:
+    """The vCPUs that a manifest and its compilation need must be within the account's quota."""
+    fake_aws.rule(action="ListServiceQuotas", replace=[[r'"Value": 5\.0', '"Value": 4.5']])
+    (found,) = deployed(count, **properties)
+    assert (found["severity"], words in found["what"]) == (severity, True), found
+
+
+def test_no_quotas(deployed: Callable[..., list[dict[str, Any]]], fake_aws: FakeAws) -> None:
+    """Quotas that may not be read are not checked; without need of them nobody asks."""
+    error = {"code": "AccessDeniedException", "message": "no", "status": 400}
+    fake_aws.rule(action="ListServiceQuotas", error=error)
+    (found,) = deployed(1)
+    assert (found["severity"], found["remedy"]) == ("not checked", "Allow servicequotas:ListServiceQuotas")
+    hosts = {"dedicated_host": {"resource_group_arn": "arn:aws:resource-groups:us-east-1:1:group/hosts"}}
+    assert {each["severity"] for each in deployed(1, **hosts)} == {"not checked"}

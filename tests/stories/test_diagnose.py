@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from testbed.executable import ABSENT, MBUS_PASSWORD, Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 from tests.stories.operators import failed
-from tests.stories.ward import AGENT, CREATE_ENV, DIRECTOR, PRIVATE_KEY, VM, Ward
+from tests.stories.ward import AGENT, BLOBSTORE_PASSWORD, CREATE_ENV, DIRECTOR, PRIVATE_KEY, VM, Ward
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -71,16 +71,14 @@ def test_healthy(ward: Ward) -> None:
 
 
 def test_text(ward: Ward) -> None:
-    """The text ends with the VM, its message bus and the console's last lines."""
+    """The text ends with the VM, its message bus, what to do next and the console's last lines."""
     ward.says_on_console("\n".join(f"line {number}" for number in range(100)))
     lines = ward.diagnose().stdout.decode().splitlines()
     vm = f"{ward.vm_cid}: running, t3.micro, us-east-1a"
-    assert lines[:3] == [
-        f"0 errors, 0 warnings, 0 notes, 0 not checked. {vm}; mbus nats://{DIRECTOR}:4222",
-        "",
-        "The console's last lines:",
-    ]
-    assert lines[3:] == [f"  line {number}" for number in range(90, 100)]
+    assert lines[0] == f"0 errors, 0 warnings, 0 notes, 0 not checked. {vm}; mbus nats://{DIRECTOR}:4222"
+    assert "/var/vcap/bosh/log/current" in lines[1]
+    assert lines[2:4] == ["", "The console's last lines:"]
+    assert lines[4:] == [f"  line {number}" for number in range(90, 100)]
 
 
 def stop(ward: Ward) -> None:
@@ -98,6 +96,20 @@ def disable_metadata(ward: Ward) -> None:
     ward.ec2.modify_instance_metadata_options(InstanceId=ward.vm_cid, HttpEndpoint="disabled")
 
 
+def leave_interface(ward: Ward) -> None:
+    """Have the Director's address on an interface without an instance."""
+    ward.ec2.terminate_instances(InstanceIds=[ward.director])
+    ward.ec2.create_network_interface(
+        SubnetId=ward.world.subnet_ids[1], PrivateIpAddress=DIRECTOR, Groups=[ward.director_group]
+    )
+
+
+def disable_dns(ward: Ward) -> None:
+    """Have a message bus by name, and no DNS in the VPC."""
+    ward.has_settings({"mbus": f"nats://nats:{MBUS_PASSWORD}@director.example:4222"})
+    ward.ec2.modify_vpc_attribute(VpcId=ward.world.vpc_id, EnableDnsSupport={"Value": False})
+
+
 def empty_console_after(text: str) -> Callable[[Ward], None]:
     """Have a text on the console."""
     return lambda ward: ward.says_on_console(f"booting\n{text}\n")
@@ -105,7 +117,23 @@ def empty_console_after(text: str) -> Callable[[Ward], None]:
 
 BROKEN: dict[str, tuple[Callable[[Ward], object], str, str]] = {
     "stopped": (stop, "The instance is not running but stopped", "bosh cck"),
-    "terminated": (terminate, "The instance is not running but terminated", "bosh cck"),
+    "deleted by BOSH": (
+        terminate,
+        "The instance is not running but terminated: Client.UserInitiatedShutdown",
+        "keep_unreachable_vms",
+    ),
+    "ended by EC2": (
+        lambda ward: ward.has_reason("terminated", "Client.InternalError: Client error on launch"),
+        "not running but terminated: Client.InternalError",
+        "KMS key",
+    ),
+    "Spot": (
+        lambda ward: ward.has_reason(
+            "terminated", "Server.SpotInstanceTermination: Spot instance termination"
+        ),
+        "Server.SpotInstanceTermination",
+        "spot_bid_price",
+    ),
     "host": (lambda ward: ward.has_status("system", "impaired"), "system status check fails", "recreate"),
     "kernel": (lambda ward: ward.has_status("instance", "impaired"), "instance status check fails", "reboot"),
     "panic": (empty_console_after(PANIC), f"did not start: the console shows '{PANIC}'", "stemcell"),
@@ -162,6 +190,22 @@ BROKEN: dict[str, tuple[Callable[[Ward], object], str, str]] = {
         "No network interface has the Director's address 10.0.2.6",
         "agent.mbus",
     ),
+    "stopped Director": (
+        lambda ward: ward.ec2.stop_instances(InstanceIds=[ward.director]),
+        "The Director's instance {director} is stopped",
+        "Start it",
+    ),
+    "idle Director's interface": (leave_interface, "is attached to no instance", "Recreate the Director"),
+    "certificate": (
+        lambda ward: ward.has_certificate("ca", days=-30),
+        "certificate in the agent settings (env.bosh.mbus.cert.ca) expired on",
+        "bosh.io/docs/nats-ca-rotation",
+    ),
+    "name without DNS": (
+        disable_dns,
+        "DNS is disabled in the VPC (enableDnsSupport)",
+        "Enable it",
+    ),
 }
 
 
@@ -174,12 +218,55 @@ def test_cause(ward: Ward, name: str) -> None:
     assert first["severity"] == "error"
     expected = what.format(
         vm_group=ward.vm_group,
+        director=ward.director,
         director_group=ward.director_group,
         vm_subnet=ward.world.subnet_ids[0],
         director_subnet=ward.world.subnet_ids[1],
     )
     assert expected in first["what"]
     assert remedy in first["remedy"]
+
+
+def shut_in_all_but_tcp(ward: Ward) -> None:
+    """Let nothing but TCP out of the VM."""
+    ward.shut_in(ward.vm_group)
+    permission = {"IpProtocol": "tcp", "FromPort": 0, "ToPort": 65535, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
+    ward.ec2.authorize_security_group_egress(GroupId=ward.vm_group, IpPermissions=[permission])
+    ward.has_settings({**AGENT, "ntp": ["time.example"]})
+
+
+SUSPECT: dict[str, tuple[Callable[[Ward], object], str, str]] = {
+    "clock": (
+        empty_console_after("x509: certificate has expired or is not yet valid: current time 1970-01-01"),
+        "A certificate is refused: the console shows 'x509: certificate has expired",
+        "ntp",
+    ),
+    "disk": (
+        empty_console_after("Setting up ephemeral disk: Timed out getting real device path for /dev/sdb"),
+        "The agent did not find a disk",
+        "stemcell",
+    ),
+    "full disk": (
+        empty_console_after("write /var/vcap/data/x: No space left on device"),
+        "lacks memory or disk space",
+        "larger",
+    ),
+    "tokens": (
+        empty_console_after("invalid status from url http://169.254.169.254/latest/user-data: 401"),
+        "The VM can't read instance metadata",
+        "http_tokens",
+    ),
+    "NTP": (shut_in_all_but_tcp, "let no udp 123 out to any address, for an NTP server", "udp 123"),
+}
+
+
+@pytest.mark.parametrize("name", SUSPECT)
+def test_suspect(ward: Ward, name: str) -> None:
+    """What may be the cause is a warning, and comes first."""
+    broken, what, remedy = SUSPECT[name]
+    broken(ward)
+    first = ward.findings()[0]
+    assert (first["severity"], what in first["what"], remedy in first["remedy"]) == ("warning", True, True)
 
 
 def no_route(ward: Ward) -> str:
@@ -234,12 +321,19 @@ def test_public_director(ward: Ward) -> None:
 
 
 def test_peered_vpc(ward: Ward) -> None:
-    """A Director in another VPC needs a route back, and rules for the VM's address."""
+    """A Director in another VPC needs a route back, and rules for the VM's address.
+
+    Without the route it is not certain that the VM means this VPC: all that is wrong there is a warning.
+    """
     subnet_id = ward.peer()
-    ward.launch(SubnetId=subnet_id, PrivateIpAddress="10.50.1.6")
+    ward.launch_in(subnet_id, "10.50.1.6")
     group, way_back, *_ = ward.findings("--director-address", "10.50.1.6")
+    assert (group["severity"], way_back["severity"]) == ("warning", "warning")
     assert "let no tcp 4222 in from the VM, 10.0.1.10" in group["what"]
     assert f"of the Director's subnet {subnet_id} has no route back to the VM, 10.0.1.10" in way_back["what"]
+    ward.route_back(subnet_id)
+    group, *_ = ward.findings("--director-address", "10.50.1.6")
+    assert (group["severity"], "let no tcp 4222 in" in group["what"]) == ("error", True)
 
 
 @pytest.fixture
@@ -334,13 +428,18 @@ def test_dhcp_options(ward: Ward, configuration: dict[str, Any], what: str | Non
 
 
 def test_appliance(ward: Ward) -> None:
-    """A route through an interface is a note about its source/destination check."""
+    """What a route leads through must not drop foreign packets: its source/destination check must be off."""
     nic_id = ward.world.instance(ward.director)["NetworkInterfaces"][0]["NetworkInterfaceId"]
     ward.route("10.9.0.0/16", NetworkInterfaceId=nic_id)
+    first, *_ = ward.findings("--director-address", "10.9.0.5")
+    assert first["severity"] == "error"
+    assert f"through network interface {nic_id}, which drops foreign packets" in first["what"]
+    assert f"--network-interface-id {nic_id} --no-source-dest-check" in first["remedy"]
+    ward.ec2.modify_network_interface_attribute(NetworkInterfaceId=nic_id, SourceDestCheck={"Value": False})
     found = ward.findings("--director-address", "10.9.0.5")
     assert {each["severity"] for each in found} == {"note"}
     assert f"through network interface {nic_id}" in found[-1]["what"]
-    assert "source/destination check" in found[-1]["remedy"]
+    assert "its instance runs and forwards packets" in found[-1]["remedy"]
 
 
 def test_events_and_checks(ward: Ward) -> None:
@@ -373,17 +472,52 @@ def test_console(ward: Ward) -> None:
     answer = ward.diagnose("--json")
     found = answer.document["findings"]
     assert [each["severity"] for each in found] == ["warning", "warning"]
-    assert (
-        "'[main] 2026/05/01 ERROR - App setup: no route to nats://nats:<redacted>@10.0.2.6"
-        in found[0]["what"]
-    )
+    assert "'[main] 2026/05/01 ERROR - App setup: no route to nats://<redacted>@10.0.2.6" in found[0]["what"]
     assert "cloud-init[512]: Traceback" in found[1]["what"]
     assert answer.document["console"] == [
-        "[main] 2026/05/01 ERROR - App setup: no route to nats://nats:<redacted>@10.0.2.6:4222",
+        "[main] 2026/05/01 ERROR - App setup: no route to nats://<redacted>@10.0.2.6:4222",
         "<redacted>cloud-init[512]: Traceback (most recent call last):",
         "login: <redacted>",
     ]
     assert "unknown-secret" not in ward.diagnose().stdout.decode()
+
+
+def test_secrets_that_are_cut_up(ward: Ward) -> None:
+    """The keys and passwords of the settings are masked on the console, whatever stands between."""
+    key = PRIVATE_KEY.splitlines()
+    lines = [
+        "\n".join(f"[  9.{number}] bosh-agent[512]: {line}" for number, line in enumerate(key[1:])),
+        f"user data: {json.dumps({'mbus': AGENT['mbus']})}",
+        f'parse "{AGENT["mbus"]}/%zz": invalid URL escape',
+        f"{MBUS_PASSWORD[:6]}\x1b[0m{MBUS_PASSWORD[6:]}",
+        f"{BLOBSTORE_PASSWORD}{key[2]}",
+        f"settings {json.dumps(json.dumps(AGENT))}",
+    ]
+    for text in (lines, lines[::-1]):
+        ward.says_on_console("\r\n".join(text))
+        assert (
+            "redacted" in ward.diagnose("--json").stdout.decode()
+        )  # which looks for all secrets, also on stderr
+        assert "redacted" in ward.diagnose().stdout.decode()
+
+
+def test_debug_log(ward: Ward) -> None:
+    """The log of each AWS call contains no secret of the user data or of the console."""
+    ward.says_on_console(f"{PRIVATE_KEY} {json.dumps(AGENT)}")
+    document = config(ward.fake_aws.endpoint, agent=AGENT)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+    answer = ward.diagnose("--json", cpi=Cpi(document))
+    assert "AWS ec2.GetConsoleOutput" in answer.stderr  # the function has looked for secrets in all of it
+    assert "AWS ec2.DescribeInstanceAttribute" in answer.stderr
+
+
+def test_unreadable_user_data(ward: Ward) -> None:
+    """User data that is cut off or no JSON is not quoted."""
+    whole = json.dumps({"agent_id": "a", **AGENT}).encode()
+    for data in (whole[:-1], b"\x1f\x8b" + whole, whole * 2, b"#cloud-config\n" + whole):
+        ward.has_user_data(data)
+        first, *_ = ward.findings()
+        assert f"The user data ({len(data)} bytes) is not a JSON object" in first["what"]
 
 
 def test_console_of_an_old_type(ward: Ward) -> None:
@@ -455,27 +589,37 @@ def test_actions(ward: Ward) -> None:
 
 
 def test_fault_of_aws(ward: Ward) -> None:
-    """A call that AWS fails to answer is left out like one that it refuses."""
-    ward.fake_aws.rule(
-        action="DescribeNetworkAcls", error={"code": "InternalError", "message": "oops", "status": 500}
+    """A call that AWS fails to answer is left out at once, like one that it refuses."""
+    errors = {
+        "DescribeNetworkAcls": {"code": "InternalError", "message": "oops", "status": 500},
+        "DescribeSecurityGroups": {"code": "RequestLimitExceeded", "message": "slowly", "status": 503},
+    }
+    for action, error in errors.items():
+        ward.fake_aws.rule(action=action, error=error)
+    groups, acls = ward.findings()
+    assert groups["what"].startswith(
+        "security groups: DescribeSecurityGroups failed with RequestLimitExceeded"
     )
-    (finding,) = ward.findings()
-    assert finding["severity"] == "not checked"
-    assert "network ACLs: DescribeNetworkAcls failed with InternalError: oops" in finding["what"]
+    assert acls["what"].startswith("network ACLs: DescribeNetworkAcls failed with InternalError: oops")
+    assert {each["severity"] for each in (groups, acls)} == {"not checked"}
+    assert {each["remedy"] for each in (groups, acls)} == {"Repeat this command"}
+    assert [ward.fake_aws.actions().count(action) for action in errors] == [1, 1]
 
 
-@pytest.mark.parametrize("vm_cid", ["i-0123456789abcdef0", "nonsense"])
+@pytest.mark.parametrize("vm_cid", ["i-0123456789abcdef0", "nonsense", "worker/0", "vm-5c6a4f0e", ""])
 def test_unknown_vm(cpi: Cpi, world: World, vm_cid: str) -> None:
-    """A VM that EC2 does not know can't be looked at."""
+    """A VM that EC2 does not know can't be looked at; the message says what may be wrong."""
     del world
-    failed(cpi.run("diagnose", vm_cid), f"VM `{vm_cid}' not found")
+    words = (f"VM `{vm_cid}' not found in us-east-1. VM_CID must be an", "keep_unreachable_vms")
+    failed(cpi.run("diagnose", vm_cid), *words)
 
 
 def test_not_carried_out(ward: Ward) -> None:
     """Bad arguments, a bad configuration, and keys that are refused end the command."""
-    answer = ward.diagnose("--director-address", "director")
-    assert answer.returncode == 2
-    assert "not an IP address: 'director'" in answer.stderr
+    for text in ("director", "10.0.2.0/24", "10.0.2.6:4222", "nats://10.0.2.6", ""):
+        answer = ward.diagnose("--director-address", text)
+        assert answer.returncode == 2
+        assert f"not an IP address: '{text}'" in answer.stderr
     broken = Cpi(config(ward.fake_aws.endpoint, region=ABSENT, ec2_endpoint=ABSENT))
     failed(ward.diagnose(cpi=broken), "aws:region")
     ward.fake_aws.rule(

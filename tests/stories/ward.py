@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import base64
+import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from testbed.executable import MBUS_PASSWORD, SECRETS, Cpi, config
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from testbed.cloud import FakeAws
     from testbed.executable import Answer
     from testbed.world import World
@@ -33,6 +41,15 @@ AGENT = {
 }
 CREATE_ENV = {"mbus": f"https://mbus:{MBUS_PASSWORD}@0.0.0.0:6868", "ntp": ["169.254.169.123"]}
 ENV = {"bosh": {"mbus": {"cert": {"private_key": PRIVATE_KEY}}}}
+
+
+def certificate(days: int) -> str:
+    """Write a certificate in PEM that ends in so many days, a year after its begin."""
+    end = datetime.now(UTC) + timedelta(days=days)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "default.nats-ca.bosh-internal")])
+    key = ec.generate_private_key(ec.SECP256R1())
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, end - timedelta(days=365), end)
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
 
 class Ward:
@@ -116,17 +133,19 @@ class Ward:
         }
         self.ec2.revoke_security_group_ingress(GroupId=self.director_group, IpPermissions=[permission])
 
-    def acl(self, subnet_id: str, *ways: str) -> str:
-        """Give a subnet a network ACL that lets everything pass in these ways: "in", "out"."""
+    def acl(self, subnet_id: str, *ways: str, rules: Sequence[tuple[str, tuple[int, int]]] = ()) -> str:
+        """Give a subnet a network ACL that lets everything pass "in" or "out", or TCP ports."""
         acl_id: str = self.ec2.create_network_acl(VpcId=self.world.vpc_id)["NetworkAcl"]["NetworkAclId"]
-        for way in ways:
+        given: list[tuple[str, dict[str, Any]]] = [(way, {"Protocol": "-1"}) for way in ways]
+        given += [(way, {"Protocol": "6", "PortRange": {"From": a, "To": b}}) for way, (a, b) in rules]
+        for number, (way, traffic) in enumerate(given, 100):
             self.ec2.create_network_acl_entry(
                 NetworkAclId=acl_id,
-                RuleNumber=100,
-                Protocol="-1",
+                RuleNumber=number,
                 RuleAction="allow",
                 Egress=way == "out",
                 CidrBlock="0.0.0.0/0",
+                **traffic,
             )
         filters = [{"Name": "association.subnet-id", "Values": [subnet_id]}]
         (old,) = self.ec2.describe_network_acls(Filters=filters)["NetworkAcls"]
@@ -149,20 +168,64 @@ class Ward:
         self.ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=self.world.vpc_id)
         return gateway
 
+    def publish(self, vm_cid: str) -> str:
+        """Give an instance a public address; moto's own choice may be a private one."""
+        taken = len(self.ec2.describe_addresses()["Addresses"])
+        address = self.ec2.allocate_address(Domain="vpc", Address=f"52.9.9.{taken + 1}")
+        self.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=vm_cid)
+        return str(address["PublicIp"])
+
+    def route_to_nat(self) -> None:
+        """Give the VM's subnet a default route to a NAT gateway, as EC2 shows it."""
+        gateway = self.internet_gateway()
+        self.route("0.0.0.0/0", GatewayId=gateway)
+        shown = [f"<gatewayId>{gateway}</gatewayId>", "<natGatewayId>nat-0123456789abcdef0</natGatewayId>"]
+        self.fake_aws.rule(action="DescribeRouteTables", replace=[shown])
+
+    def transit_gateway(self) -> str:
+        """Create a transit gateway."""
+        return str(self.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"])
+
     def idle_interface(self) -> str:
         """Create an interface that no instance has."""
         answer = self.ec2.create_network_interface(SubnetId=self.world.subnet_id)
         return str(answer["NetworkInterface"]["NetworkInterfaceId"])
 
-    def peer(self) -> str:
-        """Have a VPC 10.50.0.0/16 with a subnet, and routes to it but none back; returns the subnet."""
+    def other_vpc(self) -> str:
+        """Have a VPC 10.50.0.0/16 with a subnet, and no connection to it; returns the subnet."""
         vpc_id = self.ec2.create_vpc(CidrBlock="10.50.0.0/16")["Vpc"]["VpcId"]
-        subnet_id: str = self.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.50.1.0/24")["Subnet"]["SubnetId"]
+        return str(self.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.50.1.0/24")["Subnet"]["SubnetId"])
+
+    def peer(self) -> str:
+        """Have another VPC, and a peering connection and routes to it but none back; returns the subnet."""
+        subnet_id = self.other_vpc()
+        vpc_id = self.ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]["VpcId"]
         answer = self.ec2.create_vpc_peering_connection(VpcId=self.world.vpc_id, PeerVpcId=vpc_id)
         peering = answer["VpcPeeringConnection"]["VpcPeeringConnectionId"]
         self.ec2.accept_vpc_peering_connection(VpcPeeringConnectionId=peering)
         self.route("10.50.0.0/16", VpcPeeringConnectionId=peering)
         return subnet_id
+
+    def route_back(self, subnet_id: str) -> None:
+        """Give the VPC of `peer` a route back to the VM."""
+        (peering,) = self.ec2.describe_vpc_peering_connections()["VpcPeeringConnections"]
+        vpc_id = self.ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]["VpcId"]
+        (table,) = self.ec2.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])[
+            "RouteTables"
+        ]
+        self.ec2.create_route(
+            RouteTableId=table["RouteTableId"],
+            DestinationCidrBlock="10.0.0.0/16",
+            VpcPeeringConnectionId=peering["VpcPeeringConnectionId"],
+        )
+
+    def launch_in(self, subnet_id: str, address: str, **source: Any) -> str:
+        """Have an instance in a subnet of another VPC; with a source, its group lets TCP from there in."""
+        vpc_id = self.ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]["VpcId"]
+        group_id = self.ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
+        for port in (4222, 25250) if source else ():
+            self.admit(group_id, port, **source)
+        return self.launch(SubnetId=subnet_id, PrivateIpAddress=address, SecurityGroupIds=[group_id])
 
     def says_on_console(self, text: str) -> None:
         """Have EC2 show this as the console's output."""
@@ -179,6 +242,26 @@ class Ward:
             else "<userData/>"
         )
         self.fake_aws.rule(action="DescribeInstanceAttribute", replace=[["<userData>.*</userData>", value]])
+
+    def has_settings(self, agent: dict[str, Any]) -> None:
+        """Have EC2 show the user data of a VM whose agent section is this one."""
+        self.has_user_data(json.dumps({"agent_id": "a", "networks": {"a": {}}, **agent}).encode())
+
+    def has_certificate(self, key: str, days: int) -> None:
+        """Have EC2 show settings with a certificate that ends in so many days."""
+        cert = {key: certificate(days)}
+        self.has_settings({**AGENT, "env": {"bosh": {"mbus": {"cert": cert}}}})
+
+    def has_reason(self, state: str, message: str) -> None:
+        """Have EC2 show this state of the VM, and this reason."""
+        reason = f"<code>Server.InternalError</code><message>{message}</message>"
+        self.fake_aws.rule(
+            action="DescribeInstances",
+            replace=[
+                ["<name>running</name>", f"<name>{state}</name>"],
+                ["<stateReason>.*?</stateReason>", f"<stateReason>{reason}</stateReason>"],
+            ],
+        )
 
     def has_status(self, check: str, status: str) -> None:
         """Have EC2 show this status of a check, "system" or "instance"."""

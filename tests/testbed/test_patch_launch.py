@@ -250,6 +250,7 @@ def test_unknown_type(ec2: Any, world: Any, refused: Any) -> None:
 
 def test_known_things(run: Any, world: Any) -> None:
     """DescribeInstances shows key, profile, placement and market of a launch."""
+    world.ec2.create_placement_group(GroupName="near", Strategy="cluster")
     instance = run(
         KeyName=world.key_name,
         IamInstanceProfile={"Name": world.instance_profile},

@@ -16,6 +16,10 @@ class Endpoint:
     Attributes:
         addresses: Its private IPv4 addresses and its IPv6 addresses.
         public: Its public IPv4 addresses; each belongs to a private one.
+        vm_cid: The account's own instance that it is attached to; empty for none, and for another account's.
+        is_idle: Whether it is attached to nothing.
+        drops_foreign: Whether it drops packets that are neither from nor for its own addresses (its
+            source/destination check).
     """
 
     nic_id: str
@@ -26,6 +30,9 @@ class Endpoint:
     group_ids: tuple[str, ...]
     addresses: tuple[str, ...]
     public: tuple[str, ...]
+    vm_cid: str = ""
+    is_idle: bool = False
+    drops_foreign: bool = True
 
 
 def with_address(client: "EC2Client", address: str) -> list[Endpoint]:
@@ -47,15 +54,23 @@ def with_address(client: "EC2Client", address: str) -> list[Endpoint]:
     return []
 
 
+def with_id(client: "EC2Client", nic_id: str) -> Endpoint | None:
+    """DescribeNetworkInterfaces for one; None when EC2 does not show it, as for another account's."""
+    filters: Any = [{"Name": "network-interface-id", "Values": [nic_id]}]
+    entries = client.describe_network_interfaces(Filters=filters)["NetworkInterfaces"]
+    return next(map(from_entry, entries), None)
+
+
 def from_entry(entry: Any) -> Endpoint:  # noqa: ANN401 - one of two of the SDK's types
     """Read an interface, as DescribeNetworkInterfaces or DescribeInstances shows it."""
-    private = entry.get("PrivateIpAddresses", [])
+    private, attachment = entry.get("PrivateIpAddresses", []), entry.get("Attachment", {})
+    is_own = attachment.get("InstanceOwnerId") == entry.get("OwnerId")
     return Endpoint(
         nic_id=entry["NetworkInterfaceId"],
         subnet_id=entry["SubnetId"],
         vpc_id=entry["VpcId"],
         owner_id=entry.get("OwnerId", ""),
-        device_index=entry.get("Attachment", {}).get("DeviceIndex", 0),
+        device_index=attachment.get("DeviceIndex", 0),
         group_ids=tuple(group["GroupId"] for group in entry.get("Groups", [])),
         addresses=_some(
             [entry.get("PrivateIpAddress")],
@@ -66,6 +81,9 @@ def from_entry(entry: Any) -> Endpoint:  # noqa: ANN401 - one of two of the SDK'
             [entry.get("Association", {}).get("PublicIp")],
             (each.get("Association", {}).get("PublicIp") for each in private),
         ),
+        vm_cid=attachment.get("InstanceId", "") if is_own else "",
+        is_idle=entry.get("Status") == "available",
+        drops_foreign=entry.get("SourceDestCheck", True),
     )
 
 

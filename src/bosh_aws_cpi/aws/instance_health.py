@@ -1,6 +1,7 @@
 """An instance in detail, for `cpi diagnose`: status checks, scheduled events, console, user data."""
 
 import base64
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,12 +42,14 @@ class Health:
     """The status checks, each "ok", "impaired", "insufficient-data", "initializing" or "not-applicable".
 
     Attributes:
+        state: The instance's state, "running" or another one.
         system: The check of AWS's host and network.
         instance: The check of the instance's own kernel and network.
         disks: The check of the attached EBS volumes.
         events: The events that AWS has scheduled and not completed.
     """
 
+    state: str
     system: str
     instance: str
     disks: str
@@ -75,17 +78,19 @@ def details(client: "EC2Client", vm_cid: str) -> Details:
     raise VMNotFound(vm_cid)
 
 
-def health(client: "EC2Client", vm_cid: str) -> Health | None:
-    """DescribeInstanceStatus for an instance in any state; None when EC2 shows no status."""
-    answer = client.describe_instance_status(InstanceIds=[vm_cid], IncludeAllInstances=True)
-    for entry in answer["InstanceStatuses"]:
-        return Health(
+def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:
+    """DescribeInstanceStatus for instances in any state, by id."""
+    answer = client.describe_instance_status(InstanceIds=sorted(set(vm_cids)), IncludeAllInstances=True)
+    return {
+        entry["InstanceId"]: Health(
+            entry.get("InstanceState", {}).get("Name", ""),
             entry.get("SystemStatus", {}).get("Status", ""),
             entry.get("InstanceStatus", {}).get("Status", ""),
             entry.get("AttachedEbsStatus", {}).get("Status", ""),
             tuple(_event(event) for event in entry.get("Events", []) if _is_due(event)),
         )
-    return None
+        for entry in answer["InstanceStatuses"]
+    }
 
 
 def console(client: "EC2Client", vm_cid: str) -> str:

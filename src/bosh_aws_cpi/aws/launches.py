@@ -50,7 +50,7 @@ class Ended(VMCreationFailed):
         self.code = reason.code if reason else ""
         said = reason.text if reason else "no reason given"
         self.said = f"EC2 terminated instance '{instance.vm_cid}' before it ran: {said}"
-        super().__init__(self.said + _remedy(instance), ok_to_retry=not self.code.startswith("Client."))
+        super().__init__(self.said + remedy(instance), ok_to_retry=not self.code.startswith("Client."))
 
     @property
     def is_about_a_key(self) -> bool:
@@ -81,10 +81,11 @@ _REMEDIES: Final = {
 """Remedies for reasons that the account can correct, by the beginning of their codes."""
 
 
-def _remedy(instance: Instance) -> str:
+def remedy(instance: Instance) -> str:
+    """What to do about the reason for which EC2 ended an instance, ". Check …"; empty if not known."""
     code = instance.state_reason.code if instance.state_reason else ""
-    remedy = next((text for prefix, text in _REMEDIES.items() if code.startswith(prefix)), "")
-    return remedy + _SPOT_GRANT if instance.is_spot and remedy.endswith(_KEY) else remedy
+    found = next((text for prefix, text in _REMEDIES.items() if code.startswith(prefix)), "")
+    return found + _SPOT_GRANT if instance.is_spot and found.endswith(_KEY) else found
 
 
 class NeverSeen(VMCreationFailed):

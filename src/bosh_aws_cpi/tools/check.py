@@ -91,4 +91,5 @@ def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "I
 
     clients = CommandClients(aws._replace(max_retries=REPETITIONS), CallStatistics())
     references = References.of(files.config, files.uses())
-    return findings(clients, aws, references, Wishes(stemcells, files.demand()))
+    wishes = Wishes(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
+    return findings(clients, aws, references, wishes)

@@ -66,8 +66,11 @@ def _diagnose(given: argparse.Namespace) -> int:
     from bosh_aws_cpi.tools.diagnosis import causes, gathering, report  # noqa: PLC0415
 
     config = load(given.config, {})
-    client = CommandClients(config.aws, CallStatistics()).ec2
-    facts = gathering.gather(client, config, given.vm, given.director_address or "")
+    statistics = CallStatistics()
+    patient = CommandClients(config.aws, statistics).ec2
+    details = gathering.details(patient, config, given.vm)
+    hasty = CommandClients(config.aws._replace(max_retries=0), statistics).ec2  # the rest may be left out
+    facts = gathering.gather(hasty, config, details, given.director_address or "")
     found = causes.of(facts)
     is_json = given.json
     sys.stdout.write(

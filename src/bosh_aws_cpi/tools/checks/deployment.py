@@ -6,7 +6,7 @@ not checked.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +14,7 @@ from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unserved
 from bosh_aws_cpi.tools.checks.combinations import Use, extensions_of, of_compilation, sized_properties
 from bosh_aws_cpi.tools.checks.compilation import of_resources
 from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import properties_of
 from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.findings import Finding
@@ -163,18 +164,19 @@ def uses(document: Document, config: CloudConfig) -> list[Use]:
     return found
 
 
-def demand(document: Document, config: CloudConfig) -> Mapping[str, int]:
+def demand(document: Document, config: CloudConfig) -> Demand:
     """The number of instances of each type that the manifest and the compilation ask for.
 
-    What is a variable is left out. Fallback types are not counted.
+    What is a variable is left out. Fallback types are not counted, nor are VMs on Dedicated Hosts, which have
+    quotas of their own.
     """
-    found: Counter[str] = Counter()
+    found: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     for use in [*uses(document, config), *of_compilation(config)]:
         merged = {
             key: node for each in (*use.types, *use.extensions) for key, node in properties_of(each).items()
         }
         name = text_of(merged.get("instance_type")) or str(use.sized.get("instance_type", ""))
         count = use.node.value.get("workers" if use.node.path == "compilation" else "instances")
-        if name and isinstance(count, int) and count > 0:
-            found[name] += count
-    return found
+        if name and isinstance(count, int) and count > 0 and "dedicated_host" not in merged:
+            found["spot_bid_price" in merged][name] += count
+    return Demand(found[False], found[True])

@@ -1,6 +1,6 @@
 """What can be checked without AWS: the files, read and merged, and everything that is wrong with them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +19,7 @@ from bosh_aws_cpi.tools.checks import (
 )
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Document
+from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
@@ -76,7 +77,7 @@ class Files:
             yield from _repeated(document)
         yield from config.findings
         yield from _of_configuration(aws)
-        if create_env.is_for_create_env(self.documents[0]):
+        if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
         else:
             yield from compilation.findings(config)
@@ -90,13 +91,18 @@ class Files:
         yield from network_properties.findings(config, aws)
         yield from _variables(self._all())
 
+    @property
+    def is_for_create_env(self) -> bool:
+        """Whether they are a manifest for create-env."""
+        return create_env.is_for_create_env(self.documents[0])
+
     def uses(self) -> "Sequence[Use] | None":
         """The kinds of VMs that the manifest asks for; None without one."""
         return deployment.uses(self.manifest, self.config) if self.manifest is not None else None
 
-    def demand(self) -> Mapping[str, int]:
+    def demand(self) -> Demand:
         """The number of instances of each type that the manifest needs; empty without one."""
-        return deployment.demand(self.manifest, self.config) if self.manifest is not None else {}
+        return deployment.demand(self.manifest, self.config) if self.manifest is not None else Demand()
 
     def _all(self) -> list[Document]:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]

@@ -8,6 +8,7 @@ families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -22,21 +23,33 @@ _NEARLY: Final = 0.8
 """A need beyond this share of a quota gets a note."""
 
 
-def findings(
-    demand: Mapping[str, int],
-    spot: Mapping[str, int],
-    vcpus: Mapping[str, int],
-    quotas: Mapping[str, float],
-) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class Demand:
+    """The number of instances that a deployment needs, by type.
+
+    Attributes:
+        on_demand: Those on demand.
+        spot: Those on spot.
+    """
+
+    on_demand: Mapping[str, int] = field(default_factory=dict)
+    spot: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def types(self) -> set[str]:
+        """All types."""
+        return {*self.on_demand, *self.spot}
+
+
+def findings(demand: Demand, vcpus: Mapping[str, int], quotas: Mapping[str, float]) -> Iterator[Finding]:
     """Compare a deployment's need of vCPUs with the quotas.
 
     Args:
-        demand: The number of on-demand instances, by type.
-        spot: The same for spot instances.
+        demand: What it needs.
         vcpus: The types' numbers of vCPUs; 0 or absent for one that isn't known.
         quotas: The account's quotas, in vCPUs, by their names.
     """
-    for wanted, market in ((demand, "demand"), (spot, "spot")):
+    for wanted, market in ((demand.on_demand, "demand"), (demand.spot, "spot")):
         needs: Counter[str] = Counter()
         for name, count in wanted.items():
             quota = quota_of(name, market, quotas)

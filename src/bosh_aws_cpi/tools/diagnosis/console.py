@@ -1,8 +1,10 @@
 """The console's text: what it shows of a VM that can't start, and its last lines. Pure."""
 
 import re
+from collections.abc import Callable
 from typing import Final
 
+from bosh_aws_cpi.redact import MASK
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 SHOWN: Final = 10
@@ -11,57 +13,118 @@ _LONGEST: Final = 200
 """The maximum length of a line in the report."""
 _MOST: Final = 3
 """The maximum number of findings of one kind: later lines usually follow from the first ones."""
-_CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Colours and other control characters of a terminal."""
-_FATAL: Final = re.compile(
-    r"Kernel panic|You are in emergency mode|Emergency Mode|emergency shell|Unable to mount root|"
-    r"VFS: Cannot open root device|ALERT! .* does not exist|No bootable device|"
-    r"Give root password for maintenance",
-    re.IGNORECASE,
+_START: Final = re.compile(r"Linux version \d")
+"""The kernel's first message: what is above it belongs to an earlier start."""
+_SECRETS: Final = (
+    re.compile(r"\A.*-----END [A-Z0-9 ]*PRIVATE KEY-----", re.DOTALL),  # EC2 cut its beginning off
+    re.compile(r"(?<=://)[^/\s@]+(?=@)"),  # a token instead of a user and a password
+    re.compile(r"(?<=\b(?i:bearer) )\S+|(?<=\b(?i:basic) )\S{8,}"),
+    re.compile(r"(?<![\w-])eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)*"),  # a JSON Web Token
+    re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    re.compile(r"(?<![A-Za-z0-9+/])(?=[\w+/]*[a-z])(?=[\w+/]*[A-Z])(?=[\w+/]*\d)[A-Za-z0-9+/]{40,}={0,2}"),
 )
-"""Messages of the kernel, the initial RAM disk and systemd after which a VM does not start."""
-_STORE_FULL: Final = re.compile(r"No space left on device|Out of memory: Kill|oom-kill|invoked oom-killer")
-_AGENT: Final = re.compile(
-    r"^(?=.*(bosh-agent|cloud-init)).*(error|fail|panic|traceback)|agent exited with error| ERROR - ",
-    re.IGNORECASE,
+"""What else applications may write: the parts of keys, and tokens. The last one is Base64."""
+_NAMED: Final = re.compile(
+    r"((?:password|passwd|passphrase|secret|token)[\w-]{0,40}: +)[\w/+.-]\S*", re.IGNORECASE
 )
-"""Errors of the agent and cloud-init, and of systemd about them."""
+"""A secret after its name, without quotation marks."""
+_KINDS: Final = (
+    (
+        re.compile(
+            r"Kernel panic|You are in emergency mode|Emergency Mode|emergency shell|Unable to mount root|"
+            r"VFS: Cannot open root device|ALERT! .* does not exist|No bootable device|"
+            r"Give root password for maintenance",
+            re.IGNORECASE,
+        ),
+        Severity.ERROR,
+        "The VM did not start",
+        "Recreate the VM; use another stemcell if it recurs",
+    ),
+    (
+        re.compile(r"No space left on device|Out of memory: Kill|oom-kill|invoked oom-killer"),
+        Severity.WARNING,
+        "The VM lacks memory or disk space",
+        "Use a larger instance type or a larger root or ephemeral disk",
+    ),
+    (
+        re.compile(r"x509: |certificate (has expired|is not yet valid|verify failed)|tls: bad certificate"),
+        Severity.WARNING,
+        "A certificate is refused",
+        "Check the clocks (ntp) and the Director's NATS certificates; recreate the VM after they change",
+    ),
+    (
+        re.compile(r"getting real device path|(ephemeral|persistent) disk.*(fail|error)", re.IGNORECASE),
+        Severity.WARNING,
+        "The agent did not find a disk",
+        "Look at the VM's volumes; use a newer stemcell if the instance type is newer than it",
+    ),
+    (
+        re.compile(
+            r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable)|invalid status from .*169\.254",
+            re.IGNORECASE,
+        ),
+        Severity.WARNING,
+        "The VM can't read instance metadata",
+        "Check metadata_options; stemcells before May 2022 need http_tokens: optional",
+    ),
+    (
+        re.compile(
+            r"^(?=.*(bosh-agent|cloud-init)).*(error|fail|panic|traceback)|agent exited with error| ERROR - ",
+            re.IGNORECASE,
+        ),
+        Severity.WARNING,
+        "The agent or cloud-init failed",
+        "Correct what the line names",
+    ),
+)
+"""What stops a VM, the likeliest cause first: messages of the kernel, the initial RAM disk and systemd; those
+of bosh-agent (its `bootstrap.go`, `http_metadata_service.go`, `mapped_device_path_resolver.go`) and of Go's
+TLS, for images that send the agent's log to the console."""
+
+
+def masked(text: str, redact: Callable[[str], str]) -> str:
+    """The console's text without secrets, and without characters that could hide one.
+
+    Args:
+        text: What EC2 shows.
+        redact: Masks the secrets that are known.
+    """
+    plain = redact(_CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
+    for pattern in _SECRETS:
+        plain = pattern.sub(MASK, plain)
+    return _NAMED.sub(rf"\1{MASK}", plain)
 
 
 def lines(text: str) -> list[str]:
-    """The lines of the console, without control characters and empty lines.
+    """The lines of the console without empty ones; long lines are cut.
 
     Args:
-        text: The console's text, in which secrets are masked: a secret may extend over several lines.
+        text: The console's text, from `masked`.
     """
-    plain = (_CONTROL.sub("", line).strip() for line in text.replace("\r", "\n").split("\n"))
-    return [line[:_LONGEST] for line in plain if line]
+    stripped = (line.strip() for line in text.split("\n"))
+    return [line[:_LONGEST] for line in stripped if line]
 
 
 def findings(text: str) -> list[Finding]:
-    """What the console shows: first what stops the VM, then errors of the agent and of cloud-init.
+    """What the console shows since the VM's last start; a line is a finding of one kind only.
 
     Args:
         text: As in `lines`.
     """
     shown = lines(text)
-    kinds = [
-        (
-            _FATAL,
-            Severity.ERROR,
-            "The VM did not start",
-            "Recreate the VM; use another stemcell if it recurs",
-        ),
-        (
-            _STORE_FULL,
-            Severity.WARNING,
-            "The VM lacks memory or disk space",
-            "Use a larger instance type or a larger root or ephemeral disk",
-        ),
-        (_AGENT, Severity.WARNING, "The agent or cloud-init failed", "Correct what the line names"),
-    ]
-    return [
-        Finding(severity, f"{what}: the console shows '{line}'", remedy, source="AWS")
-        for pattern, severity, what, remedy in kinds
-        for line in [each for each in shown if pattern.search(each)][:_MOST]
-    ]
+    begin = max((number for number, line in enumerate(shown) if _START.search(line)), default=0)
+    kinds = [_kind(line) for line in shown[begin:]]
+    found = []
+    for number, (_, severity, what, remedy) in enumerate(_KINDS):
+        of_kind = [line for line, kind in zip(shown[begin:], kinds, strict=True) if kind == number]
+        found += [
+            Finding(severity, f"{what}: the console shows '{line}'", remedy, source="AWS")
+            for line in of_kind[:_MOST]
+        ]
+    return found
+
+
+def _kind(line: str) -> int | None:
+    return next((number for number, (pattern, *_) in enumerate(_KINDS) if pattern.search(line)), None)

@@ -2,16 +2,23 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import ip_address
+from datetime import datetime
+from ipaddress import ip_address, ip_network
+from typing import Final
 
 from bosh_aws_cpi.aws.endpoints import Endpoint
 from bosh_aws_cpi.aws.firewalls import Acl, Group
 from bosh_aws_cpi.aws.instance_health import Details, Health
 from bosh_aws_cpi.aws.vpc_settings import Vpc
-from bosh_aws_cpi.model import RouteTable
-from bosh_aws_cpi.tools.diagnosis.reachability import table_of
-from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
+from bosh_aws_cpi.model import Route, RouteTable
+from bosh_aws_cpi.tools.diagnosis.reachability import is_within, route_to, table_of
+from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
+
+_UNFILTERED: Final = ("169.254.0.0/16", "fd00:ec2::/32")
+"""Amazon's DNS, NTP and metadata servers: neither groups nor ACLs filter them, and they need no route."""
+_RESOLVER: Final = 2
+"""The VPC's DNS server is this address of its primary range."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,15 @@ class Side:
         """Its first address of the same version as another one; empty when it has none."""
         version = ip_address(other).version if other else 4
         return next((each for each in self.endpoint.addresses if ip_address(each).version == version), "")
+
+    def route_to(self, address: str) -> Route | None:
+        """The route of its subnet for an address; None also when the routes are not known."""
+        return route_to(self.table, address) if self.table else None
+
+    def forwarder_id(self, address: str) -> str:
+        """The id of the network interface that the route for an address leads to; empty for other targets."""
+        route = self.route_to(address)
+        return str(route.target.get("NetworkInterfaceId", "")) if route and not route.is_blackhole else ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,7 @@ class Facts:
 
     Attributes:
         details: The instance.
+        now: When AWS was asked.
         console: The console's text, without secrets.
         settings: The agent settings in user data.
         mbus: The agent's message bus: from user data, else from the configuration.
@@ -75,6 +92,8 @@ class Facts:
         vm: The interface through which the VM reaches the other side.
         peer: The interface of the other side, if it is in the same account.
         holders: All interfaces that have the other side's address.
+        peer_health: The state and status checks of the other side's instance.
+        forwarder: The interface that the route to the other side leads through, such as a NAT instance's.
         vpc: The VM's VPC.
         has_dns: Whether the VPC's own DNS server answers.
         dns_servers: The DNS servers in the VPC's DHCP options.
@@ -84,6 +103,7 @@ class Facts:
     """
 
     details: Details
+    now: datetime | None = None
     health: Health | None = None
     console: str | None = None
     settings: AgentSettings | None = None
@@ -92,6 +112,8 @@ class Facts:
     vm: Side | None = None
     peer: Side | None = None
     holders: tuple[Endpoint, ...] | None = None
+    peer_health: Health | None = None
+    forwarder: Endpoint | None = None
     vpc: Vpc | None = None
     has_dns: bool | None = None
     dns_servers: tuple[str, ...] | None = None
@@ -115,8 +137,28 @@ def own_endpoint(endpoints: tuple[Endpoint, ...], gateway: str, peer: Endpoint |
     return next(iter([*near, *default, *endpoints]), None)
 
 
-def peer_endpoint(holders: Iterable[Endpoint], vpc_ids: set[str]) -> Endpoint | None:
-    """The interface that a VM means by an address: the one in its own VPC, or else the only one."""
+def peer_endpoint(holders: Iterable[Endpoint], vpc_ids: set[str], *, is_local: bool) -> Endpoint | None:
+    """The interface that a VM means by an address: the one in its own VPC, or else the only one.
+
+    Args:
+        holders: All interfaces with the address.
+        vpc_ids: The VM's VPC.
+        is_local: Whether the address is in the range of the VM's VPC: then no other VPC's interface is meant.
+    """
     found = list(holders)
     near = [each for each in found if each.vpc_id in vpc_ids]
-    return near[0] if near else found[0] if len(found) == 1 else None
+    only = found[0] if len(found) == 1 and not is_local else None
+    return near[0] if near else only
+
+
+def is_in_vpc(vpc: Vpc | None, address: str) -> bool:
+    """Whether an address is in one of a VPC's ranges."""
+    return vpc is not None and bool(address) and any(is_within(address, cidr) for cidr in vpc.cidrs)
+
+
+def is_of_amazon(facts: Facts, host: str) -> bool:
+    """Whether an address is one of Amazon's own servers."""
+    if is_ip(host) and any(is_within(host, cidr) for cidr in _UNFILTERED):
+        return True
+    primary = facts.vpc.cidrs[0] if facts.vpc and facts.vpc.cidrs else ""
+    return is_ip(host) and bool(primary) and ip_address(host) == ip_network(primary)[_RESOLVER]

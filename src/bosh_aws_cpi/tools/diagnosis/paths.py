@@ -19,6 +19,10 @@ from bosh_aws_cpi.tools.diagnosis.reachability import (
 )
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
+ANYBODY: Final = "any address"
+"""The other side, when its address is not known."""
+_CONNECTIONS: Final = frozenset({"VpcPeeringConnectionId", "TransitGatewayId", "CoreNetworkArn"})
+"""The targets of routes that both VPCs can share."""
 _STATELESS: Final = "Network ACLs are stateless, so answers need a rule of their own"
 
 
@@ -47,30 +51,31 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
     Args:
         path: The connections.
         vm: The VM's interface.
-        address: The other side's address.
+        address: The other side's address; empty when it is not known.
         peer: The other side's interface; None if it is not known, or not in this account.
     """
     if address in vm.endpoint.addresses:
         return
-    peer_groups = _private_groups(peer, address)
+    peer_groups, destination = _private_groups(peer, address), address or ANYBODY
     if vm.groups is not None and not groups_allow(
         egress(vm.groups), path.traffic, Remote(address, peer_groups)
     ):
         yield path.finding(
-            f"The security groups of the VM, {vm.groups_text}, let no {path.traffic} out to {address}, "
-            f"{path.name}",
-            f"Add an outbound rule for {path.traffic} to {address} to one of them",
+            f"The security groups of the VM, {vm.groups_text}, let no {path.traffic} out to {destination}, "
+            f"for {path.name}",
+            f"Add an outbound rule for {path.traffic} to {destination} to one of them",
         )
     if peer is not None and _is_near(vm, address, peer):
         yield from _into_peer(path, peer, Remote(vm.address_like(address), frozenset(vm.endpoint.group_ids)))
         return
     yield from _acl(path, vm, "VM", address, is_client=True)
-    if vm.table is not None:
+    if vm.table is not None and address:
         yield from _route(path, vm, vm.table, address)
     if peer is not None and (source := _as_seen(vm, address, peer)) is not None:
-        yield from _acl(path, peer, "Director", source.address, is_client=False)
-        yield from _into_peer(path, peer, source)
-        yield from _way_back(path, vm, peer, source.address)
+        far = path if is_meant(vm, address, peer) else replace(path, severity=Severity.WARNING)
+        yield from _acl(far, peer, "Director", source.address, is_client=False)
+        yield from _into_peer(far, peer, source)
+        yield from _way_back(far, vm, peer, source.address)
 
 
 def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[Finding]:
@@ -82,7 +87,7 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
         address: The other side's address; empty when it is not known.
         peer: As in `outbound`.
     """
-    source, groups = address or "any address", _private_groups(peer, address)
+    source, groups = address or ANYBODY, _private_groups(peer, address)
     if vm.groups is not None and not groups_allow(ingress(vm.groups), path.traffic, Remote(address, groups)):
         yield path.finding(
             f"The security groups of the VM, {vm.groups_text}, let no {path.traffic} in from {source}, for "
@@ -102,6 +107,20 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
             f"its subnet {vm.endpoint.subnet_id} has no route to an internet gateway",
             "Route 0.0.0.0/0 to an internet gateway, or use the VM's private address",
         )
+
+
+def is_meant(vm: Side, address: str, peer: Side) -> bool:
+    """Whether an interface is certainly the one that the VM reaches by an address.
+
+    VPCs without a connection may use the same private addresses: so an interface in another VPC must have a
+    route to the same peering connection or transit gateway as the VM.
+    """
+    if peer.endpoint.vpc_id == vm.endpoint.vpc_id or ip_address(address).is_global:
+        return True
+    route = vm.route_to(address)
+    if route is None or peer.table is None or _CONNECTIONS.isdisjoint(route.target):
+        return False
+    return any(each.target == route.target for each in peer.table.routes)
 
 
 def _private_groups(peer: Side | None, address: str) -> frozenset[str]:
@@ -124,7 +143,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
     protocol, port = path.traffic.protocol, path.traffic.port
     way = "outbound" if is_client else "inbound"
     preposition = "to" if is_client else "from"
-    who = remote or "any address"
+    who = remote or ANYBODY
     if acl_share(side.acl, egress=is_client, protocol=protocol, ports=(port, port), address=remote) != "all":
         yield path.finding(
             f"{text} drops {path.traffic} {preposition} {who}, for {path.name}",
@@ -218,7 +237,7 @@ def _as_seen(vm: Side, address: str, peer: Side) -> Remote | None:
     own = Remote(vm.address_like(address), frozenset(vm.endpoint.group_ids))
     if address in peer.endpoint.addresses and peer.endpoint.vpc_id == vm.endpoint.vpc_id:
         return own
-    route = route_to(vm.table, address) if vm.table else None
+    route = vm.route_to(address)
     if route is None or "NatGatewayId" in route.target:
         return None
     if _is_internet(route) and ":" not in address:

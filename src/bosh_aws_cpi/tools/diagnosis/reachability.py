@@ -60,7 +60,7 @@ def route_to(table: RouteTable, address: str) -> Route | None:
     Routes to prefix lists don't count, because their entries are not known.
     """
     matching = [route for route in table.routes if is_within(address, route.destination)]
-    return max(matching, key=lambda route: ip_network(route.destination).prefixlen, default=None)
+    return max(matching, key=lambda route: int(route.destination.partition("/")[2]), default=None)
 
 
 def is_within(address: str, cidr: str) -> bool:
@@ -71,7 +71,8 @@ def is_within(address: str, cidr: str) -> bool:
 def groups_allow(rules: Iterable[GroupRule], traffic: Traffic, remote: Remote) -> bool:
     """Whether security groups let traffic through: any rule of any of the groups suffices.
 
-    Groups are stateful: the answers may always pass. A rule with a prefix list counts as if it matched.
+    Groups are stateful: the answers may always pass. A rule with a prefix list counts as if it matched, and
+    so does an outbound rule that names a group behind a transit gateway, which AWS does not support.
     """
     return any(
         rule.protocol in {ALL, traffic.protocol, _NUMBERS[traffic.protocol]}

@@ -1,6 +1,7 @@
 """The report of `cpi diagnose`: the findings, and what they are about. Pure."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from bosh_aws_cpi import log
 from bosh_aws_cpi.jsontext import Json
@@ -8,6 +9,11 @@ from bosh_aws_cpi.tools import findings
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.findings import Finding
+
+_NEXT: Final = (
+    "No error was found from outside. The agent's log is on the VM: /var/vcap/bosh/log/current "
+    '(docs/diagnose.md, "Look into the VM")\n'
+)
 
 
 def document(facts: Facts) -> Json:
@@ -42,4 +48,4 @@ def text(facts: Facts, found: Sequence[Finding]) -> str:
     closing = f"{vm['id']}: {vm['state']}, {vm['type']}, {vm['zone'] or 'no zone'}{mbus}"
     lines = "".join(f"  {line}\n" for line in told["console"])
     shown = f"\nThe console's last lines:\n{lines}" if lines else ""
-    return f"{findings.text(found, closing)}{log.redact(shown)}"
+    return f"{findings.text(found, closing)}{'' if findings.status(found) else _NEXT}{log.redact(shown)}"

@@ -2,15 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.tools.diagnosis import certificates
 
+_BUSES: Final = frozenset({"nats", "https"})
+"""What bosh-agent connects to, or serves (`handler_provider.go`)."""
+_S3: Final = "s3.amazonaws.com"
 _PORTS: Final = {"nats": 4222, "https": 443, "http": 80}
 """The default port of an address, by its scheme."""
+_SHORTEST: Final = 12
+"""A shorter line of a key may be an ordinary word."""
 _ANYWHERE: Final = frozenset({"0.0.0.0", "127.0.0.1", "::", "::1", "localhost"})  # noqa: S104 - is compared
 """Hosts of a message bus that the agent itself serves, as with `bosh create-env`."""
 
@@ -47,6 +54,7 @@ class AgentSettings:
         ntp: Addresses or names of NTP servers.
         registry: The registry's endpoint; None when the settings name none.
         gateway: The VM's own address on the network of its default gateway; empty when none is named.
+        expiries: The end of the certificates for the message bus, by their keys in env.bosh.mbus.cert.
     """
 
     size: int
@@ -58,10 +66,11 @@ class AgentSettings:
     ntp: tuple[str, ...] = ()
     registry: Address | None = None
     gateway: str = ""
+    expiries: tuple[tuple[str, datetime], ...] = ()
 
 
 def read(user_data: bytes) -> AgentSettings:
-    """Read user data, as the CPI writes it: one JSON object."""
+    """Read user data, as the CPI writes it: one JSON object (bosh-agent, `http_metadata_service.go`)."""
     size = len(user_data)
     if not size:
         return AgentSettings(size, "The instance has no user data, so the agent gets no settings")
@@ -69,6 +78,17 @@ def read(user_data: bytes) -> AgentSettings:
     if not isinstance(document, dict):
         return AgentSettings(size, f"The user data ({size} bytes) is not a JSON object of agent settings")
     return _of_document(size, document)
+
+
+def secret_lines(document: object) -> list[str]:
+    """Each line of the keys and certificates in a document: on a console other texts may stand between."""
+    if isinstance(document, dict):
+        return [line for inner in document.values() for line in secret_lines(inner)]
+    if isinstance(document, list):
+        return [line for inner in document for line in secret_lines(inner)]
+    if not isinstance(document, str) or "-----BEGIN " not in document:
+        return []
+    return [line for line in document.split() if len(line) >= _SHORTEST and "-----" not in line]
 
 
 def parsed(user_data: bytes) -> object:
@@ -85,28 +105,43 @@ def _of_document(size: int, document: Json) -> AgentSettings:
     stores = bosh.get("blobstores")
     store = stores[0] if isinstance(stores, list) and stores else document.get("blobstore")
     endpoint = _object(document, "registry").get("endpoint")
-    is_minimal = "agent_id" not in document
-    mbus = address(given[0] if isinstance(given, list) else given)
+    is_minimal = not document.get("agent_id")
+    mbus = address(given[0] if isinstance(given, list) and given else given)
     return AgentSettings(
         size,
-        _problem(document, is_minimal=is_minimal, has_endpoint=bool(endpoint), has_mbus=mbus is not None),
+        _problem(document, mbus, is_minimal=is_minimal, has_endpoint=bool(endpoint)),
         is_minimal,
         mbus=mbus,
-        blobstore=address(_object(store, "options").get("endpoint")),
+        blobstore=_blobstore(store if isinstance(store, dict) else {}),
         dns=_texts(_object(document, "dns").get("nameserver")),
         ntp=_texts(bosh.get("ntp") or document.get("ntp")),
         registry=address(endpoint),
         gateway=next(_gateways(_object(document, "networks")), ""),
+        expiries=tuple(_expiries(_object(_object(bosh, "mbus"), "cert"))),
     )
 
 
-def _problem(document: Json, *, is_minimal: bool, has_endpoint: bool, has_mbus: bool) -> str:
+def _blobstore(store: Json) -> Address | None:
+    options = _object(store, "options")
+    if store.get("provider") == "s3" and not options.get("endpoint"):
+        return address(options.get("host") or f"https://{_S3}")
+    return address(options.get("endpoint"))
+
+
+def _expiries(texts: Json) -> Iterator[tuple[str, datetime]]:
+    for key in ("ca", "certificate"):
+        end = certificates.end_of(texts.get(key))
+        if end is not None:
+            yield key, end
+
+
+def _problem(document: Json, mbus: Address | None, *, is_minimal: bool, has_endpoint: bool) -> str:
     if is_minimal and not has_endpoint:
         return (
             "The user data has neither an agent id nor the registry where the agent could find its settings"
         )
-    if not (is_minimal or has_mbus):
-        return "The agent settings in the user data have no usable message bus (mbus)"
+    if not (is_minimal or (mbus is not None and mbus.scheme in _BUSES)):
+        return "The agent settings in the user data have no usable message bus (mbus): nats://… or https://…"
     if not document.get("networks"):
         return "The agent settings in the user data have no networks"
     return ""
@@ -123,7 +158,8 @@ def address(url: object) -> Address | None:
         return None
     if not parts.hostname:
         return None
-    return Address(parts.scheme, parts.hostname, port or _PORTS.get(parts.scheme, 80))
+    host = str(ip_address(parts.hostname)) if is_ip(parts.hostname) else parts.hostname
+    return Address(parts.scheme, host, port or _PORTS.get(parts.scheme, 80))
 
 
 def is_ip(host: str) -> bool:
@@ -139,7 +175,7 @@ def _gateways(networks: Json) -> Iterator[str]:
     for network in networks.values():
         default = network.get("default") if isinstance(network, dict) else None
         if isinstance(default, list) and "gateway" in default and isinstance(network.get("ip"), str):
-            yield network["ip"]
+            yield str(ip_address(network["ip"])) if is_ip(network["ip"]) else network["ip"]
 
 
 def _object(parent: Any, key: str) -> Json:  # noqa: ANN401 - any JSON value

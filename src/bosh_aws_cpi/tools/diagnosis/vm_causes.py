@@ -1,18 +1,41 @@
 """The causes within a VM: its state, checks, metadata, user data, registry. Pure."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
 
+from bosh_aws_cpi.aws import launches
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_STATES = {
+_RECREATE: Final = "Recreate the VM with `bosh cck`"
+_START: Final = "Start it with `bosh cck` (reboot the VM)"
+_STATES: Final = {
     "pending": (Severity.WARNING, "EC2 is still starting it: wait a minute, and repeat this command"),
-    "stopping": (Severity.ERROR, "Somebody has stopped it: wait until it is stopped, then `bosh cck`"),
-    "stopped": (Severity.ERROR, "Start it with `bosh cck` (reboot the VM)"),
-    "shutting-down": (Severity.ERROR, "Recreate the VM with `bosh cck`"),
-    "terminated": (Severity.ERROR, "Recreate the VM with `bosh cck`"),
+    "stopping": (Severity.ERROR, "Wait until it is stopped, then start it with `bosh cck` (reboot the VM)"),
+    "stopped": (Severity.ERROR, _START),
+    "shutting-down": (Severity.ERROR, _RECREATE),
+    "terminated": (Severity.ERROR, _RECREATE),
 }
+_DELETED: Final = (
+    "If BOSH deleted it after a time-out: set director.debug.keep_unreachable_vms to true, deploy the "
+    "Director, repeat the deployment, and run this command for the new VM. Else recreate it with `bosh cck`"
+)
+_SHUT_DOWN: Final = "It shut itself down: for an hour, `aws ec2 get-console-output` may tell why"
+_TAKEN_BACK: Final = f"EC2 took the Spot instance back. {_RECREATE}, or don't use spot_bid_price"
+_NO_ROOM: Final = "EC2 has no room: recreate the VM with another instance type or in another zone"
+_REASONS: Final = {
+    ("Client.UserInitiatedShutdown", "terminated"): _DELETED,
+    ("Client.UserInitiatedShutdown", "shutting-down"): _DELETED,
+    ("Client.InstanceInitiatedShutdown", "terminated"): f"{_SHUT_DOWN}. {_RECREATE}",
+    ("Client.InstanceInitiatedShutdown", "stopped"): f"{_SHUT_DOWN}. {_START}",
+    ("Server.InsufficientInstanceCapacity", "terminated"): _NO_ROOM,
+    ("Server.InsufficientInstanceCapacity", "stopped"): _NO_ROOM,
+    ("Server.SpotInstanceShutdown", "stopped"): _TAKEN_BACK,
+    ("Server.SpotInstanceTermination", "terminated"): _TAKEN_BACK,
+}
+"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launches` has more."""
 
 
 def state(facts: Facts) -> Iterator[Finding]:
@@ -20,10 +43,13 @@ def state(facts: Facts) -> Iterator[Finding]:
     instance = facts.details.instance
     if instance.state not in _STATES:
         return
-    severity, remedy = _STATES[instance.state]
-    reason = f": {instance.state_reason.text}" if instance.state_reason else ""
-    what = f"The instance is not running but {instance.state}{reason}".rstrip(".")
-    yield Finding(severity, what, remedy, source="AWS")
+    severity, usual = _STATES[instance.state]
+    code, text = "", ""
+    if instance.state_reason is not None:
+        code, text = instance.state_reason.code, f": {instance.state_reason.text.rstrip('.')}"
+    special = _REASONS.get((code, instance.state)) or launches.remedy(instance).removeprefix(". ")
+    what = f"The instance is not running but {instance.state}{text}"
+    yield Finding(severity, what, special or usual, source="AWS")
 
 
 def checks(facts: Facts) -> Iterator[Finding]:
@@ -68,8 +94,9 @@ def shown(facts: Facts) -> list[Finding]:
 def metadata(facts: Facts) -> Iterator[Finding]:
     """Instance metadata, from which the agent reads user data.
 
-    Agents support IMDSv2 since November 2021 (bosh-agent pull request 249); an agent that needs the registry
-    may be older. A hop limit of 1 suffices, because the agent does not run in a container.
+    Stemcells use IMDSv2 since May 2022 (cloudfoundry/bosh-linux-stemcell-builder, commit 86bb00e0: TokenPath
+    in agent.json); one that needs the registry may be older. A hop limit of 1, the lowest that EC2 accepts,
+    suffices, because the agent does not run in a container.
     """
     if facts.details.metadata_endpoint == "disabled":
         yield Finding(
@@ -82,7 +109,7 @@ def metadata(facts: Facts) -> Iterator[Finding]:
     if is_old and facts.details.metadata_tokens == "required":
         yield Finding(
             Severity.WARNING,
-            "Instance metadata requires IMDSv2 tokens, which agents before November 2021 don't support",
+            "Instance metadata requires IMDSv2 tokens, which stemcells before May 2022 don't use",
             "Set metadata_options.http_tokens to optional, or use a newer stemcell",
             source="AWS",
         )
@@ -95,6 +122,29 @@ def user_data(facts: Facts) -> Iterator[Finding]:
             Severity.ERROR,
             facts.settings.problem,
             "Recreate the VM with `bosh recreate` or `bosh cck`; check the CPI's agent and registry sections",
+        )
+
+
+def certificates(facts: Facts) -> Iterator[Finding]:
+    """Certificates in the settings that have expired, as in cloudfoundry/bosh issue 2307.
+
+    The Director issues client certificates for two years, and replaces those of running agents
+    (cloudfoundry/bosh, nats_client_cert_generator.rb, update_instance_settings_step.rb): one that was valid
+    at the launch may not matter.
+    """
+    age = facts.details.instance.age
+    if facts.settings is None or facts.now is None or age is None:
+        return
+    launched = facts.now - timedelta(seconds=age)
+    for key, end in facts.settings.expiries:
+        if end > facts.now:
+            continue
+        yield Finding(
+            Severity.ERROR if end < launched else Severity.WARNING,
+            f"The message bus's certificate in the agent settings (env.bosh.mbus.cert.{key}) expired on "
+            f"{end:%Y-%m-%d}",
+            "Rotate the Director's NATS certificates (bosh.io/docs/nats-ca-rotation), then recreate the VM",
+            source="Director",
         )
 
 

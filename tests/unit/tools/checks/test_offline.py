@@ -10,6 +10,7 @@ import yaml
 
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
+from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.findings import ordered
 from testbed.executable import config
 from tests.stories.checked_config import GONE, changed
@@ -204,9 +205,17 @@ def test_managed_network(check: Callable[..., Found], key: str, value: Any, path
 
 
 def test_demand(tmp_path: Path) -> None:
-    """The instances that a manifest needs are counted by type, with those that compile."""
+    """The instances that a manifest needs are counted by type and market, with those that compile.
+
+    Those on Dedicated Hosts are not.
+    """
     config_path, manifest_path = tmp_path / "config.yml", tmp_path / "manifest.yml"
-    config_path.write_text(OWN)
+    config = yaml.safe_load(OWN)
+    extensions = {"cheap": {"spot_bid_price": 1}, "apart": {"dedicated_host": {"id": "h-1"}}}
+    config["vm_extensions"] = [
+        {"name": name, "cloud_properties": properties} for name, properties in extensions.items()
+    ]
+    config_path.write_text(yaml.safe_dump(config))
     resources = {"cpu": 1, "ram": 1024, "ephemeral_disk_size": 10_240}
     groups = [
         {"name": "a", "instances": 3, "vm_type": "default", "azs": ["z1"]},
@@ -214,8 +223,10 @@ def test_demand(tmp_path: Path) -> None:
         {"name": "c", "instances": 4, "vm_resources": resources, "azs": ["z1"]},
         {"name": "d", "instances": "((count))", "vm_type": "large", "azs": ["z1"]},
         {"name": "e", "instances": 9, "vm_type": "unknown", "azs": ["z1"]},
+        {"name": "f", "instances": 6, "vm_type": "large", "vm_extensions": ["cheap"], "azs": ["z1"]},
+        {"name": "g", "instances": 7, "vm_type": "large", "vm_extensions": ["apart"], "azs": ["z1"]},
     ]
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     files = Files.read([str(config_path)], str(manifest_path))
-    assert files.demand() == {"m5.large": 3 + 5, "m5.xlarge": 2, "t2.micro": 4}
-    assert Files.read([str(config_path)], None).demand() == {}
+    assert files.demand() == Demand({"m5.large": 3 + 5, "m5.xlarge": 2, "t2.micro": 4}, {"m5.xlarge": 6})
+    assert Files.read([str(config_path)], None).demand() == Demand()

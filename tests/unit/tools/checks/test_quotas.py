@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bosh_aws_cpi.tools.checks import quotas
+from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.findings import Severity
 from testbed.moto_patches.quotas import QUOTAS
 
@@ -65,7 +66,7 @@ def test_spot(name: str, quota: str | None) -> None:
 )
 def test_need(count: int, severities: list[Severity]) -> None:
     """A need beyond the quota is an error, and one beyond four fifths of it a note."""
-    found = list(quotas.findings({"m5.large": count}, {}, {"m5.large": 2}, {STANDARD: 7.0}))
+    found = list(quotas.findings(Demand({"m5.large": count}), {"m5.large": 2}, {STANDARD: 7.0}))
     assert [each.severity for each in found] == severities
     assert all(f"{2 * count} vCPUs" in each.what and STANDARD in each.what for each in found)
 
@@ -73,14 +74,14 @@ def test_need(count: int, severities: list[Severity]) -> None:
 def test_sum() -> None:
     """Types of one class count together; spot counts apart."""
     vcpus = {"m5.large": 2, "c5.xlarge": 4, "t3.micro": 2}
-    (error,) = quotas.findings({"m5.large": 1, "c5.xlarge": 1}, {"t3.micro": 1}, vcpus, QUOTAS)
+    (error,) = quotas.findings(Demand({"m5.large": 1, "c5.xlarge": 1}, {"t3.micro": 1}), vcpus, QUOTAS)
     assert (error.severity, "needs 6 vCPUs" in error.what) == (Severity.ERROR, True)
 
 
 @pytest.mark.parametrize(("name", "what"), [("b1.large", "quota"), ("m6.large", "number of vCPUs")])
 def test_unknown(name: str, what: str) -> None:
     """A type whose class or size is not known is not checked."""
-    (found,) = quotas.findings({name: 9}, {}, {"b1.large": 2}, QUOTAS)
+    (found,) = quotas.findings(Demand({name: 9}), {"b1.large": 2}, QUOTAS)
     assert (found.severity, found.what) == (
         Severity.NOT_CHECKED,
         f"the vCPUs of type '{name}': its {what} is not known",

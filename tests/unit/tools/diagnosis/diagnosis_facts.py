@@ -64,7 +64,7 @@ def healthy(**changes: Any) -> Facts:
     instance = Instance("i-0123456789abcdef0", "running", "m5.large", "us-east-1a", {}, vpc_id="vpc-1")
     whole = {
         "details": Details(instance, (vm.endpoint,), "enabled", "required"),
-        "health": Health("ok", "ok", "ok", ()),
+        "health": Health("running", "ok", "ok", "ok", ()),
         "console": "",
         "settings": AgentSettings(812, mbus=mbus, blobstore=Address("https", DIRECTOR, 25250)),
         "mbus": mbus,

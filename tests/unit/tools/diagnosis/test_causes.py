@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.aws.firewalls import Group
+from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
 from bosh_aws_cpi.aws.instance_health import Details, Health
-from bosh_aws_cpi.model import Instance, StateReason
+from bosh_aws_cpi.aws.vpc_settings import Vpc
+from bosh_aws_cpi.model import Instance, Route, RouteTable, StateReason
 from bosh_aws_cpi.tools import findings
-from bosh_aws_cpi.tools.diagnosis import causes, report
+from bosh_aws_cpi.tools.diagnosis import causes, report, settings
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, own_endpoint, peer_endpoint
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 from bosh_aws_cpi.tools.findings import Finding, Severity
 from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, endpoint, healthy, routed, side
 
+NATS_ONLY = GroupRule("tcp", (4222, 4222), ("10.0.0.0/16",))
 PAGE = Path(__file__).parents[4] / "docs/diagnose.md"
 
 
@@ -41,7 +44,7 @@ def test_order() -> None:
         replace(
             facts,
             details=replace(facts.details, instance=stopped, metadata_endpoint="disabled"),
-            health=Health("impaired", "impaired", "impaired", ("system-reboot",)),
+            health=Health("running", "impaired", "impaired", "impaired", ("system-reboot",)),
             console="Kernel panic\nbosh-agent failed",
             settings=replace(facts.settings, problem="no settings", dns=("10.9.0.8",)),
             peer=replace(facts.peer, groups=()),
@@ -148,11 +151,18 @@ def test_way_to_the_registry(host: str, *, is_minimal: bool, words: str) -> None
 
 
 def test_blobstore_elsewhere() -> None:
-    """A blobstore by name, as S3's, is not looked at; one with another address than the Director's is."""
+    """A blobstore by name needs a way out; one with another address than the Director's is looked at."""
     facts = healthy()
     assert facts.settings is not None
+    assert facts.vm is not None
     by_name = replace(facts.settings, blobstore=Address("https", "s3.amazonaws.com", 443))
-    assert told(replace(facts, settings=by_name)) == []
+    ((severity, what),) = told(replace(facts, settings=by_name))
+    assert (severity, "s3.amazonaws.com may be outside the VPC" in what) == ("note", True)
+    by_endpoint = routed(facts.vm, "pl-63a5400a", VpcEndpointId="vpce-1")
+    assert told(replace(facts, settings=by_name, vm=by_endpoint)) == []
+    shut_in = replace(facts.vm, groups=(Group("sg-vm", "vm", (), (NATS_ONLY,)),))
+    ((severity, what), *_) = told(replace(facts, settings=by_name, vm=shut_in))
+    assert (severity, "no tcp 443 out to any address, for the blobstore" in what) == ("error", True)
     elsewhere = replace(facts.settings, blobstore=Address("https", "10.9.0.9", 25250))
     ((_, what),) = told(replace(facts, settings=elsewhere))
     assert "no route to 10.9.0.9, the blobstore" in what
@@ -213,7 +223,7 @@ def test_servers_by_name(
 @pytest.mark.parametrize("status", ["initializing", "insufficient-data"])
 def test_checks_without_result(status: str) -> None:
     """Checks that are not complete are a note."""
-    for health in (Health(status, "ok", "", ()), Health("ok", status, "", ())):
+    for health in (Health("running", status, "ok", "", ()), Health("running", "ok", status, "", ())):
         assert [severity for severity, _ in told(healthy(health=health))] == ["note"]
 
 
@@ -267,10 +277,11 @@ def test_own_endpoint() -> None:
 def test_peer_endpoint() -> None:
     """Of several interfaces with an address the one in the VM's VPC is meant; else it is not certain."""
     near, far, farther = (replace(endpoint(str(n), DIRECTOR), vpc_id=f"vpc-{n}") for n in (1, 2, 3))
-    assert peer_endpoint([far, near], {"vpc-1"}) is near
-    assert peer_endpoint([far], {"vpc-1"}) is far
-    assert peer_endpoint([far, farther], {"vpc-1"}) is None
-    assert peer_endpoint([], {"vpc-1"}) is None
+    assert peer_endpoint([far, near], {"vpc-1"}, is_local=True) is near
+    assert peer_endpoint([far], {"vpc-1"}, is_local=False) is far
+    assert peer_endpoint([far], {"vpc-1"}, is_local=True) is None  # another VPC with the same range
+    assert peer_endpoint([far, farther], {"vpc-1"}, is_local=False) is None
+    assert peer_endpoint([], {"vpc-1"}, is_local=False) is None
 
 
 def test_example_of_the_documentation() -> None:
@@ -294,3 +305,123 @@ def test_example_of_the_documentation() -> None:
     )
     text = report.text(found, causes.of(found))
     assert f"```\n{text}```" in PAGE.read_text(), text
+
+
+@pytest.mark.parametrize(
+    ("key", "days", "age", "severity"),
+    [
+        ("ca", 30, 0, None),
+        ("ca", -1, 0, "error"),  # expired before the launch
+        ("ca", -1, 5, "warning"),  # the Director may have replaced it since
+        ("certificate", -1, 400, "warning"),
+        ("certificate", -5, 4, "error"),
+    ],
+)
+def test_expired_certificate(key: str, days: int, age: int, severity: str | None) -> None:
+    """An agent with an expired certificate can't use the message bus."""
+    facts, now = healthy(), datetime(2026, 11, 22, tzinfo=UTC)
+    assert facts.settings is not None
+    instance = replace(facts.details.instance, age=age * 86_400.0)
+    found = told(
+        replace(
+            facts,
+            now=now,
+            details=replace(facts.details, instance=instance),
+            settings=replace(facts.settings, expiries=((key, now + timedelta(days=days)),)),
+        )
+    )
+    assert [each for each, _ in found] == ([severity] if severity else [])
+    assert all(f"env.bosh.mbus.cert.{key}" in what for _, what in found)
+
+
+@pytest.mark.parametrize(
+    ("state", "code", "remedy"),
+    [
+        ("terminated", "Client.UserInitiatedShutdown", "keep_unreachable_vms"),
+        ("stopped", "Client.UserInitiatedShutdown", "reboot the VM"),
+        ("terminated", "Client.InstanceInitiatedShutdown", "get-console-output"),
+        ("stopped", "Client.InstanceInitiatedShutdown", "It shut itself down"),
+        ("stopped", "Server.SpotInstanceShutdown", "Spot instance"),
+        ("terminated", "Server.SpotInstanceTermination", "Spot instance"),
+        ("terminated", "Server.InsufficientInstanceCapacity", "another instance type"),
+        ("stopped", "Server.InsufficientInstanceCapacity", "another instance type"),
+        ("terminated", "Client.InternalError", "Check that the KMS key"),
+        ("terminated", "Client.VolumeLimitExceeded", "EBS quota"),
+        ("terminated", "Server.InternalError", "Recreate the VM"),
+    ],
+)
+def test_reason(state: str, code: str, remedy: str) -> None:
+    """The remedy fits EC2's reason (API reference, StateReason)."""
+    instance = Instance("i-1", state, "m5.large", "us-east-1a", {}, state_reason=StateReason(code, code))
+    (finding,) = causes.of(Facts(Details(instance, (), "", "")))
+    assert remedy in finding.remedy
+    assert ". ." not in str(finding)
+
+
+@pytest.mark.parametrize(
+    ("health", "words"),
+    [
+        (Health("stopped", "", "", "", ()), "i-director is stopped"),
+        (Health("running", "impaired", "ok", "", ()), "i-director fails EC2's status checks"),
+        (Health("running", "ok", "impaired", "", ()), "i-director fails EC2's status checks"),
+        (Health("running", "ok", "initializing", "", ()), ""),
+    ],
+)
+def test_health_of_the_director(health: Health, words: str) -> None:
+    """A Director that does not work is the cause, if its interface is certain to be meant."""
+    facts = healthy(peer_health=health)
+    assert facts.peer is not None
+    peer = replace(facts.peer, endpoint=replace(facts.peer.endpoint, vm_cid="i-director"))
+    found = told(replace(facts, peer=peer))
+    assert [severity for severity, _ in found] == (["error"] if words else [])
+    assert all(words in what for _, what in found)
+    far = replace(peer, endpoint=replace(peer.endpoint, vpc_id="vpc-2"))
+    assert not any("i-director" in what for _, what in told(replace(facts, peer=far)))
+
+
+def test_nat_before_the_director() -> None:
+    """Rules of a Director that sees a NAT gateway's address are not compared, and the report says so."""
+    public = "52.1.2.3"
+    vm = routed(side("vm", VM), "0.0.0.0/0", NatGatewayId="nat-1")
+    found = told(healthy(vm=vm, peer=side("director", DIRECTOR, public=(public,)), remote=public))
+    assert [severity for severity, _ in found] == ["note"]
+    assert "through NAT gateway nat-1" in found[0][1]
+
+
+@pytest.mark.parametrize(("port", "words"), [(6868, "tcp 22 in"), (22, "tcp 6868 in")])
+def test_registry_of_create_env(port: int, words: str) -> None:
+    """A VM of create-env with a registry needs the agent's port and the SSH tunnel to the registry."""
+    vm = side("vm", VM, GroupRule("tcp", (port, port), ("0.0.0.0/0",)), public=("52.9.9.9",))
+    bus = Address("https", "0.0.0.0", 6868)  # noqa: S104 - create-env's
+    settings = AgentSettings(100, is_minimal=True, registry=Address("http", "127.0.0.1", 6901))
+    reachable = routed(vm, "0.0.0.0/0", GatewayId="igw-1")
+    found = told(healthy(vm=reachable, mbus=bus, remote="", peer=None, holders=None, settings=settings))
+    (error,) = [what for severity, what in found if severity == "error"]
+    assert words in error
+
+
+def test_ipv6_only() -> None:
+    """A VM and a Director that have only IPv6 addresses need only IPv6 rules."""
+    own, there = "2600:1f18::a", "2600:1f18::6"
+    acl = Acl(
+        "acl-6",
+        frozenset(),
+        tuple(AclRule(1, ALL, ANY_PORT, "::/0", is_allowing=True, is_egress=each) for each in (True, False)),
+    )
+    local = [Route("2600:1f18::/56", {"LocalTarget": True}, is_blackhole=False)]
+    admitting = GroupRule("tcp", (4222, 4222), group_ids=("sg-vm",))
+    vm, peer = side("vm", own), side("director", there, admitting)
+    mbus = settings.address(f"nats://[{there}]:4222")
+    only = AgentSettings(100, mbus=mbus, dns=("fd00:ec2::253",), ntp=("fd00:ec2::123",))
+    facts = healthy(
+        vm=replace(vm, acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
+        peer=replace(peer, acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
+        mbus=mbus,
+        remote=there,
+        settings=only,
+        vpc=Vpc("vpc-1", "123456789012", "dopt-1", ("10.0.0.0/16", "2600:1f18::/56")),
+    )
+    assert told(facts) == []
+    assert facts.peer is not None
+    ((_, what),) = told(replace(facts, peer=replace(facts.peer, groups=())))
+    assert f"let no tcp 4222 in from the VM, {own}" in what

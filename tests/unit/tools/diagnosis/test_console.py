@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bosh_aws_cpi import log
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.findings import Severity
 
@@ -59,7 +60,84 @@ def test_most() -> None:
 
 
 def test_lines() -> None:
-    """Lines are shown without control characters, empty ones are left out, and long ones are cut."""
+    """Control characters are removed, empty lines are left out, and long ones are cut."""
     text = f"\x1b[1;32mgreen\x1b[0m\r\n\n \x07bell \rprogress 1\rprogress 2\n{'x' * 300}"
-    assert console.lines(text) == ["green", "bell", "progress 1", "progress 2", "x" * 200]
+    assert console.lines(console.masked(text, str)) == [
+        "green",
+        "bell",
+        "progress 1",
+        "progress 2",
+        "x" * 200,
+    ]
     assert console.lines("") == []
+
+
+def test_earlier_start() -> None:
+    """What an earlier start of the VM left on the console is no finding."""
+    panic = "[    1.2] Kernel panic - not syncing: Attempted to kill init!"
+    begin = "[    0.000000] Linux version 6.8.0-1021-aws (buildd@lcy02-amd64-071)"
+    assert console.findings(f"{begin}\n{panic}\n{begin}\nbosh-stemcell login:\n") == []
+    assert len(console.findings(f"{begin}\nlogin:\n{begin}\n{panic}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("nats://my-token-0123@10.0.2.6:4222", "my-token-0123"),
+        ("nats://user:pa%ss:word@10.0.2.6:4222", "pa%ss"),
+        ("nats://us\x1b[0mer:pass\x1b[31mword-1\x07@10.0.2.6", "word-1"),
+        (
+            "-----BEGIN EC PRIVATE KEY-----\r\nMHcCAQEE\r\nIKx\r\n-----END EC PRIVATE KEY-----\r\nlogin:",
+            "MHcCAQEE",
+        ),
+        ("MHcCAQEEIKx\nzY9w==\n-----END EC PRIVATE KEY-----\nlogin:", "zY9w"),  # EC2 shows the last 64 KiB
+        ("[ 9.1] app[5]: -----BEGIN PRIVATE KEY-----\n[ 9.1] app[5]: MHcCAQEEIKx\n", "MHcCAQEEIKx"),
+        ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalr"),
+        ("key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY used", "wJalr"),
+        ("using AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
+        ('{"password": "hunter2hunter2", "mbus": "x"}', "hunter2"),
+        ('{\\"blobstore\\":{\\"options\\":{\\"password\\":\\"hunter2\\"}}}', "hunter2"),
+        ("password: hunter2", "hunter2"),
+        ("Authorization: Bearer abc.def", "abc.def"),
+        ("authorization: basic dXNlcjpwYXNz", "dXNlcjpwYXNz"),
+        ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "eyJzdWIiOiIxIn0"),
+        ("user data eyJhZ2VudF9pZCI6ImEiLCJtYnVzIjoibmF0czovL3U6cEAxMC4wLjIuNjo0MjIyIn0=", "JtYnVz"),
+    ],
+)
+def test_masked(text: str, secret: str) -> None:
+    """Secrets that nobody has told are masked by their form, even if control characters or EC2 cut them."""
+    assert secret not in console.masked(text, log.redact)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0123456789abcdef0",
+        "vm-5c6a4f0e-0000-4000-8000-000000000001 login:",
+        "[    0.000000] Command line: BOOT_IMAGE=/boot/vmlinuz-6.8.0-1021-aws root=UUID=3e13 console=ttyS0",
+        "SHA256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "dial tcp 10.0.2.6:4222: i/o timeout",
+    ],
+)
+def test_not_masked(text: str) -> None:
+    """What an operator needs is shown."""
+    assert console.masked(text, log.redact) == text
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        (
+            "tls: failed to verify certificate: x509: certificate has expired or is not yet valid",
+            "A certificate",
+        ),
+        ("Getting real device path: Timed out getting real device path for /dev/sdb", "did not find a disk"),
+        ("Setting up ephemeral disk: Creating ephemeral partitions error", "did not find a disk"),
+        ("Get http://169.254.169.254/latest/user-data: i/o timeout", "can't read instance metadata"),
+        ("invalid status from url http://169.254.169.254/latest/user-data: 401 error", "instance metadata"),
+    ],
+)
+def test_errors_of_the_agent(line: str, what: str) -> None:
+    """The agent's known errors say what is wrong; a line is one finding."""
+    (finding,) = console.findings(f"[main] 2026/05/01 ERROR - Agent exited with error: {line}")
+    assert what in finding.what

@@ -178,3 +178,22 @@ def test_jumpbox() -> None:
     assert len(list(inbound(AGENT, vm, "10.0.1.7", jumpbox))) == 2  # the network ACL
     assert list(inbound(AGENT, vm, "10.0.1.7", unlike(jumpbox, subnet_id="subnet-vm"))) == []
     assert len(list(inbound(AGENT, vm, "10.0.1.7", None))) == 3
+
+
+@pytest.mark.parametrize(
+    ("own", "back", "address", "severity"),
+    [
+        ({"TransitGatewayId": "tgw-1"}, {"TransitGatewayId": "tgw-1"}, FAR, Severity.ERROR),
+        ({"TransitGatewayId": "tgw-1"}, {"TransitGatewayId": "tgw-2"}, FAR, Severity.WARNING),
+        ({"VpcPeeringConnectionId": "pcx-1"}, {"VpcPeeringConnectionId": "pcx-1"}, FAR, Severity.ERROR),
+        ({"VpcPeeringConnectionId": "pcx-1"}, {"NatGatewayId": "nat-1"}, FAR, Severity.WARNING),
+        ({"GatewayId": "vgw-1"}, {"GatewayId": "vgw-1"}, FAR, Severity.WARNING),
+        ({"GatewayId": "igw-1"}, {"GatewayId": "igw-2"}, PUBLIC, Severity.ERROR),
+    ],
+)
+def test_certainty(own: dict[str, Any], back: dict[str, Any], address: str, severity: Severity) -> None:
+    """Private addresses may occur twice: another VPC's firewalls are errors only if both are connected."""
+    vm = unlike(routed(VM_SIDE, f"{address}/32", **own), public=("52.9.9.9",))
+    peer = routed(side("far", FAR, vpc_id="vpc-2", public=(PUBLIC,)), "0.0.0.0/0", **back)
+    (finding,) = outbound(NATS, vm, address, peer)
+    assert (finding.severity, "let no tcp 4222 in" in finding.what) == (severity, True)

@@ -101,6 +101,9 @@ def test_env(env: dict[str, Any], mbus: Address, blobstore: Address | None, ntp:
         ([], "is not a JSON object"),
         ({**FULL, "mbus": None}, "no usable message bus"),
         ({**FULL, "mbus": "nats://10.0.2.6:port"}, "no usable message bus"),
+        ({**FULL, "mbus": "http://10.0.2.6:4222"}, "no usable message bus"),
+        ({**FULL, "mbus": []}, "no usable message bus"),
+        ({**FULL, "agent_id": ""}, "neither an agent id nor the registry"),
         ({**FULL, "networks": {}}, "no networks"),
         ({"networks": {"a": {}}}, "neither an agent id nor the registry"),
         ({"networks": {"a": {}}, "registry": {"endpoint": ""}}, "neither an agent id nor the registry"),
@@ -127,6 +130,34 @@ def test_problem(document: Any, problem: str) -> None:
 def test_gateway(networks: dict[str, Any], gateway: str) -> None:
     """The network with the default gateway tells which interface leads elsewhere."""
     assert read({**FULL, "networks": networks}).gateway == gateway
+
+
+@pytest.mark.parametrize(
+    ("store", "expected"),
+    [
+        ({"provider": "local", "options": {"blobstore_path": "/x"}}, None),
+        ({"provider": "s3", "options": {"bucket_name": "b"}}, Address("https", "s3.amazonaws.com", 443)),
+        ({"provider": "s3", "options": {"host": "s3.example"}}, Address("http", "s3.example", 80)),
+        (["dav"], None),
+    ],
+)
+def test_blobstore(store: Any, expected: Address | None) -> None:
+    """A blobstore is a server, or S3."""
+    assert read({**FULL, "blobstore": store}).blobstore == expected
+
+
+def test_addresses_as_ec2_writes_them() -> None:
+    """IPv6 addresses have one spelling, so that they can be compared."""
+    networks = {"a": {"ip": "2001:DB8:0::A", "default": ["gateway"]}}
+    found = read({**FULL, "mbus": "nats://[2001:DB8:0:0::6]:4222", "networks": networks})
+    assert (found.mbus, found.gateway) == (Address("nats", "2001:db8::6", 4222), "2001:db8::a")
+
+
+def test_secret_lines() -> None:
+    """Each line of a key is a secret: on a console it may stand between others."""
+    pem = "-----BEGIN PRIVATE KEY-----\nMIIkeyfirstline\nMIIkeysecondline\nshort\n-----END PRIVATE KEY-----"
+    document = {"env": [{"key": pem}], "agent_id": "a", "n": 1}
+    assert settings.secret_lines(document) == ["MIIkeyfirstline", "MIIkeysecondline"]
 
 
 def test_dns() -> None:

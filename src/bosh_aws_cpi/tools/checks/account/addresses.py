@@ -13,7 +13,7 @@ from bosh_aws_cpi.tools.checks.references import SubnetUse
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _LONE: Final = "bosh-init"
-"""The Director in the tags of a VM that `bosh create-env` created: no Director knows the VM's address."""
+"""The Director in the tags of a VM that `bosh create-env` created."""
 Address = IPv4Address | IPv6Address
 Span = tuple[Address, Address]
 """The first and the last address of a range."""
@@ -24,20 +24,29 @@ def manual(ground: Ground) -> list[SubnetUse]:
     return [use for use, _ in ground.uses() if _range(use) is not None]
 
 
-def findings(uses: Sequence[SubnetUse], held: Sequence[Held]) -> Iterator[Finding]:
+def findings(
+    uses: Sequence[SubnetUse], held: Sequence[Held], *, is_for_create_env: bool
+) -> Iterator[Finding]:
     """Compare the addresses that BOSH may choose with those that others hold.
 
     Args:
         uses: The subnets.
         held: What interfaces hold in them.
+        is_for_create_env: Whether the subnets are those of a manifest for create-env, where BOSH chooses none.
     """
-    foreign = [each for each in held if not is_of_director(each)]
+    is_own = is_of_create_env if is_for_create_env else is_of_director
+    foreign = [each for each in held if not is_own(each)]
     for use in uses:
         whole = _range(use)
         inside = [each for each in foreign if each.subnet_id == use.subnet_id and _is_in(whole, each.network)]
         yield from _of_static(use, inside)
-        if not [*use.entry.at("reserved").variables()]:
+        if not is_for_create_env and not use.entry.at("reserved").has_variables:
             yield from _of_range(use, whole, inside)
+
+
+def is_of_create_env(held: Held) -> bool:
+    """Whether an interface belongs to the VM of `bosh create-env`: no Director knows its address."""
+    return held.of_instance.get("director") == _LONE
 
 
 def is_of_director(held: Held) -> bool:
@@ -45,7 +54,7 @@ def is_of_director(held: Held) -> bool:
 
     This CPI tags its interfaces. The Ruby release does not, but its VMs have the tags of set_vm_metadata.
     """
-    if held.of_instance.get("director") == _LONE:
+    if is_of_create_env(held):
         return False
     is_of_ruby = "deployment" in held.of_instance and not VM_METADATA.isdisjoint(held.of_instance)
     return DIRECTOR_TAG in held.tags or DIRECTOR_TAG in held.of_instance or is_of_ruby

@@ -3,7 +3,13 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+)
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
@@ -48,7 +54,7 @@ class Inquiry:
             return None
         try:
             answer = call()
-        except (NoCredentialsError, PartialCredentialsError):
+        except (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError):
             raise
         except ClientError as error:
             self._refuse(what, error)

@@ -36,13 +36,13 @@ class Wishes:
 
     Attributes:
         stemcells: Ids of AMIs, or stemcell CIDs.
-        demand: The number of on-demand instances that a deployment needs, by type.
-        spot: The same for spot instances.
+        demand: What a deployment needs.
+        is_for_create_env: Whether the cloud config comes from a manifest for create-env.
     """
 
     stemcells: Sequence[str] = ()
-    demand: Mapping[str, int] = field(default_factory=dict)
-    spot: Mapping[str, int] = field(default_factory=dict)
+    demand: quotas.Demand = field(default_factory=quotas.Demand)
+    is_for_create_env: bool = False
 
 
 def findings(
@@ -60,7 +60,7 @@ def findings(
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
-    yield from survey.networks()
+    yield from survey.networks(wishes)
     yield from survey.launches(wishes)
     yield from survey.things()
     yield from survey.capacity()
@@ -86,7 +86,7 @@ class _Survey:
     def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
         return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
 
-    def networks(self) -> Iterator[Finding]:
+    def networks(self, wishes: Wishes) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
         ids = {use.subnet_id for use in self._references.subnets}
         found = self._ec2("subnets", lambda ec2: lookups.subnets(ec2, ids)) if ids else {}
@@ -96,7 +96,7 @@ class _Survey:
         uses = addresses.manual(ground)
         taken = {use.subnet_id for use in uses}
         held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
-        yield from addresses.findings(uses, held or [])
+        yield from addresses.findings(uses, held or [], is_for_create_env=wishes.is_for_create_env)
         vpcs = ground.vpcs()
         there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
         if there is not None:
@@ -119,7 +119,7 @@ class _Survey:
     def launches(self, wishes: Wishes) -> Iterator[Finding]:
         """Instance types, stemcells and quotas."""
         launches = self._references.launches
-        names = values(named(launches, lambda launch: launch.types)) | {*wishes.demand, *wishes.spot}
+        names = values(named(launches, lambda launch: launch.types)) | wishes.demand.types
         if not names:
             return
         offered = self._ec2("offers of instance types", lambda ec2: regional.offers(ec2, names))
@@ -133,14 +133,12 @@ class _Survey:
         facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
         known = {name: each for name, each in facts.items() if each is not None}
         yield from self._unfit(known, wishes)
-        if wishes.demand or wishes.spot:
+        if wishes.demand.types:
             vcpus = {name: each.vcpus for name, each in details.items()}
             limits = self.inquiry.ask(
                 "service-quotas", "quotas", lambda: regional.quotas(self._clients.service_quotas)
             )
-            yield from (
-                quotas.findings(wishes.demand, wishes.spot, vcpus, limits) if limits is not None else ()
-            )
+            yield from (quotas.findings(wishes.demand, vcpus, limits) if limits is not None else ())
 
     def _zones(self, offering: set[str]) -> set[str]:
         """The zones that the account can use; EC2 is asked only if a zone offers none of the types."""

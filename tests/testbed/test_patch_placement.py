@@ -1,0 +1,140 @@
+"""Placement groups, hosts, reservations, keys and quotas answer as AWS does."""
+
+from typing import Any
+
+import pytest
+
+ZONE, OTHER_ZONE = "us-east-1a", "us-east-1b"
+
+
+def placed(**placement: str) -> dict[str, Any]:
+    """Write a launch's placement in the first zone."""
+    return {"Placement": {"AvailabilityZone": ZONE, **placement}}
+
+
+def into(reservation_id: str) -> dict[str, Any]:
+    """Write a launch's capacity reservation."""
+    target = {"CapacityReservationTarget": {"CapacityReservationId": reservation_id}}
+    return {**placed(), "CapacityReservationSpecification": target}
+
+
+def test_placement_groups(ec2: Any, run: Any, refused: Any) -> None:
+    """A launch needs a placement group that exists; groups are found by name."""
+    with refused("InvalidPlacementGroup.Unknown", "'near' is unknown"):
+        run(**placed(GroupName="near"))
+    ec2.create_placement_group(GroupName="near", Strategy="spread")
+    ec2.create_placement_group(GroupName="far", Strategy="cluster")
+    assert run(**placed(GroupName="near"))["Placement"]["GroupName"] == "near"
+    by_name = [{"Name": "group-name", "Values": ["near", "none"]}]
+    (shown,) = ec2.describe_placement_groups(Filters=by_name)["PlacementGroups"]
+    assert (shown["GroupName"], shown["Strategy"], shown["State"]) == ("near", "spread", "available")
+
+
+def test_zone_without_type(ec2: Any, world: Any, refused: Any) -> None:
+    """A zone launches only the types that it offers."""
+    common = {"ImageId": world.image_id, "MinCount": 1, "MaxCount": 1, "InstanceType": "vt1.3xlarge"}
+    second = {"SubnetId": world.subnet_ids[2], "Placement": {"AvailabilityZone": OTHER_ZONE}}
+    with refused("Unsupported", f"choosing {ZONE}"):
+        ec2.run_instances(**common, **second)
+    assert ec2.run_instances(**common, SubnetId=world.subnet_id, **placed())["Instances"]
+
+
+def test_hosts(ec2: Any, run: Any, refused: Any) -> None:
+    """A host takes launches of its type in its zone."""
+    with refused("InvalidHostID.NotFound"):
+        run(**placed(HostId="h-0123456789abcdef0"))
+    hosts = {
+        (name, zone): ec2.allocate_hosts(InstanceType=name, AvailabilityZone=zone, Quantity=1)["HostIds"][0]
+        for name, zone in (("m5.large", ZONE), ("m5.xlarge", ZONE), ("m5.large", OTHER_ZONE))
+    }
+    (family,) = ec2.allocate_hosts(InstanceFamily="m5", AvailabilityZone=ZONE, Quantity=1)["HostIds"]
+    for unfit in (hosts["m5.xlarge", ZONE], hosts["m5.large", OTHER_ZONE]):
+        with refused("InvalidHostConfiguration"):
+            run(**placed(HostId=unfit))
+    for fit in (hosts["m5.large", ZONE], family):
+        shown = run(**placed(HostId=fit, Tenancy="host"))["Placement"]
+        assert (shown["HostId"], shown["Tenancy"]) == (fit, "host")
+    in_zone = [{"Name": "availability-zone", "Values": [OTHER_ZONE]}]
+    (listed,) = ec2.describe_hosts(Filter=in_zone)["Hosts"]
+    assert listed["HostId"] == hosts["m5.large", OTHER_ZONE]
+
+
+def test_reservations(ec2: Any, run: Any, refused: Any) -> None:
+    """A reservation takes as many launches of its type in its zone as it has room for, while it is active."""
+    with refused("InvalidCapacityReservationId.NotFound"):
+        run(**into("cr-0123456789abcdef0"))
+    made = [
+        ec2.create_capacity_reservation(
+            InstanceType=name, InstancePlatform="Linux/UNIX", AvailabilityZone=zone, InstanceCount=1
+        )["CapacityReservation"]["CapacityReservationId"]
+        for name, zone in (
+            ("m5.large", ZONE),
+            ("m5.xlarge", ZONE),
+            ("m5.large", OTHER_ZONE),
+            ("m5.large", ZONE),
+        )
+    ]
+    fit, *unfit = made
+    ec2.cancel_capacity_reservation(CapacityReservationId=unfit[-1])
+    for reservation_id in unfit:
+        with refused("InvalidParameterValue", reservation_id):
+            run(**into(reservation_id))
+    shown = run(**into(fit))
+    given = into(fit)["CapacityReservationSpecification"]
+    assert (shown["CapacityReservationId"], shown["CapacityReservationSpecification"]) == (fit, given)
+    with refused("ReservationCapacityExceeded"):
+        run(**into(fit))
+    active = [{"Name": "state", "Values": ["active"]}]
+    listed = ec2.describe_capacity_reservations(Filters=active)["CapacityReservations"]
+    free = {each["CapacityReservationId"]: each["AvailableInstanceCount"] for each in listed}
+    assert free == {fit: 0, unfit[0]: 1, unfit[1]: 1}
+
+
+def test_group_of_other_vpc(ec2: Any, world: Any, run: Any, refused: Any) -> None:
+    """An interface takes only groups of its VPC."""
+    vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+    group = ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
+    interface = {"DeviceIndex": 0, "SubnetId": world.subnet_id, "Groups": [group]}
+    with refused("InvalidParameter", f"{group} and subnet {world.subnet_id} belong to different networks"):
+        run(NetworkInterfaces=[interface])
+
+
+def test_instances_by_subnet(ec2: Any, world: Any, run: Any) -> None:
+    """Instances are found by the subnet of any of their interfaces."""
+    nics = [{"DeviceIndex": index, "SubnetId": world.subnet_ids[index]} for index in (0, 1)]
+    instance_id = run(NetworkInterfaces=nics)["InstanceId"]
+    for subnet_id, expected in zip(world.subnet_ids, ([instance_id], [instance_id], []), strict=True):
+        by_subnet = [{"Name": "network-interface.subnet-id", "Values": [subnet_id]}]
+        found = ec2.describe_instances(Filters=by_subnet)["Reservations"]
+        assert [each["InstanceId"] for entry in found for each in entry["Instances"]] == expected
+
+
+@pytest.mark.parametrize("size", [3, 100])
+def test_quotas(fake_aws: Any, size: int) -> None:
+    """Quotas come in pages, each quota once."""
+    pages = (
+        fake_aws.client("service-quotas")
+        .get_paginator("list_service_quotas")
+        .paginate(ServiceCode="ec2", PaginationConfig={"PageSize": size})
+    )
+    names = [[each["QuotaName"] for each in page["Quotas"]] for page in pages]
+    assert len(names) > 1
+    flat = [name for page in names for name in page]
+    assert len(set(flat)) == len(flat)
+    assert "Running On-Demand P instances" in flat
+
+
+def test_errors(fake_aws: Any, refused: Any) -> None:
+    """Rules make errors of the JSON protocols too, and see their calls."""
+    for service, action in (("kms", "DescribeKey"), ("service-quotas", "ListServiceQuotas")):
+        error = {"code": "AccessDeniedException", "message": "no", "status": 400}
+        fake_aws.rule(action=action, error=error)
+        client = fake_aws.client(service)
+        with refused("AccessDeniedException", "no"):
+            client.describe_key(KeyId="1") if service == "kms" else client.list_service_quotas(
+                ServiceCode="ec2"
+            )
+    assert [(call["service"], call["action"]) for call in fake_aws.calls()] == [
+        ("kms", "DescribeKey"),
+        ("servicequotas", "ListServiceQuotas"),
+    ]
