@@ -84,9 +84,15 @@ def _show_check(cpi: Cpi, given: dict[str, Any]) -> None:
 def _show_diagnosis(stage: Stage, cpi: Cpi) -> None:
     """A VM whose Director does not let it in."""
     world = stage.world
-    director = world.ec2.create_network_interface(
-        SubnetId=world.subnet_id, PrivateIpAddress=DIRECTOR, Groups=[world.groups["web"]]
-    )["NetworkInterface"]["NetworkInterfaceId"]
+    director = world.ec2.run_instances(
+        ImageId=world.image_id,
+        InstanceType="t3.micro",
+        MinCount=1,
+        MaxCount=1,
+        SubnetId=world.subnet_id,
+        PrivateIpAddress=DIRECTOR,
+        SecurityGroupIds=[world.groups["web"]],
+    )["Instances"][0]["InstanceId"]
     network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
     properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
     image = f"{world.image_id} light"
@@ -97,7 +103,7 @@ def _show_diagnosis(stage: Stage, cpi: Cpi) -> None:
     console = next(index for index, line in enumerate(said) if "console" in line)
     print("\n".join(f"  {line}" for line in said[:console]))
     cpi.call("delete_vm", vm_cid).ok()
-    world.ec2.delete_network_interface(NetworkInterfaceId=director)
+    world.ec2.terminate_instances(InstanceIds=[director])
     _expect(said[:1], [f"error: The security groups of the Director, {world.groups['web']}"])
 
 

@@ -199,18 +199,6 @@ class Nic:
 
 
 @dataclass(frozen=True)
-class ElasticIp:
-    """An elastic IP address."""
-
-    ip: str
-    allocation_id: str
-    nic_id: str | None = None
-    """The network interface that has it."""
-    private_ip: str | None = None
-    """The interface's private address that it is associated with."""
-
-
-@dataclass(frozen=True)
 class Route:
     """A route of a route table."""
 

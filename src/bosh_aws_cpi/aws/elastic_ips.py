@@ -1,11 +1,11 @@
 """Elastic IP addresses."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import ElasticIp
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -14,6 +14,18 @@ _NOT_READY: Final = frozenset(
     {"IncorrectInstanceState", "InvalidInstanceID", "InvalidNetworkInterfaceID.NotFound"}
 )
 """AssociateAddress may answer one of these when the interface's instance has just started to run."""
+
+
+@dataclass(frozen=True)
+class ElasticIp:
+    """An elastic IP address."""
+
+    ip: str
+    allocation_id: str
+    nic_id: str | None = None
+    """The network interface that has it."""
+    private_ip: str | None = None
+    """The interface's private address that it is associated with."""
 
 
 def find(client: "EC2Client", ip: str) -> ElasticIp:

@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import elastic_ips
+from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import ElasticIp
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes
+from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import ElasticIp, Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.model import Instance, Route, RouteTable, Vip
 from bosh_aws_cpi.properties.vm import VmProperties
 
 

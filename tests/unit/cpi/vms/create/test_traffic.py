@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.exceptions import ClientError
 
+from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
-from bosh_aws_cpi.model import AttachedNic, ElasticIp, Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.model import AttachedNic, Instance, Route, RouteTable, Vip
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
