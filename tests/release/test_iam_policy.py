@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES, NEEDS_NO_PERMISSION
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def actions() -> dict[str, set[str]]:
     from botocore.session import Session  # noqa: PLC0415 - slow, and for one test
 
     known: dict[str, set[str]] = {}
-    for service in ("ebs", "ec2", "elb", "elbv2", "sts"):
+    for service in (*SERVICES, *COMMAND_SERVICES):
         model: Any = Session().get_service_model(service)
         known.setdefault(model.signing_name, set()).update(model.operation_names)
     return known

@@ -48,7 +48,7 @@ def sources(tmp_path: Path) -> Path:
     (folder / "bosh_release").mkdir()
     for name in ("install.py", "start.py"):
         shutil.copy(Path(install.__file__).parent / name, folder / "bosh_release")
-    service = {f"botocore/data/{name}/2020-01-01/service-2.json": EXAMPLE for name in SERVICES}
+    service = {f"botocore/data/{name}/2020-01-01/service-2.json": EXAMPLE for name in ALL_SERVICES}
     endpoints: dict[str, Any] = {"partitions": [{"services": {"ec2": {}, "s3": {}}}]}
     made = {
         "wheels/any/botocore-1-py3-none-any.whl": {

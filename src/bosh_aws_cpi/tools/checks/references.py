@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
-from bosh_aws_cpi.tools.checks.combinations import Merged, Use, vms
+from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, vms
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -155,12 +155,11 @@ def named(launches: Iterable[Launch], nodes_of: Callable[[Launch], Iterable[Node
         launches: The combinations.
         nodes_of: Returns the places of the values in one of them.
     """
-    found: dict[object, Named] = {}
+    found: dict[Identity, tuple[Node, list[Launch]]] = {}
     for launch in launches:
         for node in nodes_of(launch):
-            place = (node.document.name, node.route)
-            found[place] = Named(node, [*(found[place].launches if place in found else ()), launch])
-    return list(found.values())
+            found.setdefault(identity(node), (node, []))[1].append(launch)
+    return [Named(node, its_launches) for node, its_launches in found.values()]
 
 
 def values(found: Iterable[Named]) -> set[str]:

@@ -32,7 +32,7 @@ def findings(
     Args:
         uses: The subnets.
         held: What interfaces hold in them.
-        is_for_create_env: Whether the subnets are those of a manifest for create-env, where BOSH chooses none.
+        is_for_create_env: Whether the subnets are those of a manifest for create-env, which names all.
     """
     is_own = is_of_create_env if is_for_create_env else is_of_director
     foreign = [each for each in held if not is_own(each)]
