@@ -21,6 +21,10 @@ _MOST_VALUES: Final = 200_000
 class _Loader(yaml.SafeLoader):
     """Reads a date as a string, as the bosh CLI does, and no infinite numbers, which JSON lacks."""
 
+    def construct_date(self, node: yaml.ScalarNode) -> str:
+        """The text of a date."""
+        return self.construct_scalar(node)
+
     def construct_finite(self, node: yaml.ScalarNode) -> float:
         """A number; the CPI's JSON has no others."""
         number = self.construct_yaml_float(node)
@@ -31,7 +35,7 @@ class _Loader(yaml.SafeLoader):
         return number
 
 
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_yaml_str)
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_date)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_finite)
 
 
