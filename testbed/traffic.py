@@ -68,6 +68,11 @@ class Traffic:
         """The same target group's ARN."""
         return self.target_groups[self.target_group]
 
+    def add_group(self, name: str, port: int = 80, **more: str) -> str:
+        """Create another target group, which the state covers too; returns its ARN."""
+        self.target_groups[name] = _target_group(self.elbv2, self.world.vpc_id, name, port, **more)
+        return self.target_groups[name]
+
     @property
     def route_table_id(self) -> str:
         """The world's route table."""
@@ -78,7 +83,7 @@ class Traffic:
 
         Returns:
             Sorted lists: `associations` has the interfaces that hold the elastic address,
-            `targets` the instance ids (once for each target group), `registered` those of
+            `targets` the instance ids or addresses (once for each registration), `registered` those of
             the classic load balancer, and `routes` each new destination with its target,
             such as `10.9.0.0/16 eni-…`.
         """
@@ -111,10 +116,9 @@ class Traffic:
         return [f"{_destination(route)} {_target(route)}" for route in table["Routes"]]
 
 
-def _target_group(elbv2: Any, vpc_id: str, name: str) -> str:
-    answer = elbv2.create_target_group(
-        Name=name, Protocol="TCP", Port=80, VpcId=vpc_id, TargetType="instance"
-    )
+def _target_group(elbv2: Any, vpc_id: str, name: str, port: int = 80, **more: str) -> str:
+    given = {"TargetType": "instance", **more}
+    answer = elbv2.create_target_group(Name=name, Protocol="TCP", Port=port, VpcId=vpc_id, **given)
     arn: str = answer["TargetGroups"][0]["TargetGroupArn"]
     return arn
 

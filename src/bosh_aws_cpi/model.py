@@ -61,6 +61,8 @@ class AttachedNic:
     attachment_id: str
     addresses: frozenset[str] = frozenset()
     """Its IPv4 and IPv6 addresses."""
+    primary: Mapping[str, str] = field(default_factory=dict)
+    """Its first address by family, "ipv4" or "ipv6"."""
 
 
 @dataclass(frozen=True)

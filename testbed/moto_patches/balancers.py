@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from moto.ec2.models import ec2_backends
@@ -15,7 +16,7 @@ from moto.elb.exceptions import (
 from moto.elb.models import ELBBackend
 from moto.elb.responses import ELBResponse
 from moto.elbv2.exceptions import ELBClientError
-from moto.elbv2.models import ELBv2Backend, FakeTargetGroup
+from moto.elbv2.models import ELBv2Backend, FakeHealthStatus, FakeTargetGroup
 
 from testbed.moto_patches.identifiers import well_formed
 from testbed.moto_patches.patching import Patches, parameter
@@ -104,8 +105,15 @@ def described_balancers(
 def known_targets(
     original: Callable[..., Any], backend: Any, target_group_arn: str, instances: list[dict[str, Any]]
 ) -> None:
-    """ELB refuses unknown instances; moto accepted any text."""
+    """ELB refuses unknown instances, and what is no address of a group's family; moto accepted any text.
+
+    Source: the API model of Elastic Load Balancing v2, TargetDescription.Id and TargetGroup.IpAddressType.
+    """
     group = backend.target_groups.get(target_group_arn)
+    if group is not None and group.target_type == "ip":
+        for target in instances:
+            if not is_address(target["Id"], group.ip_address_type):
+                raise ELBClientError("ValidationError", f"IP address '{target['Id']}' is not valid")
     if group is not None and group.target_type == "instance":
         for target in instances:
             if not well_formed("i", target["Id"]):
@@ -117,7 +125,63 @@ def known_targets(
     original(backend, target_group_arn, instances)
 
 
+def is_address(text: str, family: str) -> bool:
+    """Whether a text is an address of a family, ipv4 or ipv6."""
+    try:
+        return f"ipv{ip_address(text).version}" == family
+    except ValueError:
+        return False
+
+
+def key_of(group: Any, target: dict[str, Any]) -> Any:
+    """The key of a registration: moto's own, the id, at the group's port; id and port at another."""
+    port = int(target.get("Port") or group.port)
+    return target["Id"] if port == int(group.port) else (target["Id"], port)
+
+
+@PATCHES.around(FakeTargetGroup, "register")
+def registered_by_port(original: Callable[..., Any], group: Any, targets: list[dict[str, Any]]) -> None:
+    """A target can be registered several times, at different ports; moto knew the last port only.
+
+    Source: the API model of Elastic Load Balancing v2, RegisterTargets.
+    """
+    for target in targets:
+        own = group.targets.pop(target["Id"], None)
+        original(group, [target])
+        registered = group.targets.pop(target["Id"])
+        if own is not None:
+            group.targets[target["Id"]] = own
+        group.targets[key_of(group, target)] = registered
+
+
 @PATCHES.around(FakeTargetGroup, "deregister")
-def registered_targets(original: Callable[..., Any], group: Any, targets: list[dict[str, Any]]) -> None:
-    """ELB answers success for a target that is not registered; moto answered InvalidTarget."""
-    original(group, [target for target in targets if target["Id"] in group.targets])
+def deregistered_by_port(original: Callable[..., Any], group: Any, targets: list[dict[str, Any]]) -> None:
+    """ELB answers success for a target that is not registered, also for another port's.
+
+    moto answered InvalidTarget, and did not look at the port. Source: the same model, DeregisterTargets: a
+    registration that overrides the port needs the port.
+    """
+    for target in targets:
+        key = key_of(group, target)
+        if key == target["Id"] and key in group.targets:
+            original(group, [target])
+        group.targets.pop(key, None)
+
+
+@PATCHES.around(FakeTargetGroup, "deregister_terminated_instances")
+def all_ports_terminated(original: Callable[..., Any], group: Any, instance_ids: list[str]) -> None:
+    """An instance that is terminated leaves with all its ports."""
+    original(group, instance_ids)
+    for key in [key for key in group.targets if isinstance(key, tuple) and key[0] in instance_ids]:
+        del group.targets[key]
+
+
+@PATCHES.around(FakeTargetGroup, "health_for")
+def health_by_port(original: Callable[..., Any], group: Any, target: dict[str, Any], ec2: Any) -> Any:
+    """The health is that of a target at a port; moto did not look at the port."""
+    key = key_of(group, target)
+    if key == target["Id"]:
+        return original(group, target, ec2)
+    if key in group.targets:
+        return FakeHealthStatus(key[0], key[1], group.health_check_port, "healthy")
+    return FakeHealthStatus(key[0], key[1], group.health_check_port, "unused", "Target.NotRegistered")

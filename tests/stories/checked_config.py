@@ -157,6 +157,7 @@ def director(route: Route, value: Any, path: str = "") -> Mistake:
     return Mistake(route, value, path, "Director")
 
 
+TARGET_GROUP = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/none/0123456789abcdef"
 IN_DISK = "vm_types/small/cloud_properties/ephemeral_disk"
 WRONG_TYPES = [
     *of(LARGE, instance_type=5, instance_type_fallbacks="m5.xlarge", security_groups="bosh", key_name=[1]),
@@ -183,6 +184,21 @@ WRONG_TYPES = [
         [{"destination": "10.9.0.0/16"}],
         f"{PROPERTIES}/advertised_routes/0",
     ),
+    *[
+        Mistake(
+            (*LARGE, "cloud_properties", "lb_target_groups"),
+            ["web", wrong],
+            f"{PROPERTIES}/lb_target_groups/1{path}",
+        )
+        for wrong, path in (
+            ({"name": "web", "port": 70_000}, "/port"),
+            ({"name": "web", "port": "http"}, "/port"),
+            ({"arn": "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web"}, "/arn"),
+            ({"name": "web", "arn": TARGET_GROUP}, ""),
+            ({"port": 80}, ""),
+            (80, ""),
+        )
+    ],
 ]
 CONTRADICTIONS = [
     Mistake((*SMALL, "cloud_properties", "instance_type"), GONE, "vm_types/small/cloud_properties"),
@@ -266,6 +282,15 @@ IN_AWS = [
         f"{PROPERTIES}/advertised_routes/0/table_id",
         "AWS",
     ),
+    *[
+        Mistake(
+            (*LARGE, "cloud_properties", "lb_target_groups"),
+            [{key: value, "port": 80}],
+            f"{PROPERTIES}/lb_target_groups/0/{key}",
+            "AWS",
+        )
+        for key, value in (("name", "nobody"), ("arn", TARGET_GROUP))
+    ],
     Mistake((*SUBNET, "cloud_properties", "subnet"), "subnet-0123456789abcdef0", source="AWS"),
     Mistake(
         (*SUBNET, "cloud_properties", "security_groups"),

@@ -60,6 +60,7 @@ def far(world: World, fake_aws: FakeAws) -> Far:
     port = {"Protocol": "TCP", "Port": 80}
     elbv2 = fake_aws.client("elbv2")
     elbv2.create_target_group(Name="far", VpcId=vpc_id, TargetType="instance", **port)
+    elbv2.create_target_group(Name="proxies", VpcId=world.vpc_id, TargetType="alb", **port)
     elbv2.create_target_group(Name="ips", VpcId=world.vpc_id, TargetType="ip", **port)
     listener = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}
     elb = fake_aws.client("elb")
@@ -129,7 +130,9 @@ WRONG = [
     ),
     of_large("balancer", "elbs", lambda *_: ["far"], "0"),
     of_large("target-group", "lb_target_groups", lambda *_: ["far"], "0"),
-    of_large("targets-by-address", "lb_target_groups", lambda *_: ["ips"], "0"),
+    of_large("targets-that-are-balancers", "lb_target_groups", lambda *_: ["ips", "proxies"], "1"),
+    of_large("target-group-in-a-hash", "lb_target_groups", lambda *_: [{"name": "far", "port": 80}], "0/name"),
+    of_large("unknown-arn", "lb_target_groups", lambda *_: ["ips", {"arn": UNKNOWN_GROUP}], "1/arn"),
     of_large(
         "table",
         "advertised_routes",

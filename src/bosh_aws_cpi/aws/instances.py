@@ -1,7 +1,7 @@
 """EC2 instances: find, reboot, terminate; `launches` creates them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
 
-def of_agent(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
-    """DescribeInstances for the instances that were created for one agent, including terminated ones.
+def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
+    """DescribeInstances for the instances with all of these tags, including terminated ones.
 
     Args:
         client: The EC2 client.
-        tags: The tags that identify them.
+        tags: The tags, such as those that name an agent.
     """
     pages = client.get_paginator("describe_instances").paginate(Filters=by_tags(tags))
     return [
@@ -79,18 +79,29 @@ def terminate(client: "EC2Client", vm_cid: str) -> None:
         client.terminate_instances(InstanceIds=[vm_cid])
 
 
-def wait_until_terminated(client: "EC2Client", vm_cid: str) -> None:
+def wait_until_terminated(
+    client: "EC2Client", vm_cid: str, seen: Callable[[Instance], None] = lambda _: None
+) -> None:
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
+
+    Args:
+        client: The EC2 client.
+        vm_cid: The instance's id.
+        seen: Gets the instance as EC2 first shows it, once; it is called again after a transient error.
 
     Raises:
         CloudError: The wait timed out: the deletion is not certain.
     """
+    unseen = [seen]
 
     def probe() -> None:
         try:
             instance = find(client, vm_cid)
         except VMNotFound:
             return
+        while unseen:
+            unseen[0](instance)
+            unseen.pop()
         if not instance.is_gone:
             raise timing.NotYet(instance.state)
 
@@ -179,6 +190,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
                     device_index=nic["Attachment"]["DeviceIndex"],
                     attachment_id=nic["Attachment"]["AttachmentId"],
                     addresses=frozenset(_addresses(nic)),
+                    primary=dict(_primary(nic)),
                 )
                 for nic in entry.get("NetworkInterfaces", [])
                 if "Attachment" in nic
@@ -194,6 +206,13 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         is_spot=entry.get("InstanceLifecycle") == "spot",
         tags=tags_of(entry),
     )
+
+
+def _primary(nic: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - one of the SDK's typed dicts
+    if nic.get("PrivateIpAddress"):
+        yield "ipv4", nic["PrivateIpAddress"]
+    for each in nic.get("Ipv6Addresses", [])[:1]:
+        yield "ipv6", each["Ipv6Address"]
 
 
 def _addresses(nic: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typed dicts

@@ -1,44 +1,73 @@
 """Classic load balancers, and the target groups of application and network load balancers."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.targets import Target
 
 if TYPE_CHECKING:
     from mypy_boto3_elb import ElasticLoadBalancingClient
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
-    from mypy_boto3_elbv2.type_defs import TargetGroupTypeDef
+    from mypy_boto3_elbv2.type_defs import TargetDescriptionTypeDef, TargetGroupTypeDef
 
+    from bosh_aws_cpi.properties.vm_traffic import TargetGroup as Wanted
+
+TARGET_TYPES: Final = ("instance", "ip")
+"""The types of target groups that a VM can be registered with."""
 
 _UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
+_NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
 
 
-def target_group_arns(client: "ElasticLoadBalancingv2Client", names: Sequence[str], vpc_id: str) -> list[str]:
-    """DescribeTargetGroups: the ARNs of target groups that an instance can be registered with.
+@dataclass(frozen=True)
+class TargetGroup:
+    """A target group that a VM will be registered with."""
+
+    arn: str
+    port: int | None
+    """The port of the VM; None for an instance at the group's own port."""
+    family: str = ""
+    """"ipv4" or "ipv6" for a group of addresses; empty for a group of instances."""
+
+
+def target_groups(
+    client: "ElasticLoadBalancingv2Client", wanted: Sequence["Wanted"], vpc_id: str, region: str
+) -> list[TargetGroup]:
+    """DescribeTargetGroups: the target groups that a VM can be registered with.
 
     Args:
         client: The ELBv2 client.
-        names: Their names.
-        vpc_id: The instance's VPC.
+        wanted: Their names or ARNs, and ports.
+        vpc_id: The VM's VPC.
+        region: The VM's region.
 
     Raises:
-        CloudError: One does not exist, does not accept instances, or is in another VPC.
+        CloudError: One does not exist, accepts neither instances nor addresses, or is elsewhere.
     """
-    groups = {name: _target_group(client, name) for name in dict.fromkeys(names)}
-    for name, group in groups.items():
-        if group.get("TargetType", "instance") != "instance":
+    by_name = {str(each): each for each in wanted}
+    entries = {name: _target_group(client, each, region) for name, each in by_name.items()}
+    for name, group in entries.items():
+        if (kind := group.get("TargetType", "instance")) not in TARGET_TYPES:
             message = (
-                f"Target group '{name}' has target type {group.get('TargetType')}: "
-                "lb_target_groups needs target type instance"
+                f"Target group '{name}' has target type {kind}: "
+                f"lb_target_groups needs target type {' or '.join(TARGET_TYPES)}"
             )
             raise CloudError(message)
         if group.get("VpcId", vpc_id) != vpc_id:
             message = f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'"
             raise CloudError(message)
-    return [group["TargetGroupArn"] for group in groups.values()]
+    return list(dict.fromkeys(_joined(entries[str(each)], each.port) for each in wanted))
+
+
+def _joined(group: "TargetGroupTypeDef", port: int | None) -> TargetGroup:
+    own = group.get("Port")
+    if group.get("TargetType") == "ip":
+        return TargetGroup(group["TargetGroupArn"], port or own, group.get("IpAddressType", "ipv4"))
+    return TargetGroup(group["TargetGroupArn"], port if port != own else None)
 
 
 def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: str) -> None:
@@ -60,19 +89,31 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
             raise CloudError(message)
 
 
-def add_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
-    """RegisterTargets; no error if the instance is already registered."""
+def add_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:
+    """RegisterTargets; no error if the target is already registered."""
     timing.patiently(
         timing.TARGET_KNOWN,
-        f"target group '{arn}' to accept '{vm_cid}'",
+        f"target group '{target.group_arn}' to accept {target}",
         frozenset({"InvalidTarget"}),
-        lambda: client.register_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}]),
+        lambda: client.register_targets(TargetGroupArn=target.group_arn, Targets=[_description(target)]),
     )
 
 
-def remove_target(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> None:
-    """DeregisterTargets; no error if the instance is not registered. Its connections drain for a while."""
-    client.deregister_targets(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
+def remove_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:
+    """DeregisterTargets; no error if the target is not registered, or its group is gone.
+
+    Its connections drain for a while.
+    """
+    try:
+        client.deregister_targets(TargetGroupArn=target.group_arn, Targets=[_description(target)])
+    except client.exceptions.ClientError as error:
+        if not has_code(error, _NO_TARGET):
+            raise
+
+
+def _description(target: Target) -> "TargetDescriptionTypeDef":
+    port: TargetDescriptionTypeDef = {"Id": target.target_id}
+    return {**port, "Port": target.port} if target.port is not None else port
 
 
 def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
@@ -98,17 +139,17 @@ def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None
             raise
 
 
-def target_groups_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[str]:
-    """The ARNs of a VPC's target groups that an instance is registered with.
+def targets_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[Target]:
+    """An instance as a target of a VPC's groups of instances, at their own ports.
 
     ELB offers no such lookup, so each target group is queried.
     """
     for page in client.get_paginator("describe_target_groups").paginate():
         for group in page["TargetGroups"]:
             if group.get("VpcId") == vpc_id and group.get("TargetType", "instance") == "instance":
-                arn = group["TargetGroupArn"]
-                if _state(client, arn, vm_cid) is not None:
-                    yield arn
+                target = Target(group["TargetGroupArn"], vm_cid)
+                if _state(client, target) is not None:
+                    yield target
 
 
 def load_balancers_of(client: "ElasticLoadBalancingClient", vm_cid: str) -> list[str]:
@@ -121,39 +162,51 @@ def load_balancers_of(client: "ElasticLoadBalancingClient", vm_cid: str) -> list
     ]
 
 
-def wait_until_drained(client: "ElasticLoadBalancingv2Client", arns: Sequence[str], vm_cid: str) -> None:
-    """Wait until a deregistered instance has no more connections from any of the target groups.
+def wait_until_drained(client: "ElasticLoadBalancingv2Client", targets: Sequence[Target]) -> None:
+    """Wait until deregistered targets have no more connections.
 
     Raises:
         CloudError: The wait timed out.
     """
-    draining = list(arns)
+    draining = list(targets)
 
     def probe() -> None:
         while draining:
-            if (state := _state(client, draining[0], vm_cid)) is not None:
+            if (state := _state(client, draining[0])) is not None:
                 raise timing.NotYet(state)
             draining.pop(0)
 
-    timing.until(timing.TARGETS_DRAINED, f"instance '{vm_cid}' to be drained", probe)
+    shown = ", ".join(dict.fromkeys(map(str, targets)))
+    timing.until(timing.TARGETS_DRAINED, f"{shown} to be drained", probe)
 
 
-def _target_group(client: "ElasticLoadBalancingv2Client", name: str) -> "TargetGroupTypeDef":
+def _target_group(
+    client: "ElasticLoadBalancingv2Client", wanted: "Wanted", region: str
+) -> "TargetGroupTypeDef":
+    if wanted.arn and wanted.region != region:
+        message = f"Target group '{wanted.arn}' is in region '{wanted.region}', but the VM is in '{region}'"
+        raise CloudError(message)
     try:
-        return client.describe_target_groups(Names=[name])["TargetGroups"][0]
+        if wanted.arn:
+            answer = client.describe_target_groups(TargetGroupArns=[wanted.arn])
+        else:
+            answer = client.describe_target_groups(Names=[str(wanted)])
+        return answer["TargetGroups"][0]
     except client.exceptions.ClientError as error:
         if code_of(error) != "TargetGroupNotFound":
             raise
-        message = f"Could not find ALB target group `{name}'"
+        message = f"Could not find ALB target group `{wanted}'"
         raise CloudError(message) from error
 
 
-def _state(client: "ElasticLoadBalancingv2Client", arn: str, vm_cid: str) -> str | None:
+def _state(client: "ElasticLoadBalancingv2Client", target: Target) -> str | None:
     """The state of a target's health; None when it is not, or no longer, registered."""
     try:
-        answer = client.describe_target_health(TargetGroupArn=arn, Targets=[{"Id": vm_cid}])
+        answer = client.describe_target_health(
+            TargetGroupArn=target.group_arn, Targets=[_description(target)]
+        )
     except client.exceptions.ClientError as error:
-        if code_of(error) in {"InvalidTarget", "TargetGroupNotFound"}:
+        if has_code(error, _NO_TARGET):
             return None
         raise
     for entry in answer["TargetHealthDescriptions"]:

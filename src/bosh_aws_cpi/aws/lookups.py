@@ -101,11 +101,13 @@ def load_balancers(client: "ElasticLoadBalancingClient") -> dict[str, str]:
 
 
 def target_groups(client: "ElasticLoadBalancingv2Client") -> dict[str, tuple[str, str]]:
-    """DescribeTargetGroups: target type and VPC of each target group, by name."""
+    """DescribeTargetGroups: target type and VPC of each target group, by name and by ARN."""
     pages = client.get_paginator("describe_target_groups").paginate()
     found = (each for page in pages for each in page["TargetGroups"])
     return {
-        each["TargetGroupName"]: (each.get("TargetType", "instance"), each.get("VpcId", "")) for each in found
+        each[key]: (each.get("TargetType", "instance"), each.get("VpcId", ""))
+        for each in found
+        for key in ("TargetGroupName", "TargetGroupArn")
     }
 
 

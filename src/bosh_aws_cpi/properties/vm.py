@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import (
-    Cidr,
     Count,
     Price,
     Properties,
@@ -17,6 +16,7 @@ from bosh_aws_cpi.properties.types import (
     parsed,
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.properties.vm_traffic import AdvertisedRoute, TargetGroup
 
 HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 
@@ -112,15 +112,6 @@ class DedicatedHost(Properties):
     """ARN of a host resource group."""
 
 
-class AdvertisedRoute(Properties):
-    """One of ``advertised_routes``: a destination that is routed to the VM."""
-
-    table_id: str
-    """Id of a route table in the VM's VPC."""
-    destination: Cidr
-    """IPv4 or IPv6 range in CIDR notation, such as `10.9.0.0/16`."""
-
-
 class VmProperties(Properties):
     """create_vm's ``cloud_properties``."""
 
@@ -144,10 +135,9 @@ class VmProperties(Properties):
     elbs: tuple[str, ...] = ()
     """Names of classic load balancers to register the VM with. With `aws.deregister_on_delete`, delete_vm
     deregisters it first."""
-    lb_target_groups: tuple[str, ...] = ()
-    """The same for target groups, which must have target type `instance` and be in the VM's VPC. With
-    `aws.deregister_on_delete`, delete_vm also waits until connections have drained, unless
-    `aws.fast_path_delete` is set."""
+    lb_target_groups: tuple[TargetGroup, ...] = ()
+    """Target groups to register the VM with, by name, by ARN, or as a hash: see
+    [below](#lb_target_groups)."""
     placement_group: str | None = None
     """Placement group, by name."""
     tenancy: str | None = None

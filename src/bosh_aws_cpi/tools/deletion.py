@@ -11,6 +11,7 @@ from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, ta
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
+from bosh_aws_cpi.cpi.vms.targets import leave
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tools.actions import Action, Wish, action
@@ -18,7 +19,7 @@ from bosh_aws_cpi.tools.strays import SEEN_TAG, Inventory, Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 
 if TYPE_CHECKING:
-    from mypy_boto3_ec2 import EC2Client
+    from bosh_aws_cpi.aws.sdk.clients import Clients
 
 _NO_DISK: Final = "not a stray of this Director: it must exist, be detached and lack the Director's tags"
 _NO_INSTANCE: Final = (
@@ -32,13 +33,13 @@ class Run:
     """One run of the command.
 
     Attributes:
-        client: The EC2 client.
+        clients: The AWS clients.
         there: All resources at its start.
         wish: The operator's options.
         now: The time of its start.
     """
 
-    client: "EC2Client"
+    clients: "Clients"
     there: Inventory
     wish: Wish
     now: datetime
@@ -73,7 +74,7 @@ class Run:
         """Carry out an action; an error goes into the stray's row, and the run continues."""
         try:
             if then is Action.MARK:
-                tags.require(self.client, stray.resource.resource_id, {SEEN_TAG: written_time(self.now)})
+                tags.require(self.clients.ec2, stray.resource.resource_id, {SEEN_TAG: written_time(self.now)})
             elif then is Action.REMOVE:
                 return Row(stray, self._delete(stray, before))
         except (ClientError, BotoCoreError, BoshError) as error:
@@ -86,48 +87,50 @@ class Run:
         stayed = {row.stray.resource.resource_id for row in before if row.outcome not in _WENT}
         if stayed & set(stray.images):
             return SPARED
-        fresh = inventory.reload(self.client, stray.resource)
+        fresh = inventory.reload(self.clients.ec2, stray.resource)
         if fresh is None:
             return GONE
         judged = self.there.judge(fresh)
         if judged is None or action(judged, self.wish, self.now) is not Action.REMOVE:
             return SPARED
         logger.info("Deleting %s '%s'", fresh.kind, fresh.resource_id)
-        return Action.REMOVE.value if _DELETERS[fresh.kind](self.client, judged) else SPARED
+        return Action.REMOVE.value if _DELETERS[fresh.kind](self.clients, judged) else SPARED
 
 
-def _delete_image(client: "EC2Client", stray: Stray) -> bool:
-    image_deletion.deregister(client, stray.resource.resource_id)
+def _delete_image(clients: "Clients", stray: Stray) -> bool:
+    image_deletion.deregister(clients.ec2, stray.resource.resource_id)
     return True
 
 
-def _delete_snapshot(client: "EC2Client", stray: Stray) -> bool:
-    if not snapshots.delete(client, stray.resource.resource_id, next(iter(stray.images), None)):
+def _delete_snapshot(clients: "Clients", stray: Stray) -> bool:
+    if not snapshots.delete(clients.ec2, stray.resource.resource_id, next(iter(stray.images), None)):
         raise CloudError("Another AMI uses it")
     return True
 
 
-def _delete_volume(client: "EC2Client", stray: Stray) -> bool:
+def _delete_volume(clients: "Clients", stray: Stray) -> bool:
     """Delete a volume; False when it is now in use. There is no retry: a volume in use is not a stray."""
-    if not inventory.delete_idle_volume(client, stray.resource.resource_id):
+    if not inventory.delete_idle_volume(clients.ec2, stray.resource.resource_id):
         return False
-    volumes.wait_until_deleted(client, stray.resource.resource_id)
+    volumes.wait_until_deleted(clients.ec2, stray.resource.resource_id)
     return True
 
 
-def _delete_interface(client: "EC2Client", stray: Stray) -> bool:
-    return inventory.delete_idle_interface(client, stray.resource.resource_id)
+def _delete_interface(clients: "Clients", stray: Stray) -> bool:
+    return inventory.delete_idle_interface(clients.ec2, stray.resource.resource_id)
 
 
-def _delete_instance(client: "EC2Client", stray: Stray) -> bool:
-    """Terminate an instance, and wait until it has released its addresses."""
-    instances.terminate(client, stray.resource.resource_id)
-    instances.wait_until_terminated(client, stray.resource.resource_id)
+def _delete_instance(clients: "Clients", stray: Stray) -> bool:
+    """Terminate an instance, and wait until it has released its addresses, also in target groups."""
+    instances.terminate(clients.ec2, stray.resource.resource_id)
+    instances.wait_until_terminated(
+        clients.ec2, stray.resource.resource_id, lambda seen: leave(clients, seen)
+    )
     return True
 
 
 _WENT: Final = frozenset({Action.REMOVE.value, GONE})
-_DELETERS: Final[Mapping[Kind, Callable[["EC2Client", Stray], bool]]] = {
+_DELETERS: Final[Mapping[Kind, Callable[["Clients", Stray], bool]]] = {
     "AMI": _delete_image,
     "snapshot": _delete_snapshot,
     "volume": _delete_volume,

@@ -105,8 +105,8 @@ def _hours(text: str) -> float:
 
 def _sweep(given: argparse.Namespace) -> int:
     config = load(given.config, {}).aws
-    client = Clients(config, CallStatistics()).ec2
-    there, not_listed = _look(client, given.director)
+    clients = Clients(config, CallStatistics())
+    there, not_listed = _look(clients.ec2, given.director)
     if not any(there.looked_at.values()):
         log.logger.warning(
             "No resource has the tag of director '%s': the UUID, region (%s) or account may be wrong",
@@ -116,7 +116,7 @@ def _sweep(given: argparse.Namespace) -> int:
     wish = Wish(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
     report = Report(there, config.region, wish, datetime.now(UTC), not_listed)
     try:
-        Run(client, there, wish, report.now).carry_out(report.rows)
+        Run(clients, there, wish, report.now).carry_out(report.rows)
         report.is_complete = True
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()

@@ -170,7 +170,7 @@ def test_of_agent(ec2: Ec2) -> None:
     ]
     ec2.answers("describe_instances", {"Reservations": pages[0], "NextToken": "n"}, Filters=filters)
     ec2.answers("describe_instances", {"Reservations": pages[1]}, Filters=filters, NextToken="n")
-    found = instances.of_agent(ec2.client, {"b": "2", "a": "1"})
+    found = instances.tagged(ec2.client, {"b": "2", "a": "1"})
     assert [(instance.state, instance.client_token) for instance in found] == [
         ("running", "t"),
         ("terminated", None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,13 +10,16 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import load_balancers
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.properties.vm_traffic import TargetGroup
+from bosh_aws_cpi.targets import Target
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Stub
 
 VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1"
-OTHER_KIND = "Target group 'web' has target type {}: lb_target_groups needs target type instance"
+OTHER_KIND = "Target group 'web' has target type {}: lb_target_groups needs target type instance or ip"
+VM_IN_GROUP = Target(ARN, VM)
 TARGET = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
 NAMED = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
 
@@ -23,6 +27,11 @@ NAMED = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
 def group(name: str = "web", **more: Any) -> dict[str, Any]:
     """Describe a target group."""
     return {"TargetGroupArn": f"arn:{name}", "VpcId": VPC, "TargetType": "instance", **more}
+
+
+def wanted(*names: str) -> list[TargetGroup]:
+    """Name target groups as a manifest does."""
+    return [TargetGroup.model_validate(name) for name in names]
 
 
 def lay_groups(elbv2: Stub, *found: tuple[str, dict[str, Any]]) -> None:
@@ -35,8 +44,12 @@ def test_target_groups(elbv2: Stub) -> None:
     """Each target group is found by its name, in the order given, each once."""
     no_type = {"TargetGroupArn": "arn:c", "VpcId": VPC}
     lay_groups(elbv2, ("b", group("b")), ("a", group("a")), ("c", no_type))
-    found = load_balancers.target_group_arns(elbv2.client, ["b", "a", "b", "c"], VPC)
-    assert found == ["arn:b", "arn:a", "arn:c"]
+    found = load_balancers.target_groups(elbv2.client, wanted("b", "a", "b", "c"), VPC, "us-east-1")
+    assert [(each.arn, each.port, each.family) for each in found] == [
+        ("arn:b", None, ""),
+        ("arn:a", None, ""),
+        ("arn:c", None, ""),
+    ]
 
 
 def test_missing_target_group(elbv2: Stub) -> None:
@@ -44,7 +57,7 @@ def test_missing_target_group(elbv2: Stub) -> None:
     lay_groups(elbv2, ("web", group()))
     elbv2.refuses("describe_target_groups", "TargetGroupNotFound", Names=["gone"])
     with pytest.raises(CloudError) as caught:
-        load_balancers.target_group_arns(elbv2.client, ["web", "gone"], VPC)
+        load_balancers.target_groups(elbv2.client, wanted("web", "gone"), VPC, "us-east-1")
     assert caught.value.message == "Could not find ALB target group `gone'"
     assert caught.value.ok_to_retry is False
 
@@ -52,7 +65,7 @@ def test_missing_target_group(elbv2: Stub) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        *(({"TargetType": kind}, OTHER_KIND.format(kind)) for kind in ("ip", "lambda", "alb")),
+        *(({"TargetType": kind}, OTHER_KIND.format(kind)) for kind in ("lambda", "alb", "new")),
         ({"VpcId": "vpc-2"}, "Target group 'web' is in VPC 'vpc-2', but the VM is in 'vpc-1'"),
     ],
 )
@@ -60,7 +73,7 @@ def test_target_group_that_takes_no_such_vm(elbv2: Stub, more: dict[str, str], m
     """A target group of another kind, or of another VPC, is refused before there is a VM."""
     lay_groups(elbv2, ("web", group(**more)))
     with pytest.raises(CloudError) as caught:
-        load_balancers.target_group_arns(elbv2.client, ["web"], VPC)
+        load_balancers.target_groups(elbv2.client, wanted("web"), VPC, "us-east-1")
     assert caught.value.message == message
 
 
@@ -97,9 +110,9 @@ def test_refused(elb: Stub, elbv2: Stub) -> None:
     with pytest.raises(ClientError, match="AccessDenied"):
         load_balancers.check(elb.client, ["a"], VPC)
     with pytest.raises(ClientError, match="AccessDenied"):
-        load_balancers.target_group_arns(elbv2.client, ["a"], VPC)
+        load_balancers.target_groups(elbv2.client, wanted("a"), VPC, "us-east-1")
     with pytest.raises(ClientError, match="AccessDenied"):
-        load_balancers.wait_until_drained(elbv2.client, [ARN], VM)
+        load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP])
 
 
 def test_register_and_deregister(elb: Stub, elbv2: Stub) -> None:
@@ -110,8 +123,8 @@ def test_register_and_deregister(elb: Stub, elbv2: Stub) -> None:
     elbv2.answers("deregister_targets", **TARGET)
     load_balancers.add(elb.client, "web", VM)
     load_balancers.remove(elb.client, "web", VM)
-    load_balancers.add_target(elbv2.client, ARN, VM)
-    load_balancers.remove_target(elbv2.client, ARN, VM)
+    load_balancers.add_target(elbv2.client, VM_IN_GROUP)
+    load_balancers.remove_target(elbv2.client, VM_IN_GROUP)
 
 
 def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) -> None:
@@ -122,7 +135,7 @@ def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) ->
     elb.answers("register_instances_with_load_balancer", **NAMED)
     elbv2.answers("register_targets", **TARGET)
     load_balancers.add(elb.client, "web", VM)
-    load_balancers.add_target(elbv2.client, ARN, VM)
+    load_balancers.add_target(elbv2.client, VM_IN_GROUP)
     assert len(clock.pauses) == 6
 
 
@@ -152,6 +165,15 @@ def test_deregister_what_is_not_registered(elb: Stub) -> None:
         load_balancers.remove(elb.client, "web", VM)
 
 
+@pytest.mark.parametrize("code", ["InvalidTarget", "TargetGroupNotFound", "AccessDenied"])
+def test_deregister_from_a_group_that_has_it_not(elbv2: Stub, code: str) -> None:
+    """A target that is none, or whose group is gone, is deregistered; any other refusal goes on."""
+    elbv2.refuses("deregister_targets", code, **TARGET)
+    expected = pytest.raises(ClientError, match=code) if code == "AccessDenied" else nullcontext()
+    with expected:
+        load_balancers.remove_target(elbv2.client, VM_IN_GROUP)
+
+
 def health(state: str, reason: str | None = None) -> dict[str, Any]:
     """Describe a target's health."""
     return {"Target": {"Id": VM}, "TargetHealth": {"State": state, **({"Reason": reason} if reason else {})}}
@@ -179,7 +201,7 @@ def test_drained(
 ) -> None:
     """The wait ends when the instance is no target any more, or its group is gone."""
     lay_health(elbv2, *before, last)
-    load_balancers.wait_until_drained(elbv2.client, [ARN], VM)
+    load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP])
     assert len(clock.pauses) == len(before)
 
 
@@ -187,8 +209,8 @@ def test_several_drained(elbv2: Stub, clock: Clock) -> None:
     """All groups are waited for together; one that has drained is not asked about again."""
     lay_health(elbv2, DRAINING, NOT_REGISTERED)
     lay_health(elbv2, DRAINING, None, arn="arn:b")
-    load_balancers.wait_until_drained(elbv2.client, [ARN, "arn:b"], VM)
-    load_balancers.wait_until_drained(elbv2.client, [], VM)
+    load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP, Target("arn:b", VM)])
+    load_balancers.wait_until_drained(elbv2.client, [])
     assert len(clock.pauses) == 2
 
 
@@ -197,11 +219,11 @@ def test_never_drained(elbv2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatc
     answer = {"TargetHealthDescriptions": [DRAINING]}
     monkeypatch.setattr(elbv2.client, "describe_target_health", lambda **_: answer)
     with pytest.raises(CloudError, match=f"'{VM}' to be drained; last seen: draining"):
-        load_balancers.wait_until_drained(elbv2.client, [ARN, "arn:b", "arn:c"], VM)
+        load_balancers.wait_until_drained(elbv2.client, [Target(f"arn:{name}", VM) for name in "abc"])
     assert 330 <= clock.now <= 336
 
 
-def test_target_groups_of(elbv2: Stub) -> None:
+def test_targets_of(elbv2: Stub) -> None:
     """Only the VPC's groups of instances are asked for the VM, on all pages."""
     first = [group("a"), group("b", TargetType="ip"), group("c", VpcId="vpc-2")]
     elbv2.answers("describe_target_groups", {"TargetGroups": first, "NextMarker": "n"})
@@ -210,8 +232,8 @@ def test_target_groups_of(elbv2: Stub) -> None:
     elbv2.answers("describe_target_groups", {"TargetGroups": second}, Marker="n")
     lay_health(elbv2, NOT_REGISTERED, arn="arn:d")
     lay_health(elbv2, health("unused", "Target.NotInUse"), arn="arn:e")
-    found = load_balancers.target_groups_of(elbv2.client, VM, VPC)
-    assert list(found) == ["arn:a", "arn:e"]
+    found = load_balancers.targets_of(elbv2.client, VM, VPC)
+    assert list(found) == [Target("arn:a", VM), Target("arn:e", VM)]
 
 
 def test_load_balancers_of(elb: Stub) -> None:

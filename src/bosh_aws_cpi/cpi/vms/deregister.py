@@ -1,29 +1,42 @@
 """Deregisters a VM from its load balancers before its deletion, so that no request is cut off."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from bosh_aws_cpi import targets
 from bosh_aws_cpi.aws import instances, load_balancers
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.targets import Target
 
 
-def deregister(cloud: Cloud, vm_cid: str) -> None:
+def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, set[Target]]:
     """Deregister a VM from every target group and classic load balancer that it is registered with.
 
     With ``fast_path_delete`` it does not wait until the connections are drained. Errors are only logged:
     they must not prevent the VM's deletion.
 
+    Returns:
+        The VM as it was, and the targets that are deregistered.
+
     Raises:
         VMNotFound: EC2 does not know the VM.
     """
     instance = instances.find(cloud.ec2, vm_cid)
+    left: set[Target] = set()
     if instance.vpc_id is None:  # it is terminated
-        return
+        return instance, left
+    found = list(targets.recorded(instance.tags))
     vpc_id = instance.vpc_id
     _attempt("classic load balancers", lambda: _leave_load_balancers(cloud, vm_cid))
-    _attempt("target groups", lambda: _leave_target_groups(cloud, vm_cid, vpc_id))
+    _attempt(
+        "target groups",
+        lambda: found.extend(load_balancers.targets_of(cloud.clients.elbv2, vm_cid, vpc_id)),
+    )
+    _attempt("target groups", lambda: _leave_target_groups(cloud, found, left))
+    return instance, left
 
 
 def _leave_load_balancers(cloud: Cloud, vm_cid: str) -> None:
@@ -33,16 +46,17 @@ def _leave_load_balancers(cloud: Cloud, vm_cid: str) -> None:
         _attempt(name, partial(load_balancers.remove, elb, name, vm_cid))
 
 
-def _leave_target_groups(cloud: Cloud, vm_cid: str, vpc_id: str) -> None:
+def _leave_target_groups(cloud: Cloud, found: Sequence[Target], left: set[Target]) -> None:
+    """Deregister targets, add those that are deregistered to ``left``, and wait until they are drained."""
+    if not found:
+        return
     elbv2 = cloud.clients.elbv2
-    arns = list(load_balancers.target_groups_of(elbv2, vm_cid, vpc_id))
-    draining = []
-    for arn in arns:
-        logger.info("Deregistering '%s' from '%s'", vm_cid, arn)
-        if _attempt(arn, partial(load_balancers.remove_target, elbv2, arn, vm_cid)):
-            draining.append(arn)
+    for target in found:
+        logger.info("Deregistering %s from '%s'", target, target.group_arn)
+        if _attempt(target.group_arn, partial(load_balancers.remove_target, elbv2, target)):
+            left.add(target)
     if not cloud.config.aws.fast_path_delete:
-        load_balancers.wait_until_drained(elbv2, draining, vm_cid)
+        load_balancers.wait_until_drained(elbv2, [target for target in found if target in left])
 
 
 def _attempt(what: str, step: Callable[[], None]) -> bool:

@@ -1,37 +1,59 @@
 """The verbs for an existing VM: delete, look up, reboot, tag."""
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi import targets
 from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from bosh_aws_cpi.targets import Target
 
 
 def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     """Terminate the VM and wait until it is terminated (contract: delete_vm).
 
     Attached persistent disks survive. With ``fast_path_delete`` the VM is tagged instead, without
-    waiting. With ``deregister_on_delete`` it is first deregistered from its load balancers. For an old
-    stemcell, the VM's registry document is deleted as well, even if the VM is already gone.
+    waiting. With ``deregister_on_delete`` it is first deregistered from its load balancers; its addresses
+    are deregistered in any case. For an old stemcell, the VM's registry document is deleted as well, even if
+    the VM is already gone.
 
     Raises:
         VMNotFound: EC2 does not know the VM.
         CloudError: The deletion is not certain.
     """
     registry = cloud.registry_of_existing_vm
+    seen: Instance | None = None
+    left: Container[Target] = ()
     try:
         if cloud.config.aws.deregister_on_delete:
             from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - seldom asked for
 
-            deregister(cloud, vm_cid)
+            seen, left = deregister(cloud, vm_cid)
         instances.terminate(cloud.ec2, vm_cid)
     except VMNotFound:
         registry.delete(vm_cid)
         raise
+
+    def leave(instance: Instance) -> None:
+        if any(key.startswith(targets.TAG) for key in instance.tags):
+            from bosh_aws_cpi.cpi.vms.targets import leave as leave_groups  # noqa: PLC0415 - seldom needed
+
+            leave_groups(cloud.clients, instance, left)
+
     if cloud.config.aws.fast_path_delete:
+        with suppress(VMNotFound):
+            leave(seen or instances.find(cloud.ec2, vm_cid))
         tags.mark_deleted(cloud.ec2, vm_cid)
     else:
-        instances.wait_until_terminated(cloud.ec2, vm_cid)
+        instances.wait_until_terminated(cloud.ec2, vm_cid, leave)
     registry.delete(vm_cid)
 
 

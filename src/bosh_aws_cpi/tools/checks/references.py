@@ -11,7 +11,7 @@ from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _TYPES: Final = ("instance_type", "instance_type_fallbacks")
-_LISTS: Final = frozenset({"elbs", "instance_type_fallbacks", "lb_target_groups", "security_groups"})
+_LISTS: Final = frozenset({"elbs", "instance_type_fallbacks", "security_groups"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +79,17 @@ class Launch:
         if node is None or whole is None or sum(each.value is not None for each in whole.entries()) > 1:
             return []
         return list(texts(node))
+
+    def target_groups(self) -> list[Node]:
+        """The known names and ARNs of target groups, whether they stand alone or in a hash."""
+        groups = self.get("lb_target_groups")
+        if groups is None or not isinstance(groups.value, list):
+            return []
+        found: list[Node | None] = []
+        for entry in groups.entries():
+            is_hash = isinstance(entry.value, dict)
+            found += [entry.get("name"), entry.get("arn")] if is_hash else [entry]
+        return [each for node in found if node is not None for each in texts(node)]
 
     def tables(self) -> list[Node]:
         """The ids of the route tables of advertised_routes."""

@@ -62,7 +62,7 @@ class ClientTokens:
         return {generation: by_token[token] for generation, token in tokens.items() if token in by_token}
 
     def _instances(self) -> list[Instance]:
-        return instances.of_agent(self._cloud.ec2, tag_plan.of_origin(*self._identity))
+        return instances.tagged(self._cloud.ec2, tag_plan.of_origin(*self._identity))
 
 
 def following(generation: int, used: Mapping[int, Instance]) -> int:

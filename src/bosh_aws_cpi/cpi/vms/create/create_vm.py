@@ -75,6 +75,7 @@ def create_vm(
         traffic=traffic.look_up(cloud, request.properties, request.vip, vpc_id),
         director_uuid=cloud.config.director_uuid,
     )
+    traffic.check_tags(plan.traffic, request.tags)
     _check_size(plan, is_registry_used=cloud.registry.is_used)
     return CreatedVm(launch(cloud, plan), networks)
 

@@ -6,20 +6,24 @@ All of them are looked up before the VM is created, so that a missing one is rep
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes
+from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes, tags
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
+from bosh_aws_cpi.aws.load_balancers import TargetGroup
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.targets import Target, tags_of
 
 
 @dataclass(frozen=True)
 class Traffic:
     """The existing resources that will send traffic to a VM."""
 
-    target_group_arns: Sequence[str] = ()
+    target_groups: Sequence[TargetGroup] = ()
     load_balancers: Sequence[str] = ()
     routes: Sequence[tuple[str, str]] = ()
     """(table id, destination)."""
@@ -37,12 +41,13 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
         CloudError: One of them does not exist, or can't send traffic to this VM.
     """
     groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
-    arns = load_balancers.target_group_arns(cloud.clients.elbv2, groups, vpc_id) if groups else []
+    region = cloud.config.aws.region
+    found = load_balancers.target_groups(cloud.clients.elbv2, groups, vpc_id, region) if groups else []
     if balancers:
         load_balancers.check(cloud.clients.elb, balancers, vpc_id)
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
     return Traffic(
-        target_group_arns=arns,
+        target_groups=found,
         load_balancers=balancers,
         routes=wanted,
         tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id) if wanted else {},
@@ -51,12 +56,21 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
     )
 
 
+def check_tags(traffic: Traffic, tags_of_vm: Mapping[str, str]) -> None:
+    """Check that the VM can have the tags that record its targets beside its own.
+
+    Raises:
+        CloudError: They are too many.
+    """
+    records = tags_of(Target(group.arn, "", group.port) for group in traffic.target_groups)
+    tag_plan.check_for_ec2({**tags_of_vm, **records})
+
+
 def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
     """Point routes, load balancers and the elastic IP to a running VM."""
     for table_id, destination in traffic.routes:
         _lead_route(cloud, traffic.tables[table_id], destination, instance.nic_at(0), undo)
-    for arn in traffic.target_group_arns:
-        _register_target(cloud, arn, instance.vm_cid, undo)
+    _register_targets(cloud, [_target(group, instance) for group in traffic.target_groups], instance, undo)
     for name in traffic.load_balancers:
         _register(cloud, name, instance.vm_cid, undo)
     if traffic.vip and traffic.elastic_ip:
@@ -137,10 +151,31 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
     undo.create(lead, restore)
 
 
-def _register_target(cloud: Cloud, arn: str, vm_cid: str, undo: Undo) -> None:
+def _target(group: TargetGroup, instance: Instance) -> Target:
+    """The VM as a target: its id, or the first interface's primary address."""
+    if not group.family:
+        return Target(group.arn, instance.vm_cid, group.port)
+    address = instance.nics[0].primary.get(group.family)
+    if address is None:
+        message = (
+            f"Target group '{group.arn}' has IP address type {group.family}, but the VM has no such address"
+        )
+        raise CloudError(message)
+    return Target(group.arn, address, group.port)
+
+
+def _register_targets(cloud: Cloud, targets: Sequence[Target], instance: Instance, undo: Undo) -> None:
+    """Register the VM; first its tags record what delete_vm could not find out."""
+    if records := tags_of(targets):
+        tags.require(cloud.ec2, instance.vm_cid, records, timing.TAGGABLE)
+    for target in targets:
+        _register_target(cloud, target, undo)
+
+
+def _register_target(cloud: Cloud, target: Target, undo: Undo) -> None:
     elbv2 = cloud.clients.elbv2
-    undo.arm(f"'{vm_cid}' in '{arn}'", lambda: load_balancers.remove_target(elbv2, arn, vm_cid))
-    load_balancers.add_target(elbv2, arn, vm_cid)
+    undo.arm(f"{target} in '{target.group_arn}'", lambda: load_balancers.remove_target(elbv2, target))
+    load_balancers.add_target(elbv2, target)
 
 
 def _register(cloud: Cloud, name: str, vm_cid: str, undo: Undo) -> None:

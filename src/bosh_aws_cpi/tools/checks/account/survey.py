@@ -109,7 +109,7 @@ class _Survey:
         if elbs := self._named("elbs"):
             vpcs = ask("elb", "load balancers", lambda: lookups.load_balancers(clients.elb))
             yield from traffic.balancers(ground, elbs, vpcs) if vpcs is not None else ()
-        if targets := self._named("lb_target_groups"):
+        if targets := named(self._references.launches, Launch.target_groups):
             kinds = ask("elbv2", "target groups", lambda: lookups.target_groups(clients.elbv2))
             yield from traffic.target_groups(ground, targets, kinds) if kinds is not None else ()
         if ids := named(self._references.launches, Launch.tables):

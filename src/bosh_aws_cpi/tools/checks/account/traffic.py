@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from bosh_aws_cpi.aws.load_balancers import TARGET_TYPES
 from bosh_aws_cpi.model import RouteTable
 from bosh_aws_cpi.tools.checks.account.subnets import Ground
 from bosh_aws_cpi.tools.checks.references import Launch, Named
@@ -22,21 +23,23 @@ def balancers(ground: Ground, found: Iterable[Named], vpcs: Mapping[str, str]) -
 def target_groups(
     ground: Ground, found: Iterable[Named], there: Mapping[str, tuple[str, str]]
 ) -> Iterator[Finding]:
-    """Check target groups: an instance can be registered only with those of target type instance.
+    """Check target groups: a VM can be registered only with those of some target types.
 
     Args:
         ground: The subnets.
-        found: The names in the cloud config.
-        there: Target type and VPC of those that exist, by name.
+        found: The names and ARNs in the cloud config.
+        there: Target type and VPC of those that exist, by name and by ARN.
     """
     fit = []
     for each in found:
         kind = there.get(each.node.value, ("instance", ""))[0]
-        if kind == "instance":
+        if kind in TARGET_TYPES:
             fit.append(each)
         else:
             what = f"target group '{each.node.value}' has target type {kind}"
-            yield Finding(Severity.ERROR, what, "Use one of type instance", each.node.place, "AWS")
+            yield Finding(
+                Severity.ERROR, what, f"Use one of type {' or '.join(TARGET_TYPES)}", each.node.place, "AWS"
+            )
     yield from _placed(ground, fit, "target group", {name: vpc for name, (_, vpc) in there.items()}.get)
 
 

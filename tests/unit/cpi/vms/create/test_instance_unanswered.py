@@ -33,7 +33,7 @@ UNCERTAIN = pytest.mark.parametrize(
 @pytest.fixture
 def unseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let EC2 never show any instance of the agent."""
-    monkeypatch.setattr("bosh_aws_cpi.aws.instances.of_agent", lambda *_: [])
+    monkeypatch.setattr("bosh_aws_cpi.aws.instances.tagged", lambda *_: [])
 
 
 @UNCERTAIN

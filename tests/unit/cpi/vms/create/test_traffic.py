@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
+from bosh_aws_cpi.aws.load_balancers import TargetGroup
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
 from bosh_aws_cpi.model import AttachedNic, Instance, Route, RouteTable, Vip
@@ -145,7 +146,9 @@ def test_registrations(cloud: Cloud, elb: Stub, elbv2: Stub) -> None:
     elb.refuses("register_instances_with_load_balancer", "InternalFailure", **named)
     undo = Undo()
     with pytest.raises(ClientError, match="InternalFailure"):
-        route_traffic(cloud, Traffic(target_group_arns=[ARN], load_balancers=["web"]), VM, undo)
+        route_traffic(
+            cloud, Traffic(target_groups=[TargetGroup(ARN, None)], load_balancers=["web"]), VM, undo
+        )
     elb.answers("deregister_instances_from_load_balancer", **named)
     elbv2.answers("deregister_targets", **target)
     undo.run(BOOM)

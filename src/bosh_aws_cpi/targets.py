@@ -1,0 +1,50 @@
+"""Targets of target groups, and the tags with which a VM records those that ELB does not find by its id.
+
+ELB deregisters a terminated instance that is registered by its id. It does neither deregister an address, nor
+list an instance's ports or the groups that have an address: so the instance itself records them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+TAG: Final = "bosh_target_"
+"""What the keys of these tags begin with: bosh_target_GROUP_PORT = "ARN TARGET"."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A VM in a target group."""
+
+    group_arn: str
+    target_id: str
+    """The instance's id, or an IP address of it."""
+    port: int | None = None
+    """None for an instance at the group's own port."""
+
+    def __str__(self) -> str:
+        shown = f"[{self.target_id}]" if ":" in self.target_id else self.target_id
+        return f"'{shown}:{self.port}'" if self.port else f"'{shown}'"
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is registered by an address, which ELB keeps when the instance is terminated."""
+        return not self.target_id.startswith("i-")
+
+
+def tags_of(targets: Iterable[Target]) -> dict[str, str]:
+    """The tags that record targets; those that ELB finds by the instance's id have none."""
+    return {
+        f"{TAG}{target.group_arn.rpartition('/')[2]}_{target.port}": f"{target.group_arn} {target.target_id}"
+        for target in targets
+        if target.port is not None
+    }
+
+
+def recorded(tags: Mapping[str, str]) -> Iterator[Target]:
+    """The targets that an instance's tags record; a tag that somebody has changed to nonsense is none."""
+    for key, value in tags.items():
+        arn, _, target_id = value.partition(" ")
+        port = key.rpartition("_")[2]
+        if key.startswith(TAG) and arn and target_id and port.isdecimal():
+            yield Target(arn, target_id, int(port))

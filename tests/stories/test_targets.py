@@ -1,0 +1,321 @@
+"""VMs in target groups by address and by port: create_vm registers them, delete_vm deregisters addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.stories.operators import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.traffic import Traffic
+    from testbed.world import World
+    from tests.protocols import (
+        CheckRefused,
+        CpiWith,
+        CreateVm,
+        ListResources,
+        ReadCalls,
+        ReadTags,
+        Refuse,
+        RunInstance,
+        WriteNetwork,
+    )
+
+REGISTER, DEREGISTER, HEALTH = "RegisterTargets", "DeregisterTargets", "DescribeTargetHealth"
+END, LOOK, TAG = "TerminateInstances", "DescribeInstances", "CreateTags"
+ADDRESS = "10.0.1.10"
+FOREIGN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/far/0123456789abcdef"
+SHAPE = "must be the ARN of a target group, arn:aws:elasticloadbalancing:…:targetgroup/NAME/ID"
+
+
+@pytest.fixture
+def group(traffic: Traffic, fake_aws: FakeAws) -> str:
+    """Return the ARN of the target group `ips`, which takes addresses, at port 8080."""
+    arn = traffic.add_group("ips", 8080, TargetType="ip")
+    fake_aws.forget_calls()
+    return arn
+
+
+@pytest.fixture
+def vm_cid(group: str, create_vm: CreateVm, fake_aws: FakeAws) -> str:
+    """Return a VM whose address is in the target group."""
+    created: str = create_vm({"lb_target_groups": [group]}).ok()[0]
+    fake_aws.forget_calls()
+    return created
+
+
+@pytest.fixture
+def targets(traffic: Traffic) -> Callable[[], set[tuple[str, str, int]]]:
+    """Return a function that reads the targets of all groups: group, id and port."""
+
+    def read() -> set[tuple[str, str, int]]:
+        return {
+            (name, each["Target"]["Id"], each["Target"]["Port"])
+            for name, arn in traffic.target_groups.items()
+            for each in traffic.elbv2.describe_target_health(TargetGroupArn=arn)["TargetHealthDescriptions"]
+        }
+
+    return read
+
+
+def record(arn: str, port: int) -> str:
+    """Return the key of the tag that records a target."""
+    return f"bosh_target_{arn.rpartition('/')[2]}_{port}"
+
+
+def test_registered(
+    create_vm: CreateVm,
+    traffic: Traffic,
+    group: str,
+    targets: Callable[[], set[tuple[str, str, int]]],
+    origin: dict[str, str],
+    tags_of: ReadTags,
+    fake_aws: FakeAws,
+) -> None:
+    """A group by name, ARN or hash gets the VM's id or address; its tags record what ELB would not find."""
+    wanted = [
+        *("web-tcp", traffic.target_groups["web-tcp"], {"name": "web-tcp", "port": 80}),
+        *({"name": "web-tls", "port": 8443}, {"arn": group}, {"name": "ips", "port": 8080}),
+        {"name": "ips", "port": 9100},
+    ]
+    vm_cid = create_vm({"lb_target_groups": wanted}).ok()[0]
+    assert fake_aws.actions()[-5:] == [TAG, *[REGISTER] * 4]
+    assert targets() == {
+        *(("web-tcp", vm_cid, 80), ("web-tls", vm_cid, 8443)),
+        *(("ips", ADDRESS, 8080), ("ips", ADDRESS, 9100)),
+    }
+    tls = traffic.target_groups["web-tls"]
+    assert tags_of(vm_cid) == {
+        **origin,
+        record(tls, 8443): f"{tls} {vm_cid}",
+        record(group, 8080): f"{group} {ADDRESS}",
+        record(group, 9100): f"{group} {ADDRESS}",
+    }
+
+
+def test_primary_address(
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    group: str,
+    targets: Callable[[], set[tuple[str, str, int]]],
+    world: World,
+) -> None:
+    """It is the first interface's own address, also one that AWS chose."""
+    assert group
+    networks = {"dynamic": network(), "second": network("10.0.2.10", 1)}
+    vm_cid = create_vm({"lb_target_groups": ["ips"]}, networks).ok()[0]
+    (nic,) = (
+        nic for nic in world.instance(vm_cid)["NetworkInterfaces"] if nic["Attachment"]["DeviceIndex"] == 0
+    )
+    assert targets() == {("ips", nic["PrivateIpAddress"], 8080)}
+
+
+def test_ipv6(
+    create_vm: CreateVm,
+    traffic: Traffic,
+    network: WriteNetwork,
+    targets: Callable[[], set[tuple[str, str, int]]],
+    left: ListResources,
+) -> None:
+    """A group of IPv6 addresses gets the VM's IPv6 address; a VM without one is undone."""
+    arn = traffic.add_group("v6", TargetType="ip", IpAddressType="ipv6")
+    networks = {
+        "v4": network(ADDRESS, nic_group="front"),
+        "v6": network("2001:db8:1::10", nic_group="front"),
+    }
+    create_vm({"lb_target_groups": ["v6"]}, networks).ok()
+    assert targets() == {("v6", "2001:db8:1::10", 80)}
+    answer = create_vm({"lb_target_groups": ["v6"]}, {"v4": network("10.0.1.11")}, agent_id="agent-2")
+    why = f"Target group '{arn}' has IP address type ipv6, but the VM has no such address"
+    assert answer.error["message"] == why
+    assert len(left()["instances"]) == 1
+
+
+@pytest.mark.parametrize("action", [TAG, REGISTER, "AssociateAddress"])
+def test_undone(
+    create_vm: CreateVm,
+    exposed: dict[str, Any],
+    group: str,
+    traffic: Traffic,
+    deny: Refuse,
+    left: ListResources,
+    action: str,
+) -> None:
+    """If a later step fails, or a target can't be recorded, the address is no target, and nothing is left."""
+    exposed["properties"]["lb_target_groups"] = [{"arn": group}]
+    message = deny(action)
+    assert create_vm(**exposed).error["message"] == message
+    assert left() == {}
+    assert traffic.state() == traffic.empty
+
+
+def test_deregistered(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
+    """delete_vm deregisters the address as soon as it sees the VM; it asks for nothing else than usual."""
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert [action for action in fake_aws.actions() if action != LOOK] == [END, DEREGISTER]
+    assert traffic.state() == traffic.empty
+
+
+def test_deregistered_on_the_fast_path(
+    cpi_with: CpiWith, vm_cid: str, traffic: Traffic, fake_aws: FakeAws
+) -> None:
+    """The fast path does not wait, but takes the address out of the group, too."""
+    assert cpi_with(fast_path_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert [action for action in fake_aws.actions() if action != LOOK] == [END, DEREGISTER, TAG]
+    assert traffic.state() == traffic.empty
+
+
+@pytest.mark.parametrize("is_fast", [False, True])
+def test_drained(
+    cpi_with: CpiWith,
+    create_vm: CreateVm,
+    group: str,
+    traffic: Traffic,
+    sent: ReadCalls,
+    fake_aws: FakeAws,
+    *,
+    is_fast: bool,
+) -> None:
+    """With deregister_on_delete, addresses and ports leave before the VM is terminated, once."""
+    wanted = [{"arn": group}, {"name": "web-tls", "port": 8443}]
+    vm_cid = create_vm({"lb_target_groups": wanted}).ok()[0]
+    fake_aws.forget_calls()
+    cpi = cpi_with(deregister_on_delete=True, fast_path_delete=is_fast)
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    left = {(each["Targets.member.1.Id"], each["Targets.member.1.Port"]) for each in sent(DEREGISTER)}
+    assert left == {(ADDRESS, "8080"), (vm_cid, "8443")}
+    called = fake_aws.actions()
+    assert called.count(DEREGISTER) == 2
+    assert DEREGISTER not in called[called.index(END) :]
+    assert called.count(HEALTH) == (2 if is_fast else 4)
+    assert traffic.state() == traffic.empty
+
+
+@pytest.mark.parametrize("settings", [{}, {"fast_path_delete": True}, {"deregister_on_delete": True}])
+def test_not_certain(
+    cpi_with: CpiWith,
+    vm_cid: str,
+    traffic: Traffic,
+    world: World,
+    fake_aws: FakeAws,
+    deny: Refuse,
+    settings: dict[str, bool],
+) -> None:
+    """An address that can't be deregistered is an error; the same call again finishes the deletion."""
+    message = deny(DEREGISTER)
+    cpi = cpi_with(**settings)
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).error["message"] == message
+    assert world.state()["instances"] == []
+    assert traffic.state()["targets"] == [ADDRESS]
+    fake_aws.clear_rules()
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert traffic.state() == traffic.empty
+
+
+@pytest.mark.parametrize("settings", [{}, {"fast_path_delete": True}, {"deregister_on_delete": True}])
+def test_repeated(
+    cpi_with: CpiWith,
+    vm_cid: str,
+    traffic: Traffic,
+    world: World,
+    settings: dict[str, bool],
+) -> None:
+    """The address of a VM that is already terminated leaves the group as well."""
+    world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    assert traffic.state()["targets"] == [ADDRESS]
+    assert cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert traffic.state() == traffic.empty
+
+
+def test_address_of_a_later_vm(
+    cpi: Cpi, vm_cid: str, create_vm: CreateVm, traffic: Traffic, world: World
+) -> None:
+    """If another VM has got the address and its place in the group, the target is that VM's and stays."""
+    world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    later = create_vm({"lb_target_groups": ["ips"]}, agent_id="agent-2").ok()[0]
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert traffic.state()["targets"] == [ADDRESS]
+    assert cpi.call("delete_vm", later, stemcell=2).ok() is None
+    assert traffic.state() == traffic.empty
+
+
+def test_group_that_is_gone(cpi: Cpi, vm_cid: str, group: str, traffic: Traffic, world: World) -> None:
+    """A target group that has been deleted does not hold the deletion up."""
+    traffic.elbv2.delete_target_group(TargetGroupArn=group)
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert world.state()["instances"] == []
+
+
+def test_tag_that_is_no_record(cpi: Cpi, vm_cid: str, world: World, group: str) -> None:
+    """A record that somebody has emptied, or a tag that only looks like one, is ignored."""
+    tags = [
+        {"Key": record(group, 8080), "Value": ""},
+        {"Key": "bosh_target_x", "Value": f"{group} {ADDRESS}"},
+    ]
+    world.ec2.create_tags(Resources=[vm_cid], Tags=tags)
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+
+
+def test_swept(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
+    """A VM that `cpi sweep` deletes leaves its target groups, too."""
+    outcomes = Sweep(cpi, fake_aws).outcomes("--delete", "--instance", vm_cid, status=0)
+    assert outcomes == {vm_cid: "removed"}
+    assert traffic.state() == traffic.empty
+
+
+@pytest.mark.parametrize("kind", ["alb", "lambda"])
+def test_other_kinds(
+    create_vm: CreateVm, traffic: Traffic, refused: CheckRefused, fake_aws: FakeAws, kind: str
+) -> None:
+    """A group of load balancers or functions is refused by name, before there is a VM."""
+    more = {"Protocol": "TCP", "Port": 80, "VpcId": traffic.world.vpc_id} if kind == "alb" else {}
+    traffic.elbv2.create_target_group(Name="other", TargetType=kind, **more)
+    fake_aws.forget_calls()
+    needed = "lb_target_groups needs target type instance or ip"
+    refused(
+        create_vm({"lb_target_groups": ["other"]}), f"Target group 'other' has target type {kind}: {needed}"
+    )
+
+
+def test_elsewhere(create_vm: CreateVm, group: str, world: World, refused: CheckRefused) -> None:
+    """A group of another region is refused before it is asked for; an unknown ARN is named."""
+    far = f"Target group '{FOREIGN}' is in region 'eu-west-1', but the VM is in 'us-east-1'"
+    assert "DescribeTargetGroups" not in refused(create_vm({"lb_target_groups": [{"arn": FOREIGN}]}), far)
+    unknown = f"{group[:-4]}0000"
+    refused(create_vm({"lb_target_groups": [unknown]}), f"Could not find ALB target group `{unknown}'")
+    assert world.state() == world.empty
+
+
+def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -> None:
+    """The tags that record targets count towards EC2's limit."""
+    tags = {f"tag-{number}": "" for number in range(48)}
+    message = "EC2 allows 50 tags, but there are 51; some come from env.bosh.tags"
+    refused(create_vm({"lb_target_groups": [group], "tags": tags}), message)
+
+
+@pytest.mark.parametrize(
+    ("entry", "path", "why"),
+    [
+        ({"name": "ips", "arn": FOREIGN}, "", "Value error, must hold exactly one of: name, arn, got Hash"),
+        ({"port": 80}, "", "Value error, must hold exactly one of: name, arn, got Hash"),
+        ("arn:aws:elasticloadbalancing:x", ".arn", f"Value error, {SHAPE}, got String"),
+        ({"name": "ips", "port": 0}, ".port", "Input should be greater than or equal to 1, got Integer"),
+        (
+            {"name": "ips", "port": 65_536},
+            ".port",
+            "Input should be less than or equal to 65535, got Integer",
+        ),
+    ],
+)
+def test_wrong_entries(
+    create_vm: CreateVm, refused: CheckRefused, entry: dict[str, Any] | str, path: str, why: str
+) -> None:
+    """What is wrong with an entry is said without asking AWS."""
+    message = f"Invalid properties: cloud_properties.lb_target_groups.0{path}: {why}"
+    assert refused(create_vm({"lb_target_groups": [entry]}), message) == []
