@@ -23,6 +23,9 @@ VOLUMES = tuple(
 MADE = (f"instance made: t3.micro of image, running, /dev/sdb /dev/xvda {ORIGIN}", *VOLUMES)
 LOOKING = ("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets")
 INTERFACE = ("CreateNetworkInterface", "DescribeNetworkInterfaces")
+RECORD = "bosh_target_ips_8080=ARN of ips"
+IN_GROUP = f"{VM} [{RECORD} 10.0.1.4]"
+TARGET = "targets: 10.0.1.4"
 BALANCERS = ("registered: vm", "targets: vm", "targets: vm")
 
 
@@ -173,11 +176,53 @@ VMS = (
         ),
     ),
     Scenario(
+        name="create_vm in a group of addresses",
+        calls=(
+            *LOOKING,
+            "DescribeSecurityGroups",
+            "DescribeTargetGroups",
+            "RunInstances",
+            "DescribeInstances",
+            "CreateTags",
+            "RegisterTargets",
+        ),
+        lay=lambda stage: arguments(
+            stage,
+            {"private": network(stage, "10.0.1.10")},
+            [],
+            lb_target_groups=[{"arn": stage.group_of_addresses()}],
+        ),
+        result='"made"',
+        success=Change(
+            gains=[
+                f"{MADE[0][:-1]}, {RECORD} 10.0.1.10]",
+                *VOLUMES,
+                f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}",
+                "targets: 10.0.1.10",
+            ]
+        ),
+    ),
+    Scenario(
         name="delete_vm",
         calls=("TerminateInstances", "DescribeInstances"),
         lay=lambda stage: stage.vm_with_disk()[:1],
         success=Change([VM_WITH, HELD, ROOT, ENI], [FREE, "ended instance vm"]),
         is_in_place=True,
+    ),
+    Scenario(
+        name="delete_vm of an address in a group",
+        calls=("TerminateInstances", *("DescribeInstances",) * 2, "DeregisterTargets"),
+        lay=lambda stage: [stage.vm_in_group()],
+        success=Change([IN_GROUP, ROOT, ENI, TARGET], ["ended instance vm"]),
+        is_in_place=True,
+    ),
+    Scenario(
+        name="delete_vm of an address in a group, on the fast path",
+        calls=("TerminateInstances", *("DescribeInstances",) * 2, "DeregisterTargets", "CreateTags"),
+        lay=lambda stage: [stage.vm_in_group()],
+        success=Change([IN_GROUP, ROOT, ENI, TARGET], ["ended instance vm"]),
+        is_in_place=True,
+        aws={"fast_path_delete": True},
     ),
     Scenario(
         name="delete_vm that leaves its load balancers",

@@ -159,6 +159,23 @@ class Stage:
         self.painter.traffic = Traffic.lay(self.fake_aws, self.world)
         return self.painter.traffic
 
+    def group_of_addresses(self) -> str:
+        """Have a target group of addresses; returns its ARN."""
+        arn = self.route_traffic().add_group("ips", 8080, TargetType="ip")
+        self.painter.name(arn, "ARN of ips")
+        self.painter.name(arn.rpartition("/")[2], "ips")
+        self.fake_aws.forget_calls()
+        return arn
+
+    def vm_in_group(self) -> str:
+        """Have an instance whose address is a target, as it records itself."""
+        arn, vm_cid = self.group_of_addresses(), self.vm()
+        record = {"Key": f"bosh_target_{arn.rpartition('/')[2]}_8080", "Value": f"{arn} 10.0.1.4"}
+        self.ec2.create_tags(Resources=[vm_cid], Tags=[record])
+        target = {"Id": "10.0.1.4", "Port": 8080}
+        self.fake_aws.client("elbv2").register_targets(TargetGroupArn=arn, Targets=[target])
+        return vm_cid
+
 
 def _director() -> dict[str, str]:
     return {"Key": "bosh_director_uuid", "Value": DIRECTOR_UUID}

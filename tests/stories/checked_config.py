@@ -188,15 +188,15 @@ WRONG_TYPES = [
         Mistake(
             (*LARGE, "cloud_properties", "lb_target_groups"),
             ["web", wrong],
-            f"{PROPERTIES}/lb_target_groups/1{path}",
+            f"{PROPERTIES}/lb_target_groups/{path}",
         )
         for wrong, path in (
-            ({"name": "web", "port": 70_000}, "/port"),
-            ({"name": "web", "port": "http"}, "/port"),
-            ({"arn": "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web"}, "/arn"),
-            ({"name": "web", "arn": TARGET_GROUP}, ""),
-            ({"port": 80}, ""),
-            (80, ""),
+            ({"name": "web", "port": 70_000}, "web/port"),
+            ({"name": "web", "port": "http"}, "web/port"),
+            ({"arn": "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web"}, "1/arn"),
+            ({"name": "web", "arn": TARGET_GROUP}, "web"),
+            ({"port": 80}, "1"),
+            (80, "1"),
         )
     ],
 ]
@@ -286,10 +286,10 @@ IN_AWS = [
         Mistake(
             (*LARGE, "cloud_properties", "lb_target_groups"),
             [{key: value, "port": 80}],
-            f"{PROPERTIES}/lb_target_groups/0/{key}",
+            f"{PROPERTIES}/lb_target_groups/{entry}/{key}",
             "AWS",
         )
-        for key, value in (("name", "nobody"), ("arn", TARGET_GROUP))
+        for key, value, entry in (("name", "nobody", "nobody"), ("arn", TARGET_GROUP, "0"))
     ],
     Mistake((*SUBNET, "cloud_properties", "subnet"), "subnet-0123456789abcdef0", source="AWS"),
     Mistake(

@@ -12,7 +12,7 @@ import yaml
 
 from testbed.executable import Cpi, config
 from testbed.world import PUBLIC_KEY
-from tests.stories.checked_config import LARGE, SUBNET, Z1, changed, right, subnet
+from tests.stories.checked_config import LARGE, SUBNET, TARGET_GROUP, Z1, changed, right, subnet
 from tests.stories.checking import checked, created, errors, of
 from tests.stories.right_configs import CREATE_ENV
 
@@ -131,8 +131,10 @@ WRONG = [
     of_large("balancer", "elbs", lambda *_: ["far"], "0"),
     of_large("target-group", "lb_target_groups", lambda *_: ["far"], "0"),
     of_large("targets-that-are-balancers", "lb_target_groups", lambda *_: ["ips", "proxies"], "1"),
-    of_large("target-group-in-a-hash", "lb_target_groups", lambda *_: [{"name": "far", "port": 80}], "0/name"),
-    of_large("unknown-arn", "lb_target_groups", lambda *_: ["ips", {"arn": UNKNOWN_GROUP}], "1/arn"),
+    of_large(
+        "target-group-in-a-hash", "lb_target_groups", lambda *_: [{"name": "far", "port": 80}], "far/name"
+    ),
+    of_large("unknown-arn", "lb_target_groups", lambda *_: ["ips", {"arn": TARGET_GROUP}], "1/arn"),
     of_large(
         "table",
         "advertised_routes",
