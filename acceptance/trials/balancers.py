@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+
 from acceptance.lab import Lab, said_to
+from acceptance.network import SUBNETS
 from acceptance.trials.trial import UNKNOWN, Seen, Trials, compared
 
 TRIALS = Trials()
@@ -16,6 +19,35 @@ def balancers_unknown(lab: Lab) -> Seen:
         "target group": said_to(lab.account.elbv2.describe_target_groups, Names=[f"cpi-{UNKNOWN}"]),
     }
     return compared(said, {"classic": {"LoadBalancerNotFound"}, "target group": {"TargetGroupNotFound"}})
+
+
+@TRIALS.of("targets-by-address")
+def targets_by_address(lab: Lab) -> Seen:
+    """Register an address that no VM has, at two ports, and deregister it without and with the port."""
+    elbv2 = lab.account.elbv2
+    group = elbv2.create_target_group(
+        Name=f"cpi-{lab.token()[:20]}", Protocol="TCP", Port=80, VpcId=lab.network.vpc_id, TargetType="ip"
+    )
+    arn = group["TargetGroups"][0]["TargetGroupArn"]
+    address = str(ip_network(SUBNETS[0])[9])
+    named = {"TargetGroupArn": arn, "Targets": [{"Id": address}]}
+    overridden = {"TargetGroupArn": arn, "Targets": [{"Id": address, "Port": 9100}]}
+    said = {
+        "registered": said_to(elbv2.register_targets, **named),
+        "at another port": said_to(elbv2.register_targets, **overridden),
+        "deregistered": said_to(elbv2.deregister_targets, **named),
+    }
+    listed = elbv2.describe_target_health(TargetGroupArn=arn)["TargetHealthDescriptions"]
+    at_ports = {
+        str(each["Target"]["Port"])
+        for each in listed
+        if each["TargetHealth"].get("Reason") != "Target.DeregistrationInProgress"
+    }
+    said["with the port"] = said_to(elbv2.deregister_targets, **overridden)
+    seen = compared(said, {key: {"success"} for key in said})
+    return Seen(
+        seen.agrees and at_ports == {"9100"}, f"{seen.text}; left at ports {', '.join(sorted(at_ports))}"
+    )
 
 
 @TRIALS.of("targets")

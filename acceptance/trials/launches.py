@@ -100,6 +100,16 @@ def launch_tags(lab: Lab) -> Seen:
     return Seen(not bare, f"without their tags: {', '.join(bare) or 'none'}")
 
 
+@TRIALS.of("skip-os-shutdown")
+def skip_os_shutdown(lab: Lab) -> Seen:
+    """Terminate a running instance without its shutdown."""
+    instance_id = lab.launch()["InstanceId"]
+    lab.wait_for_instance("running", instance_id)
+    said = said_to(lab.ec2.terminate_instances, InstanceIds=[instance_id], SkipOsShutdown=True)
+    lab.terminate(instance_id)
+    return Seen(said.code == "success" or said.code in OPTION_REFUSED, said.text)
+
+
 @TRIALS.of("instance-terminated")
 def instance_terminated(lab: Lab) -> Seen:
     """Terminate an instance twice; look at its reason, at itself and at its interface."""

@@ -87,6 +87,8 @@ class Instance:
     """Volume id by device name."""
     leaving: frozenset[str] = frozenset()
     """The ids of the volumes that are being detached."""
+    outliving: frozenset[str] = frozenset()
+    """The ids of the volumes that stay when it is terminated."""
     nics: Sequence[AttachedNic] = ()
     """Its network interfaces, by device index."""
     vpc_id: str | None = None

@@ -121,7 +121,13 @@ def test_light_stemcell() -> None:
 @pytest.mark.parametrize(
     ("method", "arguments", "allowed", "verbs", "nouns"),
     [
-        ("has_vm", [VM], {"botocore"}, {"vms.existing"}, {"instances", "sdk.idempotency", "tags"}),
+        (
+            "has_vm",
+            [VM],
+            {"botocore"},
+            {"vms.existing"},
+            {"instances", "instance_entries", "sdk.idempotency", "tags"},
+        ),
         ("has_disk", [DISK], {"botocore"}, {"disks.existing"}, {"sdk.idempotency", "volumes", "tags"}),
         (
             "attach_disk",
@@ -131,6 +137,7 @@ def test_light_stemcell() -> None:
             {
                 "attachments",
                 "instances",
+                "instance_entries",
                 "sdk.idempotency",
                 "volumes",
                 "instance_types",
@@ -142,7 +149,7 @@ def test_light_stemcell() -> None:
             [1024, {}],
             MAKING,
             {"disks.create", "identity", "undo"},
-            {"instances", "sdk.idempotency", "volumes", "networks"},
+            {"instances", "instance_entries", "sdk.idempotency", "volumes", "networks"},
         ),
         (
             "create_stemcell",

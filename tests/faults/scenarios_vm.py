@@ -210,6 +210,14 @@ VMS = (
         is_in_place=True,
     ),
     Scenario(
+        name="delete_vm without the shutdown",
+        calls=("DescribeInstances", "TerminateInstances", "DescribeInstances"),
+        lay=lambda stage: [stage.vm()],
+        success=Change([VM, ROOT, ENI], ["ended instance vm"]),
+        is_in_place=True,
+        aws={"skip_os_shutdown": True},
+    ),
+    Scenario(
         name="delete_vm of an address in a group",
         calls=("TerminateInstances", *("DescribeInstances",) * 2, "DeregisterTargets"),
         lay=lambda stage: [stage.vm_in_group()],

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import endpoints, instances
+from bosh_aws_cpi.aws import endpoints
 from bosh_aws_cpi.aws.endpoints import Endpoint
+from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import has_code, naming_vm
 from bosh_aws_cpi.errors import VMNotFound
@@ -70,7 +71,7 @@ def details(client: "EC2Client", vm_cid: str) -> Details:
         )
         options = entry.get("MetadataOptions", {})
         return Details(
-            instances.from_entry(entry, answer),
+            from_entry(entry, answer),
             tuple(sorted(nics, key=lambda nic: nic.device_index)),
             options.get("HttpEndpoint", ""),
             options.get("HttpTokens", ""),

@@ -1,22 +1,19 @@
 """EC2 instances: find, reboot, terminate; `launches` creates them."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
+from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET
-from bosh_aws_cpi.aws.sdk.errors import naming_vm
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, tags_of
+from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, OPTION_REFUSED
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, naming_vm
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
+from bosh_aws_cpi.model import Instance
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
 
 def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
@@ -69,13 +66,31 @@ def is_alive(client: "EC2Client", vm_cid: str) -> bool:
         return False
 
 
-def terminate(client: "EC2Client", vm_cid: str) -> None:
+def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False) -> None:
     """TerminateInstances for one instance; no error if it is already terminated.
+
+    Args:
+        client: The EC2 client.
+        vm_cid: The instance's id.
+        skips_shutdown: Whether its operating system need not shut down, because no data must outlive it.
+            EC2 may not offer that in each region or for each instance: then it shuts down.
 
     Raises:
         VMNotFound: EC2 does not know it.
     """
     with naming_vm(vm_cid):
+        if skips_shutdown:
+            try:
+                client.terminate_instances(InstanceIds=[vm_cid], SkipOsShutdown=True)
+            except client.exceptions.ClientError as error:
+                if not has_code(error, OPTION_REFUSED):
+                    raise
+                said = described(error)
+                logger.warning(
+                    "EC2 does not skip the shutdown of instance '%s', which takes longer: %s", vm_cid, said
+                )
+            else:
+                return
         client.terminate_instances(InstanceIds=[vm_cid])
 
 
@@ -159,97 +174,3 @@ def _wait_until_stopped(client: "EC2Client", vm_cid: str) -> None:
             raise timing.NotYet(state)
 
     timing.until(timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be stopped", probe)
-
-
-def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN401 - any of the SDK's answers
-    """Read an instance as EC2 describes it.
-
-    Args:
-        entry: The instance.
-        answer: The answer of DescribeInstances or RunInstances that contains it.
-    """
-    return Instance(
-        vm_cid=entry["InstanceId"],
-        state=entry["State"]["Name"],
-        instance_type=entry["InstanceType"],
-        availability_zone=entry.get("Placement", {}).get("AvailabilityZone", ""),
-        devices={
-            device["DeviceName"]: device["Ebs"]["VolumeId"]
-            for device in entry.get("BlockDeviceMappings", [])
-            if "Ebs" in device
-        },
-        leaving=frozenset(
-            device["Ebs"]["VolumeId"]
-            for device in entry.get("BlockDeviceMappings", [])
-            if device.get("Ebs", {}).get("Status") in {"detaching", "detached"}
-        ),
-        nics=sorted(
-            (
-                AttachedNic(
-                    nic_id=nic["NetworkInterfaceId"],
-                    device_index=nic["Attachment"]["DeviceIndex"],
-                    attachment_id=nic["Attachment"]["AttachmentId"],
-                    addresses=frozenset(_addresses(nic)),
-                    primary=dict(_primary(nic)),
-                )
-                for nic in entry.get("NetworkInterfaces", [])
-                if "Attachment" in nic
-            ),
-            key=lambda nic: nic.device_index,
-        ),
-        vpc_id=entry.get("VpcId") or None,
-        virtualization_type=entry.get("VirtualizationType", "hvm"),
-        client_token=entry.get("ClientToken"),
-        state_reason=_reason(entry.get("StateReason")),
-        ami_id=entry.get("ImageId", ""),
-        age=_age(entry, answer),
-        is_spot=entry.get("InstanceLifecycle") == "spot",
-        tags=tags_of(entry),
-    )
-
-
-def _primary(nic: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - one of the SDK's typed dicts
-    if nic.get("PrivateIpAddress"):
-        yield "ipv4", nic["PrivateIpAddress"]
-    for each in nic.get("Ipv6Addresses", [])[:1]:
-        yield "ipv6", each["Ipv6Address"]
-
-
-def _addresses(nic: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typed dicts
-    yield from (each["PrivateIpAddress"] for each in nic.get("PrivateIpAddresses", []))
-    yield from (each["Ipv6Address"] for each in nic.get("Ipv6Addresses", []))
-
-
-_SAID: Final = re.compile(r"((?:Client|Server)\.[\w.]+)(?::|$)")
-"""The code at the beginning of a message."""
-
-
-def _reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
-    """EC2's reason for an instance's state.
-
-    Its code is taken from the beginning of the message: EC2 gives Server.InternalError as the code of a
-    launch that ended with "Client.VolumeLimitExceeded: Volume limit exceeded" (EC2 user guide, "Instance
-    terminates immediately").
-    """
-    code, message = (reason or {}).get("Code", ""), (reason or {}).get("Message", "")
-    if said := _SAID.match(message):
-        return StateReason(said[1], message)
-    return StateReason(code, f"{code}: {message}") if code else None
-
-
-def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401 - any of the SDK's answers
-    """An instance's age when EC2 answered, in seconds, by AWS's clock and not by this machine's."""
-    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-    launched = entry.get("LaunchTime")
-    if launched is None:
-        return None
-    return (_answered_at(headers.get("date", "")) - launched).total_seconds()
-
-
-def _answered_at(date: str) -> datetime:
-    """The time in a Date header; this machine's time if a proxy has removed or garbled the header."""
-    try:
-        answered = parsedate_to_datetime(date)
-    except ValueError:
-        return datetime.now(UTC)
-    return answered if answered.tzinfo else answered.replace(tzinfo=UTC)

@@ -9,6 +9,7 @@ from botocore.exceptions import HTTPClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import instances
+from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_shortage, is_subnet_full, may_be_done
@@ -119,7 +120,7 @@ def run(
 
     def launch() -> Instance:
         answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
-        return instances.from_entry(answer["Instances"][0], answer)
+        return from_entry(answer["Instances"][0], answer)
 
     try:
         instance = create_once("the instance", launch, find)

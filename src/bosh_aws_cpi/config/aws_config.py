@@ -55,6 +55,8 @@ class AwsConfig(NamedTuple):
     stemcell: Json
     fast_path_delete: bool
     deregister_on_delete: bool
+    skip_os_shutdown: bool | None
+    """Whether VMs that say nothing of it end without their shutdown; None: no VM does."""
     stemcell_upload: StemcellUpload
     copies_stemcells_from_other_regions: bool
     copy_completion_minutes: int | None
@@ -104,6 +106,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         copy_completion_minutes=keys.STEMCELL_COPY_COMPLETION_MINUTES.read(keys.STEMCELL.read(merged)),
         fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
+        skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
         tags=_tags(merged),
     )

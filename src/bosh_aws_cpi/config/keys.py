@@ -16,6 +16,7 @@ from bosh_aws_cpi.config.values import (
     json_object,
     one_of,
     optional_choice,
+    optional_flag,
     string,
     strings,
     whole_number,
@@ -218,6 +219,15 @@ DEREGISTER_ON_DELETE = Key(
     "330 seconds for connections to drain. With `fast_path_delete` it does not wait.",
     default=False,
     is_new=True,
+)
+SKIP_OS_SHUTDOWN = Key(
+    "aws.skip_os_shutdown",
+    optional_flag,
+    "Whether delete_vm terminates VMs without waiting for their operating system to shut down, unless they "
+    "have disks that outlive them. A VM's own `skip_os_shutdown` takes precedence, but has no effect if this "
+    "key is not set: `false` means those VMs only. If set, delete_vm looks at the VM first.",
+    is_new=True,
+    example=True,
 )
 KEYS: Final[tuple[Key[Any], ...]] = tuple(
     row for row in [*globals().values(), *vars(other_keys).values()] if isinstance(row, Key)

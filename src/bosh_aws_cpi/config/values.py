@@ -115,6 +115,11 @@ def flag(value: object, _: Key[bool]) -> bool:
     return is_true(value)
 
 
+def optional_flag(value: object, _: Key[bool | None]) -> bool | None:
+    """A flag by Ruby's rule; None for null."""
+    return None if value is None else is_true(value)
+
+
 def whole_number(value: object, key: Key[int]) -> int:
     """A whole number, 0 or more."""
     if not is_integer(value) or value < 0:

@@ -84,6 +84,25 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
     return formatted({key: value for key, value in given.items() if value})
 
 
+SHUTDOWN_TAG = "bosh_skip_os_shutdown"
+"""On a VM: its cloud property, which delete_vm does not get."""
+
+
+def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
+    """The tag with the VM's ``skip_os_shutdown``; none if the property is not given."""
+    return formatted({SHUTDOWN_TAG: is_skipped})
+
+
+def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
+    """Whether a VM with these tags may end without its shutdown.
+
+    Args:
+        tags: The VM's tags.
+        default: Whether VMs may that say nothing of it.
+    """
+    return {"true": True, "false": False}.get(tags.get(SHUTDOWN_TAG, ""), default)
+
+
 CALL_TAG = "bosh_call"
 """On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it."""
 NETWORK_TAG = "bosh_network"

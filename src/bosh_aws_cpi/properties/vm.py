@@ -162,6 +162,9 @@ class VmProperties(Properties):
     """* CPU credits of burstable types: see [below](#credit_specification)."""
     metadata_options: Json = Field(default_factory=dict)
     """Instance metadata: see [below](#metadata_options). Default: `aws.metadata_options`."""
+    skip_os_shutdown: Truth | None = None
+    """* Whether delete_vm terminates the VM without waiting for its operating system: see
+    [below](#skip_os_shutdown). Default: `aws.skip_os_shutdown`, which must be set."""
     tags: Any = None
     """Hash: see [Tags](#tags)."""
     ephemeral_disk: EphemeralDisk = EphemeralDisk()

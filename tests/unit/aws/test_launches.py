@@ -53,9 +53,18 @@ def test_run(ec2: Ec2) -> None:
         BlockDeviceMappings=[
             {"DeviceName": "/dev/xvda", "Ebs": {"VolumeId": "vol-1", "Status": "attached"}},
             {"DeviceName": "/dev/sdc"},
-            {"DeviceName": "/dev/sdf", "Ebs": {"VolumeId": "vol-2", "Status": "detaching"}},
-            {"DeviceName": "/dev/sdg", "Ebs": {"VolumeId": "vol-3", "Status": "detached"}},
-            {"DeviceName": "/dev/sdh", "Ebs": {"VolumeId": "vol-4", "Status": "attaching"}},
+            {
+                "DeviceName": "/dev/sdf",
+                "Ebs": {"VolumeId": "vol-2", "Status": "detaching", "DeleteOnTermination": True},
+            },
+            {
+                "DeviceName": "/dev/sdg",
+                "Ebs": {"VolumeId": "vol-3", "Status": "detached", "DeleteOnTermination": True},
+            },
+            {
+                "DeviceName": "/dev/sdh",
+                "Ebs": {"VolumeId": "vol-4", "Status": "attaching", "DeleteOnTermination": False},
+            },
         ],
         NetworkInterfaces=[
             {
@@ -78,6 +87,7 @@ def test_run(ec2: Ec2) -> None:
         availability_zone="z",
         devices={"/dev/xvda": "vol-1", "/dev/sdf": "vol-2", "/dev/sdg": "vol-3", "/dev/sdh": "vol-4"},
         leaving=frozenset({"vol-2", "vol-3"}),
+        outliving=frozenset({"vol-1", "vol-4"}),
         nics=[AttachedNic("eni-0", 0, "eni-attach-0"), AttachedNic("eni-1", 1, "eni-attach-1")],
         vpc_id="vpc-1",
         client_token="token",

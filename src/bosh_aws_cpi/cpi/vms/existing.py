@@ -8,6 +8,7 @@ from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     """Terminate the VM and wait until it is terminated (contract: delete_vm).
 
-    Attached persistent disks survive. With ``fast_path_delete`` the VM is tagged instead, without
-    waiting. With ``deregister_on_delete`` it is first deregistered from its load balancers; its addresses
-    are deregistered in any case. For an old stemcell, the VM's registry document is deleted as well, even if
-    the VM is already gone.
+    Attached persistent disks survive. With ``fast_path_delete`` the VM is tagged instead, without waiting.
+    With ``deregister_on_delete`` it is first deregistered from its load balancers; its addresses are
+    deregistered in any case. With ``skip_os_shutdown`` a VM whose disks all go with it ends at once. For an
+    old stemcell, the VM's registry document is deleted as well, even if the VM is already gone.
 
     Raises:
         VMNotFound: EC2 does not know the VM.
@@ -37,7 +38,10 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
             from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - seldom asked for
 
             seen, left = deregister(cloud, vm_cid)
-        instances.terminate(cloud.ec2, vm_cid)
+        elif cloud.config.aws.skip_os_shutdown is not None:
+            seen = instances.find(cloud.ec2, vm_cid)
+        skips_shutdown = seen is not None and _skips_shutdown(cloud, seen)
+        instances.terminate(cloud.ec2, vm_cid, skips_shutdown=skips_shutdown)
     except VMNotFound:
         registry.delete(vm_cid)
         raise
@@ -55,6 +59,19 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     else:
         instances.wait_until_terminated(cloud.ec2, vm_cid, leave)
     registry.delete(vm_cid)
+
+
+def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
+    """Whether the VM may end without its shutdown: nothing is lost that a disk should keep."""
+    default = cloud.config.aws.skip_os_shutdown
+    if default is None or not tag_plan.skips_shutdown(instance.tags, default=default):
+        return False
+    if instance.outliving:
+        kept = ", ".join(sorted(instance.outliving))
+        logger.info(
+            "The shutdown of '%s' is not skipped, because disks outlive it: %s", instance.vm_cid, kept
+        )
+    return not instance.outliving
 
 
 def has_vm(cloud: Cloud, vm_cid: str) -> bool:

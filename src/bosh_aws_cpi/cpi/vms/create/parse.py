@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import NicPlan, Vip
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -56,7 +57,10 @@ def parse(
     aws = cloud.config.aws
     tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
     origin = tag_plan.of_origin(cloud.config.director_uuid, agent_id)
-    all_tags = {**aws.tags, **tag_plan.formatted(tags), **origin}
+    shutdown = tag_plan.of_shutdown(is_skipped=properties.skip_os_shutdown)
+    if properties.skip_os_shutdown and aws.skip_os_shutdown is None:
+        logger.warning("Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set")
+    all_tags = {**aws.tags, **tag_plan.formatted(tags), **origin, **shutdown}
     tag_plan.check_for_ec2(all_tags)
     return VmRequest(
         properties=properties,

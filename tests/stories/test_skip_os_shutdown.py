@@ -1,0 +1,150 @@
+"""delete_vm: VMs whose disks all go with them may end without their operating system's shutdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import (
+        CpiWith,
+        CreateVm,
+        CreateVolume,
+        ReadCalls,
+        ReadTags,
+        ReadWarnings,
+        Refuse,
+        RunInstance,
+    )
+
+END, LOOK = "TerminateInstances", "DescribeInstances"
+OPTION = "SkipOsShutdown"
+OWN_TAG = "bosh_skip_os_shutdown"
+
+
+def ended(sent: ReadCalls) -> list[bool]:
+    """List of each termination whether it skipped the shutdown."""
+    return [call.get(OPTION) == "true" for call in sent(END)]
+
+
+def test_skipped(
+    cpi_with: CpiWith, vm: RunInstance, sent: ReadCalls, world: World, fake_aws: FakeAws
+) -> None:
+    """One look before the termination says that no disk outlives the VM."""
+    vm_cid = vm()
+    assert cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert fake_aws.actions() == [LOOK, END, LOOK]
+    assert ended(sent) == [True]
+    assert world.state() == world.empty
+
+
+def test_disk_that_stays(
+    cpi_with: CpiWith, vm: RunInstance, disk: CreateVolume, sent: ReadCalls, world: World
+) -> None:
+    """A VM with a disk that outlives it shuts down, so that the disk gets all that was written."""
+    vm_cid, disk_cid = vm(), disk()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
+    answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
+    assert answer.ok() is None
+    assert ended(sent) == [False]
+    assert f"The shutdown of '{vm_cid}' is not skipped, because disks outlive it: {disk_cid}" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("key", "own", "is_skipped"),
+    [
+        *((True, None, True), (True, False, False), (True, True, True)),
+        *((False, None, False), (False, True, True), (None, True, False)),
+    ],
+)
+def test_own_property(
+    cpi: Cpi,
+    cpi_with: CpiWith,
+    create_vm: CreateVm,
+    sent: ReadCalls,
+    tags_of: ReadTags,
+    *,
+    key: bool | None,
+    own: bool | None,
+    is_skipped: bool,
+) -> None:
+    """The VM's own property, which its tag keeps, goes before the configuration, if that says anything."""
+    executable = cpi_with(skip_os_shutdown=key)
+    vm_cid = create_vm({"skip_os_shutdown": own}, executable=executable).ok()[0]
+    assert tags_of(vm_cid).get(OWN_TAG) == (None if own is None else str(own).lower())
+    assert executable.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert ended(sent) == [is_skipped]
+
+
+def test_property_without_effect(create_vm: CreateVm, warnings: ReadWarnings) -> None:
+    """A VM that asks for it is told that the configuration does not."""
+    said = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set"
+    assert said in warnings(create_vm({"skip_os_shutdown": True}))
+    assert said not in warnings(create_vm({"skip_os_shutdown": False}, agent_id="agent-2"))
+
+
+@pytest.mark.parametrize("code", ["UnknownParameter", "UnsupportedOperation", "InvalidParameterValue"])
+def test_refused(
+    cpi_with: CpiWith,
+    vm: RunInstance,
+    sent: ReadCalls,
+    world: World,
+    fake_aws: FakeAws,
+    warnings: ReadWarnings,
+    code: str,
+) -> None:
+    """Where EC2 does not take the option, the VM shuts down; the log says so once."""
+    vm_cid = vm()
+    error = {"code": code, "message": "Not here.", "status": 400}
+    fake_aws.rule(action=END, where={OPTION: "true"}, times=None, error=error)
+    answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
+    assert answer.ok() is None
+    assert ended(sent) == [True, False]
+    (said,) = warnings(answer)
+    why = f"EC2 does not skip the shutdown of instance '{vm_cid}', which takes longer: "
+    assert said.startswith(f"{why}TerminateInstances failed with {code}: Not here.")
+    assert world.state() == world.empty
+
+
+def test_denied(cpi_with: CpiWith, vm: RunInstance, sent: ReadCalls, deny: Refuse) -> None:
+    """Any other refusal is the call's error, as without the option."""
+    vm_cid, message = vm(), deny(END)
+    answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
+    assert answer.error["message"] == message
+    assert ended(sent) == [True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "calls"),
+    [
+        ({"fast_path_delete": True}, [LOOK, END, "CreateTags"]),
+        (
+            {"deregister_on_delete": True},
+            [LOOK, "DescribeLoadBalancers", "DescribeTargetGroups", END, LOOK],
+        ),
+    ],
+)
+def test_one_look(
+    cpi_with: CpiWith,
+    vm: RunInstance,
+    sent: ReadCalls,
+    fake_aws: FakeAws,
+    settings: dict[str, Any],
+    calls: list[str],
+) -> None:
+    """The look serves all that delete_vm needs to know of the VM."""
+    vm_cid = vm()
+    cpi = cpi_with(skip_os_shutdown=True, **settings)
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert fake_aws.actions() == calls
+    assert ended(sent) == [True]
+
+
+def test_vm_that_is_unknown(cpi_with: CpiWith) -> None:
+    """A VM that EC2 does not know is VMNotFound, as without the option."""
+    answer = cpi_with(skip_os_shutdown=True).call("delete_vm", "i-0123456789abcdef0", stemcell=2)
+    assert answer.error["type"] == "Bosh::Clouds::VMNotFound"
