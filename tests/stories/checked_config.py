@@ -194,13 +194,17 @@ WRONG_TYPES = [
             ({"name": "web", "port": 70_000}, "web/port"),
             ({"name": "web", "port": "http"}, "web/port"),
             ({"arn": "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web"}, "1/arn"),
-            ({"name": "web", "arn": TARGET_GROUP}, "web"),
-            ({"port": 80}, "1"),
             (80, "1"),
         )
     ],
 ]
 CONTRADICTIONS = [
+    *[
+        Mistake(
+            (*LARGE, "cloud_properties", "lb_target_groups"), [wrong], f"{PROPERTIES}/lb_target_groups/{path}"
+        )
+        for wrong, path in (({"name": "web", "arn": TARGET_GROUP}, "web"), ({"port": 80}, "0"))
+    ],
     Mistake((*SMALL, "cloud_properties", "instance_type"), GONE, "vm_types/small/cloud_properties"),
     Mistake((*Z1, "cloud_properties", "availability_zone"), GONE, "azs/z1/cloud_properties"),
     Mistake((*LARGE, "cloud_properties", "tags"), ["a"]),

@@ -8,7 +8,6 @@ import pytest
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
     from testbed.world import World
     from tests.protocols import (
         CpiWith,
@@ -62,7 +61,6 @@ def test_disk_that_stays(
     ],
 )
 def test_own_property(
-    cpi: Cpi,
     cpi_with: CpiWith,
     create_vm: CreateVm,
     sent: ReadCalls,

@@ -13,7 +13,7 @@ import yaml
 
 from bosh_aws_cpi import errors
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
-from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG
+from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SHUTDOWN_TAG
 from tests.listing import check_listed
 from tests.unit.property_hashes import HASHES
 
@@ -92,8 +92,13 @@ def test_answers_without_room() -> None:
 
 
 def test_tags() -> None:
-    """The page names the tags by which a stray resource can be traced."""
-    assert set(re.findall(r"`(bosh_\w+)`", section("Tags"))) == {DIRECTOR_TAG, AGENT_TAG, CALL_TAG}
+    """The page names the tags of a VM, by which a stray resource can be traced."""
+    assert set(re.findall(r"`(bosh_\w+)`", section("Tags"))) == {
+        DIRECTOR_TAG,
+        AGENT_TAG,
+        CALL_TAG,
+        SHUTDOWN_TAG,
+    }
 
 
 def test_configuration() -> None:
