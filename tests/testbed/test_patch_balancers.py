@@ -137,3 +137,53 @@ def test_elastic_address_stays(traffic: Traffic, ec2: Any, run: Any, world: Any)
     assert traffic.state()["associations"] == [nic]
     (found,) = ec2.describe_network_interfaces(NetworkInterfaceIds=[nic])["NetworkInterfaces"]
     assert found["Association"]["PublicIp"] == traffic.public_ip
+
+
+def groups(traffic: Traffic, **more: str) -> dict[str, Any]:
+    """Create a target group of addresses; return its ARN as a parameter."""
+    return {"TargetGroupArn": traffic.add_group("ips", 8080, TargetType="ip", **more)}
+
+
+def ports(traffic: Traffic, group: dict[str, Any]) -> list[tuple[str, int]]:
+    """List the targets of a group."""
+    found = traffic.elbv2.describe_target_health(**group)["TargetHealthDescriptions"]
+    return sorted((each["Target"]["Id"], each["Target"]["Port"]) for each in found)
+
+
+def test_targets_by_port(traffic: Traffic) -> None:
+    """A target can be registered at several ports; deregistration needs a port that is not the group's."""
+    group = groups(traffic)
+    address, other = "10.0.1.9", {"Id": "10.0.1.9", "Port": 9100}
+    traffic.elbv2.register_targets(**group, Targets=[{"Id": address}, other, {"Id": address, "Port": 8080}])
+    assert ports(traffic, group) == [(address, 8080), (address, 9100)]
+    for _ in range(2):
+        traffic.elbv2.deregister_targets(**group, Targets=[{"Id": address}])
+    assert ports(traffic, group) == [(address, 9100)]
+    asked = traffic.elbv2.describe_target_health(**group, Targets=[other, {"Id": address, "Port": 9200}])
+    states = [each["TargetHealth"]["State"] for each in asked["TargetHealthDescriptions"]]
+    assert states == ["healthy", "unused"]
+    traffic.elbv2.deregister_targets(**group, Targets=[other])
+    assert ports(traffic, group) == []
+
+
+def test_terminated_targets(traffic: Traffic, vm: str) -> None:
+    """A terminated instance leaves with all its ports; an address stays."""
+    by_address = groups(traffic)
+    by_id = {"TargetGroupArn": traffic.target_group_arn}
+    address = traffic.world.instance(vm)["PrivateIpAddress"]
+    traffic.elbv2.register_targets(**by_address, Targets=[{"Id": address}])
+    traffic.elbv2.register_targets(**by_id, Targets=[{"Id": vm}, {"Id": vm, "Port": 9100}])
+    traffic.world.ec2.terminate_instances(InstanceIds=[vm])
+    assert ports(traffic, by_id) == []
+    assert ports(traffic, by_address) == [(address, 8080)]
+
+
+@pytest.mark.parametrize(
+    ("family", "target"),
+    [("ipv4", UNKNOWN), ("ipv4", "2001:db8::1"), ("ipv6", "10.0.1.9"), ("ipv4", "10.0.1")],
+)
+def test_no_address(traffic: Traffic, refused: Any, family: str, target: str) -> None:
+    """A group of addresses refuses what is no address of its family."""
+    group = groups(traffic, IpAddressType=family)
+    with refused("ValidationError", f"IP address '{target}' is not valid"):
+        traffic.elbv2.register_targets(**group, Targets=[{"Id": target}])

@@ -57,7 +57,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
             leave(seen or instances.find(cloud.ec2, vm_cid))
         tags.mark_deleted(cloud.ec2, vm_cid)
     else:
-        instances.wait_until_terminated(cloud.ec2, vm_cid, leave)
+        instances.wait_until_terminated(cloud.ec2, vm_cid, lambda now: leave(seen or now))
     registry.delete(vm_cid)
 
 
