@@ -161,6 +161,8 @@ def test_any_text_arrives(render: Render, name: str) -> None:
         ("aws.encrypted", True),
         ("aws.enable_describe_instance_types", False),
         ("aws.fast_path_delete", True),
+        ("aws.default_root_disk", {"type": "gp3", "iops": 4000, "kms_key_arn": NASTY, "encrypted": None}),
+        ("aws.default_ephemeral_disk", {"size": 20480}),
         ("aws.fast_path_delete", False),
         ("aws.deregister_on_delete", False),
         ("aws.tags", {NASTY: NASTY, "cost-center": 4711}),

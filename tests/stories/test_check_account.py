@@ -580,6 +580,25 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     assert {each["severity"] for each in found} == {"error"}
 
 
+def test_default_kms_keys(cpi_with: CpiWith, world: World) -> None:
+    """The keys of the default disks are looked up, and named where the configuration says them."""
+    keys = [
+        f"arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-00000000000{n}" for n in range(3)
+    ]
+    cpi = cpi_with(
+        default_root_disk={"encrypted": True, "kms_key_arn": keys[0]},
+        default_ephemeral_disk={"kms_key_arn": keys[1]},
+        encrypted=True,
+        kms_key_arn=keys[2],
+    )
+    found = {each["path"]: each["what"] for each in checked(cpi, right(world))}
+    assert found == {
+        "aws.default_root_disk.kms_key_arn": f"there is no KMS key '{keys[0]}'",
+        "aws.default_ephemeral_disk.kms_key_arn": f"there is no KMS key '{keys[1]}'",
+        "aws.kms_key_arn": f"there is no KMS key '{keys[2]}'",
+    }
+
+
 def test_resource_groups(cpi: Cpi, world: World) -> None:
     """The members of resource groups are not looked up, which is said."""
     group = {"resource_group_arn": "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"}

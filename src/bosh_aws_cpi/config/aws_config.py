@@ -51,6 +51,8 @@ class AwsConfig(NamedTuple):
     default_iam_instance_profile: str | None
     default_security_groups: Sequence[str]
     encryption: Encryption
+    default_root_disk: Json
+    default_ephemeral_disk: Json
     metadata_options: Json
     stemcell: Json
     fast_path_delete: bool
@@ -97,6 +99,8 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         default_iam_instance_profile=keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
         default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),
         encryption=Encryption(keys.ENCRYPTED.read(merged), keys.KMS_KEY_ARN.read(merged)),
+        default_root_disk=keys.DEFAULT_ROOT_DISK.read(merged),
+        default_ephemeral_disk=keys.DEFAULT_EPHEMERAL_DISK.read(merged),
         metadata_options=keys.METADATA_OPTIONS.read(merged),
         stemcell=_of_stemcells(merged),
         stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),

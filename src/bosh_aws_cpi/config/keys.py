@@ -149,6 +149,21 @@ KMS_KEY_ARN = Key(
     "precedence.",
     example="arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000",
 )
+DEFAULT_ROOT_DISK = Key(
+    "aws.default_root_disk",
+    json_object,
+    "Defaults for the root disks of VMs, with the keys of the cloud property `root_disk`: `size`, `type`, "
+    "`iops`, `throughput`, `encrypted`, `kms_key_arn`. A VM's own keys take precedence, key by key.",
+    is_new=True,
+    example={"type": "gp3", "iops": 4000, "encrypted": True},
+)
+DEFAULT_EPHEMERAL_DISK = Key(
+    "aws.default_ephemeral_disk",
+    json_object,
+    "The same for `ephemeral_disk`. `encrypted` and `kms_key_arn` go before those of `aws`.",
+    is_new=True,
+    example={"size": 20480},
+)
 METADATA_OPTIONS = Key(
     "aws.metadata_options",
     json_object,

@@ -52,6 +52,8 @@ def test_defaults() -> None:
         "default_iam_instance_profile": None,
         "default_security_groups": [],
         "encryption": Encryption(),
+        "default_root_disk": {},
+        "default_ephemeral_disk": {},
         "metadata_options": {},
         "stemcell": {},
         "fast_path_delete": False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.tools.checks import (
     allocation,
@@ -129,6 +130,8 @@ def _repeated(document: Document) -> Iterator[Finding]:
 def _of_configuration(aws: AwsConfig) -> Iterator[Finding]:
     if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
         yield Finding(Severity.ERROR, f"aws.metadata_options: {text}", "Correct cpi.json")
+    if text := said(lambda: DiskDefaults.of(aws)):
+        yield Finding(Severity.ERROR, text, "Correct cpi.json")
 
 
 def _variables(documents: Sequence[Document]) -> Iterator[Finding]:

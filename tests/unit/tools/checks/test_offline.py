@@ -181,6 +181,29 @@ def test_configuration(check: Callable[..., Found]) -> None:
     assert "aws.metadata_options" in found[0][2]
 
 
+def test_default_disks(check: Callable[..., Found]) -> None:
+    """Wrong default disks of cpi.json are one error; right ones can contradict what a VM says."""
+    found = check(yaml.safe_load(OWN), default_root_disk={"iops": 0})
+    assert [each[0] for each in found] == ["error"]
+    assert "aws.default_root_disk.iops" in found[0][2]
+    whole = yaml.safe_load(OWN)
+    whole["vm_types"][0]["cloud_properties"]["ephemeral_disk"] = {"size": 10240}
+    found = check(whole, default_ephemeral_disk={"size": 102400, "iops": 16000})
+    place = "vm_types/default/cloud_properties/ephemeral_disk"
+    (contradiction,) = [what for severity, path, what in found if (severity, path) == ("error", place)]
+    assert "aws.default_ephemeral_disk.iops is 16000" in contradiction
+
+
+def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:
+    """Default iops without a size are no mistake of a VM whose type, and so its default size, is unknown."""
+    whole = yaml.safe_load(OWN)
+    properties = whole["vm_types"][0]["cloud_properties"]
+    properties["instance_type"] = "((type))"
+    properties.pop("ephemeral_disk", None)
+    found = check(whole, default_ephemeral_disk={"iops": 16000})
+    assert not [each for each in found if each[1].startswith("vm_types/default") and each[0] == "error"]
+
+
 MANAGED: Route = ("networks", 0, "subnets", 0)
 
 

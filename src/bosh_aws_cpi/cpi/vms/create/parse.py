@@ -7,6 +7,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, Vip
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.network import parse_networks
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 
@@ -17,6 +18,7 @@ class VmRequest:
 
     Attributes:
         properties: The cloud properties.
+        disk_defaults: The configuration's defaults for the disks.
         nic_plans: One per network interface, in the order of their device indexes.
         creates_nics_first: Whether the interfaces are created before the instance; otherwise RunInstances
             creates the only one.
@@ -27,6 +29,7 @@ class VmRequest:
     """
 
     properties: VmProperties
+    disk_defaults: DiskDefaults
     nic_plans: list[NicPlan]
     creates_nics_first: bool
     vip: Vip | None
@@ -60,6 +63,7 @@ def parse(
     tag_plan.check_for_ec2(all_tags)
     return VmRequest(
         properties=properties,
+        disk_defaults=DiskDefaults.of(aws),
         nic_plans=plans,
         creates_nics_first=nics.are_created_first(parsed),
         vip=nics.vip_plan(parsed, plans),

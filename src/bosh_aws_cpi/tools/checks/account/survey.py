@@ -207,7 +207,7 @@ class _Survey:
 
     def keys(self) -> Iterator[Finding]:
         """KMS keys: one call for each, because no listing tells their states."""
-        used = keys.used(self._references, self._aws.encryption)
+        used = keys.used(self._references, machines.disk_defaults(self._aws))
         states = {}
         for name in dict.fromkeys(key.name for key in used):
             answer = self.inquiry.ask("kms", f"KMS key '{name}'", partial(_state, self._clients, name))
