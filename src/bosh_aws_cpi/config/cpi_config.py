@@ -6,7 +6,7 @@ Pure: the file is read in `config.file`, and nothing here talks to AWS.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from bosh_aws_cpi.config import aws_config, keys
+from bosh_aws_cpi.config import aws_config, other_keys
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import Key, string, sub_object
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
@@ -71,10 +71,10 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
     debug = sub_object(sub_object(properties, "debug"), "cpi", "debug.cpi")
     return CpiConfig(
         aws=aws_config.parse(merged, environ),
-        agent=keys.AGENT.read(properties),
+        agent=other_keys.AGENT.read(properties),
         registry=_registry(sub_object(properties, "registry")),
-        supported_api_version=keys.DEBUG_API_VERSION.read(debug),
-        log_level=keys.DEBUG_LOG_LEVEL.read(debug),
+        supported_api_version=other_keys.DEBUG_API_VERSION.read(debug),
+        log_level=other_keys.DEBUG_LOG_LEVEL.read(debug),
         director_uuid=_DIRECTOR_UUID.read(context),
         request_id=_request_id(context),
         stemcell=stemcell.get("api_version", 1),
@@ -116,15 +116,15 @@ def stemcell_api_version(value: object) -> int:
 
 
 def _registry(section: Json) -> RegistryConfig | None:
-    endpoint = string(keys.REGISTRY_ENDPOINT.given(section), keys.REGISTRY_ENDPOINT)
-    base_url = keys.REGISTRY_ENDPOINT.read(section)
+    endpoint = string(other_keys.REGISTRY_ENDPOINT.given(section), other_keys.REGISTRY_ENDPOINT)
+    base_url = other_keys.REGISTRY_ENDPOINT.read(section)
     if not (endpoint and base_url):
         return None
     return RegistryConfig(
         endpoint=endpoint,
         base_url=base_url,
-        user=keys.REGISTRY_USER.read(section),
-        password=keys.REGISTRY_PASSWORD.read(section),
+        user=other_keys.REGISTRY_USER.read(section),
+        password=other_keys.REGISTRY_PASSWORD.read(section),
     )
 
 

@@ -1,4 +1,4 @@
-"""The table of cpi.json: one row per key, for the parser, the job and the pages.
+"""The table of cpi.json: one row per key, for the parser, the job and the pages; here those of ``aws``.
 
 `make docs` writes docs/configuration.md, docs/job.md and the job's spec from it.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
+from bosh_aws_cpi.config import other_keys
 from bosh_aws_cpi.config.values import (
     Key,
     anything,
-    contract_version,
     flag,
-    http_url,
     https_url,
     json_object,
     one_of,
@@ -21,12 +20,9 @@ from bosh_aws_cpi.config.values import (
     strings,
     whole_number,
 )
-from bosh_aws_cpi.log import LEVELS
 
 CredentialsSource = Literal["static", "env_or_profile"]
 StemcellUpload = Literal["ebs_direct", "volume"]
-MAX_API_VERSION: Final = 3
-"""The newest contract version that `info` announces."""
 _OF_VMS: Final = "VMs that specify none"
 
 REGION = Key(
@@ -238,46 +234,7 @@ DEREGISTER_ON_DELETE = Key(
     default=False,
     is_new=True,
 )
-AGENT = Key(
-    "agent",
-    json_object,
-    "Copied unchanged into every VM's agent settings: mbus, ntp, blobstore and others.",
-    job=(),
+KEYS: Final[tuple[Key[Any], ...]] = tuple(
+    row for row in [*globals().values(), *vars(other_keys).values()] if isinstance(row, Key)
 )
-AGENT_MBUS = Key(
-    "agent.mbus",
-    anything,
-    "The agents' message bus, as a URL.",
-    job=("agent.mbus", "agent.nats.address", "nats.address", "nats.port", "nats.user", "nats.password"),
-    is_secret=True,
-)
-AGENT_NTP = Key("agent.ntp", anything, "The VMs' time servers.", job=("ntp",))
-REGISTRY_ENDPOINT = Key(
-    "registry.endpoint",
-    http_url,
-    "Registry as host, host:port or URL (default scheme http), for stemcells of api_version 1.",
-    job=("registry.username", "registry.password", "registry.host", "registry.port"),
-    is_secret=True,
-)
-REGISTRY_USER = Key("registry.user", string, "The registry's user.", job=("registry.username",))
-REGISTRY_PASSWORD = Key(
-    "registry.password", string, "The registry's password.", job=("registry.password",), is_secret=True
-)
-DEBUG_API_VERSION = Key(
-    "debug.cpi.api_version",
-    contract_version,
-    "The highest contract version that `info` announces. Current Directors and bosh CLIs reject version 1.",
-    default=MAX_API_VERSION,
-    choices=tuple(range(1, MAX_API_VERSION + 1)),
-)
-DEBUG_LOG_LEVEL = Key(
-    "debug.cpi.log_level",
-    one_of,
-    "`debug`, `info`, `warn` or `error`; `debug` logs every AWS call, without secrets.",
-    default="info",
-    choices=tuple(LEVELS),
-    is_new=True,
-)
-
-KEYS: Final[tuple[Key[Any], ...]] = tuple(row for row in list(globals().values()) if isinstance(row, Key))
 """All of them, in the order of the pages."""

@@ -58,8 +58,8 @@ def arguments(
         "KeyName": key_name,
         "IamInstanceProfile": {"Name": profile} if profile else None,
         "MetadataOptions": _camel_keys(launch_spec.metadata_options),
-        "InstanceMarketOptions": _spot(str(properties.spot_bid_price)) if option.is_spot else None,
-        "CapacityReservationSpecification": _reservation(properties.capacity_reservation),
+        "InstanceMarketOptions": _market(option, properties),
+        "CapacityReservationSpecification": _reservation(properties.capacity_reservation, option),
         "CpuOptions": _given(properties.cpu_options),
         "CreditSpecification": _given(properties.credit_specification) if option.facts.is_burstable else None,
     }
@@ -94,13 +94,20 @@ def _given(properties: Properties | None) -> Json:
     return _camel_keys({name: value for name, value in known.items() if value is not None})
 
 
+def _market(option: LaunchOption, properties: VmProperties) -> Json:
+    if option.market:
+        return {"MarketType": option.market}
+    return _spot(str(properties.spot_bid_price)) if option.is_spot else {}
+
+
 def _spot(price: str) -> Json:
     options = {"MaxPrice": price, "SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
     return {"MarketType": "spot", "SpotOptions": options}
 
 
-def _reservation(reservation: CapacityReservation | None) -> Json:
-    if reservation is None:
+def _reservation(reservation: CapacityReservation | None, option: LaunchOption) -> Json:
+    """The reservation; one with a market type of its own is for one launch option only."""
+    if reservation is None or (reservation.market and not option.market):
         return {}
     if reservation.preference:
         return {"CapacityReservationPreference": reservation.preference}

@@ -25,7 +25,7 @@ from bosh_aws_cpi.jsontext import Json, is_true, type_name
 from bosh_aws_cpi.log import WHOLE, logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 
 def _truth(value: object) -> bool:
@@ -121,19 +121,20 @@ class Encryptable(Properties):
         )
 
 
-def chosen(properties: Properties | None, path: str) -> None:
+def chosen(properties: Properties | None, path: str, beside: "Collection[str]" = ()) -> None:
     """Check that exactly one of the known properties is given, when any hash is.
 
     Args:
         properties: The hash; None when the manifest holds none.
         path: Where it stands, for messages.
+        beside: The names of properties that may be given in addition.
 
     Raises:
         CloudError: None is given, or several.
     """
     if properties is None:
         return
-    names = list(type(properties).model_fields)
+    names = [name for name in type(properties).model_fields if name not in beside]
     if sum(getattr(properties, name) is not None for name in names) != 1:
         message = f"{path} must hold exactly one of: {', '.join(names)}"
         raise CloudError(message)

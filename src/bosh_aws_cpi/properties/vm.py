@@ -1,6 +1,6 @@
 """create_vm's cloud properties as manifests give them; networks are in `properties.network`."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -98,6 +98,9 @@ class CapacityReservation(Properties):
     preference: str | None = None
     """`open`: use any matching reservation (EC2's default). `none`: use no reservation.
     `capacity-reservations-only`: launch only in a reservation."""
+    market: Literal["capacity-block", "interruptible-capacity-reservation"] | None = None
+    """* `capacity-block` or `interruptible-capacity-reservation`: what kind of reservation `id` is. It is for
+    `instance_type`; the fallback types are launched on demand. Default: an ordinary reservation."""
 
 
 class DedicatedHost(Properties):
@@ -204,7 +207,14 @@ class VmProperties(Properties):
             message = f"Missing properties: {', '.join(missing)}. {HELP}"
             raise CloudError(message)
         chosen(self.dedicated_host, "cloud_properties.dedicated_host")
-        chosen(self.capacity_reservation, "cloud_properties.capacity_reservation")
+        chosen(self.capacity_reservation, "cloud_properties.capacity_reservation", beside={"market"})
+        if (
+            self.capacity_reservation
+            and self.capacity_reservation.market
+            and not self.capacity_reservation.id
+        ):
+            message = "cloud_properties.capacity_reservation.market needs the reservation's id"
+            raise CloudError(message)
         given = {
             "spot_bid_price": self.spot_bid_price is not None,
             "capacity_reservation": self._is_reserved,

@@ -81,8 +81,9 @@ class CloudConfig:
 
     def missing(self, node: Node | None, key: str) -> Iterator[Finding]:
         """A finding unless a name is that of a list's entry; a variable may be any name."""
-        name = text_of(node)
-        if node is not None and name and key not in self.open_lists and self.named(key, name) is None:
+        if node is None or node.is_unknown or key in self.open_lists or unlike(node, str):
+            return
+        if self.named(key, name := text_of(node)) is None:
             yield unknown_name(node, name, self.names(key), key)
 
 
@@ -115,8 +116,14 @@ def _of_entries(key: str, entries: Sequence[Node]) -> Iterator[Finding]:
     for entry in entries:
         if entry.child("name") is None:
             yield refused(entry, "has no name", "Add name")
-        yield from wrong_types(entry, name=str, cpi=str)
+        yield from wrong_types(entry, name=str)
+        if key == "azs":
+            yield from wrong_types(entry, cpi=str)
         name = canonical(name_of(entry)) if key == "networks" else name_of(entry)
+        if key == "networks" and name != name.strip("-"):
+            yield refused(
+                entry.at("name"), "must not begin or end with a hyphen, for DNS", "Use another name"
+            )
         if name and name in seen:
             first = seen[name].place
             as_text = " (written in the same way for DNS)" if key == "networks" else ""

@@ -5,7 +5,7 @@ from typing import Final
 
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unknown_keys, unserved
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, wrong_types
+from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.findings import Finding
 
 _KEYS: Final = (
@@ -32,7 +32,8 @@ def findings(config: CloudConfig) -> Iterator[Finding]:
     if node.child("network") is None:
         yield refused(node, "has no network", "Add network, the name of one of networks")
     for key, target in (("network", "networks"), ("az", "azs"), ("vm_type", "vm_types")):
-        yield from config.missing(node.get(key), target)
+        if key != "az" or node.value.get(key) != "":
+            yield from config.missing(node.get(key), target)
     yield from _kind(config, node)
     yield from _zone(config, node)
 
@@ -43,7 +44,8 @@ def _kind(config: CloudConfig, node: Node) -> Iterator[Finding]:
         yield refused(
             node.at(given[1]), f"has {' and '.join(given)}: only one is allowed", "Keep one of them"
         )
-    if resources := node.get("vm_resources"):
+    resources = node.get("vm_resources")
+    if resources is not None and node.get("vm_type") is None:
         yield from of_resources(resources)
     extensions = node.get("vm_extensions")
     names = extensions.entries() if extensions is not None and isinstance(extensions.value, list) else []
@@ -65,7 +67,7 @@ def of_resources(node: Node) -> Iterator[Finding]:
 
 def _zone(config: CloudConfig, node: Node) -> Iterator[Finding]:
     zone, network = node.get("az"), config.named("networks", text_of(node.get("network")))
-    if network is None or (zone is not None and not text_of(zone)):
+    if network is None or (zone is not None and unlike(zone, str) is not None) or node.at("az").is_unknown:
         return
     if unserved(network, [text_of(zone)]):
         where = f"az '{text_of(zone)}'" if zone is not None else "a VM without az: its subnets have azs"

@@ -1,5 +1,6 @@
 """YAML files whose values know their place: path and line."""
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,27 @@ from bosh_aws_cpi.tools.findings import Place
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 _MOST_VALUES: Final = 200_000
 """A file whose aliases stand for more values than this is refused: no cloud config is so large."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads a date as a string, as the bosh CLI does, and no infinite numbers, which JSON lacks."""
+
+    def construct_date(self, node: yaml.ScalarNode) -> str:
+        """The text of a date."""
+        return self.construct_scalar(node)
+
+    def construct_finite(self, node: yaml.ScalarNode) -> float:
+        """A number; the CPI's JSON has no others."""
+        number = self.construct_yaml_float(node)
+        if not math.isfinite(number):
+            raise yaml.constructor.ConstructorError(
+                problem="a number must be finite", problem_mark=node.start_mark
+            )
+        return number
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_date)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_finite)
 
 
 @dataclass(frozen=True)
@@ -46,14 +68,14 @@ class Document:
             raise CloudError(f"'{name}' can't be read: {error.strerror}") from error
         try:
             return cls._parsed(name, content)
-        except (yaml.YAMLError, ValueError) as error:  # a date such as 2026-99-99 is a ValueError
+        except (yaml.YAMLError, ValueError) as error:  # a number such as 0b is a ValueError
             raise CloudError(f"'{name}' is not valid YAML: {' '.join(str(error).split())}") from error
         except RecursionError as error:
             raise CloudError(f"'{name}' can't be read: its values are nested too deeply") from error
 
     @classmethod
     def _parsed(cls, name: str, content: bytes) -> "Document":
-        loader = yaml.SafeLoader(content)
+        loader = _Loader(content)
         node = loader.get_single_node()
         if node is None:
             return cls(name, None)

@@ -132,7 +132,7 @@ def _asked_by(merged: Merged) -> str:
 
 def _values(merged: Merged) -> Json:
     """The properties without variables in them; a required one has some value."""
-    known = {key: node.value for key, node in merged.nodes.items() if not node.has_variables}
+    known = {key: node.known() for key, node in merged.nodes.items() if not node.has_variables}
     values = {**merged.sized, **known}
     if "instance_type" not in values and not (known.get("ephemeral_disk") or {}).get("size"):
         values.pop("ephemeral_disk", None)  # its default size depends on the type
@@ -141,7 +141,10 @@ def _values(merged: Merged) -> Json:
 
 def _said_of(values: Json, defaults: DiskDefaults) -> dict[str, str]:
     """What create_vm would refuse, though each property alone is right; with a property that it concerns."""
-    properties = VmProperties.model_validate(values)
+    try:
+        properties = VmProperties.model_validate(values)
+    except ValidationError:
+        return {}  # the sizes of vm_resources are no whole numbers, which the Director refuses
     of_tags = said(lambda: _check_tags(properties.tags))
     found = [said(properties.check)]
     if properties.instance_type == _UNKNOWN and properties.ephemeral_disk.size is None:

@@ -5,6 +5,7 @@ network_parser/name_servers_parser.rb.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
@@ -52,7 +53,7 @@ def _network(network: Node, config: CloudConfig) -> Iterator[Finding]:
     kind = type_of(network)
     if not kind:
         wrong_type = network.at("type")
-        if not wrong_type.is_unknown and isinstance(wrong_type.value, str):
+        if not wrong_type.is_unknown and unlike(wrong_type, str) is None:
             what = f"'{wrong_type.value}' is no network type"
             yield refused(wrong_type, what, f"Use {', '.join(NETWORK_TYPES)}")
         return
@@ -87,7 +88,8 @@ def _of_type(network: Node, kind: str, config: CloudConfig) -> Iterator[Finding]
         yield from _together(known)
         return
     yield from wrong_types(network, cloud_properties=dict)
-    yield from _dns(network)
+    if kind == "dynamic":
+        yield from _dns(network)
     if kind == "dynamic" and subnets is not None:
         for key in ("dns", "cloud_properties"):
             if (node := network.child(key)) is not None:
@@ -144,7 +146,9 @@ def _dns(node: Node) -> Iterator[Finding]:
     servers = node.get("dns")
     for each in servers.entries() if servers is not None and isinstance(servers.value, list) else ():
         if not each.is_unknown and address_of(each.value) is None:
-            yield refused(each, f"'{each.value}' is not an IP address", "Give an address, not a name")
+            wrong = refused(each, f"'{each.value}' is not an IP address", "Give an address, not a name")
+            is_number = unlike(each, int) is None  # the Director takes it as an address's number
+            yield replace(wrong, severity=Severity.WARNING) if is_number else wrong
 
 
 def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
@@ -165,8 +169,10 @@ def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
         for each, found in known
         if not each.at("prefix").is_unknown
     ]
-    for each, length in lengths[1:]:
+    for index, (each, length) in enumerate(lengths):
         if length != lengths[0][1]:
             what = f"a VM's prefix is /{length} here, but /{lengths[0][1]} in another subnet of the network"
-            yield refused(each.at("prefix"), what, "Make two networks")
+            wrong = refused(each.at("prefix"), what, "Make two networks")
+            is_last = index == len(subnets) - 1  # the Director does not compare the last one
+            yield replace(wrong, severity=Severity.WARNING) if is_last else wrong
             return

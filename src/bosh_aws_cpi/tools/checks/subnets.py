@@ -22,7 +22,7 @@ from bosh_aws_cpi.tools.checks.ranges import (
     ranges_of,
     within,
 )
-from bosh_aws_cpi.tools.checks.rules import refused, text_of, wrong_types
+from bosh_aws_cpi.tools.checks.rules import refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _ROUTER: Final = 1
@@ -51,7 +51,7 @@ class Addresses:
     @classmethod
     def of(cls, subnet: Node) -> "Addresses | None":
         """Read them; None when the range can't be read."""
-        whole = range_of(subnet.value.get("range"))
+        whole = range_of(text_of(subnet.get("range")))
         if whole is None or whole.num_addresses == 1:
             return None
         reserved, wrong = ranges_of(subnet.get("reserved"))
@@ -87,7 +87,7 @@ def manual_subnet(subnet: Node, *, is_managed: bool) -> Iterator[Finding]:
         if subnet.child(key) is None and not is_managed:
             yield refused(subnet, f"has no {key}", f"Add {key}")
     node, addresses = subnet.get("range"), Addresses.of(subnet)
-    if node is None or node.is_unknown or not isinstance(node.value, str):
+    if node is None or node.is_unknown or unlike(node, str):
         return
     if addresses is None:
         yield refused(node, f"'{node.value}' is not a range of addresses in CIDR notation")
@@ -172,7 +172,7 @@ def kept_by_aws(whole: AnyNetwork) -> str:
 def gateway(subnet: Node, whole: AnyNetwork, source: str = "Director") -> Iterator[Finding]:
     """Check the gateway of a subnet; bosh-cli has the same rules (deployment/manifest/validator.go)."""
     node = subnet.get("gateway")
-    if node is None or node.is_unknown or not isinstance(node.value, str):
+    if node is None or node.is_unknown or unlike(node, str):
         return
     address = address_of(node.value)
     if address is None:

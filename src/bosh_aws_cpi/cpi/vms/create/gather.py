@@ -50,6 +50,7 @@ def options(cloud: Cloud, request: VmRequest, ami: Image) -> list[LaunchOption]:
         types,
         is_spot=properties.spot_bid_price is not None,
         falls_back_to_demand=properties.spot_ondemand_fallback,
+        market=(properties.capacity_reservation and properties.capacity_reservation.market) or "",
     )
 
 
