@@ -62,6 +62,7 @@ class AwsConfig(NamedTuple):
     copy_completion_minutes: int | None
     """Within how many minutes the AMI of a light stemcell is copied; None for no limit."""
     enable_describe_instance_types: bool
+    vm_resources_families: Sequence[str]
     tags: Mapping[str, str]
     """Tags for everything that the CPI creates."""
 
@@ -109,6 +110,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
+        vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
         tags=_tags(merged),
     )
 

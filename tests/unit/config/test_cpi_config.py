@@ -53,6 +53,7 @@ def test_defaults() -> None:
         "default_security_groups": [],
         "encryption": Encryption(),
         "default_root_disk": {},
+        "vm_resources_families": [],
         "default_ephemeral_disk": {},
         "metadata_options": {},
         "stemcell": {},

@@ -84,6 +84,7 @@ def test_credentials_that_contradict(aws: dict[str, Any], message: str) -> None:
         ("default_security_groups", ["bosh", 1], "a list of strings, got Array"),
         ("metadata_options", [], "an object, got Array"),
         ("default_root_disk", "gp3", "an object, got String"),
+        ("vm_resources_families", "t3", "a list of strings, got String"),
         ("default_ephemeral_disk", 10240, "an object, got Integer"),
         ("stemcell", "x", "an object, got String"),
         ("connection_options", "x", "an object, got String"),
