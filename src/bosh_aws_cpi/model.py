@@ -25,6 +25,8 @@ class Image:
     architecture: str
     block_device_names: Sequence[str]
     snapshot_ids: Sequence[str]
+    is_encrypted: bool = False
+    """Whether the snapshot of its root disk is encrypted."""
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -50,6 +52,10 @@ class InstanceTypeFacts:
     """The maximum number of volumes, including the root disk; 0 when not known."""
     store_is_nvme: bool = False
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
+    memory_mib: int = 0
+    """Its memory in MiB; 0 when not known."""
+    lacks: frozenset[str] = frozenset()
+    """The launch options that it does not support, by the names of the cloud properties, as far as known."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,8 @@ class NicPlan:
     ipv4_prefix: str | None = None
     """A delegated prefix, "10.0.1.16/28"."""
     ipv6_prefix: str | None = None
+    is_ipv6_primary: bool = False
+    """Whether its IPv6 address becomes its primary one."""
 
     @property
     def addresses(self) -> list[str]:

@@ -249,6 +249,21 @@ def test_some_types(cpi: Cpi, world: World, properties: dict[str, Any], severity
     assert created(cpi, world, whole, "vm_types", 1).error is None
 
 
+def test_options_of_types(cpi: Cpi, world: World) -> None:
+    """An option that a type lacks is an error, and so is a root disk without room for its memory."""
+    whole = right(world)
+    small, large = (each["cloud_properties"] for each in whole["vm_types"])
+    small |= {"instance_type": "t3.micro", "enclave": True}
+    large |= {"instance_type": "m5.large", "hibernation": True}
+    large["root_disk"] = {"encrypted": True, "size": 5120}
+    assert not errors(checked(cpi, whole, "--offline"))
+    found = {each["path"]: each["what"] for each in errors(checked(cpi, whole))}
+    assert found.keys() == {"vm_types/small/cloud_properties/enclave", f"{LARGE_PATH}/hibernation"}
+    assert found[f"{LARGE_PATH}/hibernation"].startswith("hibernation needs room for the 8192 MiB")
+    for number in range(2):
+        assert created(cpi, world, whole, "vm_types", number).error is not None
+
+
 def test_unknown_fallback_first(cpi: Cpi, world: World) -> None:
     """A zone that lacks the first type leads to the fallback, which must exist then."""
     whole = right(world)

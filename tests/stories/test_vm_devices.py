@@ -28,10 +28,21 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
         pytest.param({"instance_type": "m5d.large"}, ROOT, EPHEMERAL, "", id="store-beyond-the-table"),
         pytest.param(
             {
-                "root_disk": {"size": 8193, "iops": 4000, "throughput": 250},
+                "root_disk": {
+                    "size": 8193,
+                    "iops": 4000,
+                    "throughput": 250,
+                    "volume_initialization_rate": 300,
+                },
                 "ephemeral_disk": {"size": 10241, "type": "io1", "iops": 300},
             },
-            {**ROOT, "VolumeSize": "9", "Iops": "4000", "Throughput": "250"},
+            {
+                **ROOT,
+                "VolumeSize": "9",
+                "Iops": "4000",
+                "Throughput": "250",
+                "VolumeInitializationRate": "300",
+            },
             {**EPHEMERAL, "VolumeSize": "11", "VolumeType": "io1", "Iops": "300"},
             "",
             id="own",

@@ -116,6 +116,8 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept")
     size = None if disk.size is None else gib(disk.size)
     chosen.check("root disk", ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
+    if own.volume_initialization_rate is not None:
+        ebs_device["VolumeInitializationRate"] = own.volume_initialization_rate
     ebs_device.update(_encrypted(defaults.root_encryption(own)))
     return {"DeviceName": root_device_name(image), "Ebs": ebs_device}, left_out
 

@@ -13,7 +13,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, tags
+from bosh_aws_cpi.plan import instance_types, tags, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
@@ -25,8 +25,8 @@ from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, 
 from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [])
-"""Stands for the stemcell, which a cloud config does not name."""
+_ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is_encrypted=True)
+"""Stands for the stemcell, which a cloud config does not name; whether it is encrypted is not known."""
 _UNKNOWN: Final = "a variable"
 """Stands for a required value that is not known."""
 _REQUIRED: Final = ("instance_type", "availability_zone")
@@ -162,7 +162,12 @@ def _said_of_type(
 ) -> Iterator[str | None]:
     is_asked = bool(properties.ebs_optimized)
     yield said(lambda: instance_types.check_ebs_optimized(facts, is_asked=is_asked))
-    yield said(lambda: block_devices(properties, _ANY_IMAGE, facts, defaults))
+    yield said(lambda: _check_devices(properties, facts, defaults))
+
+
+def _check_devices(properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults) -> None:
+    devices = block_devices(properties, _ANY_IMAGE, facts, defaults)
+    type_options.check(properties, _ANY_IMAGE, facts, devices)
 
 
 def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfig) -> Iterator[Finding]:
@@ -180,7 +185,10 @@ def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfi
     defaults = disk_defaults(aws)
     nodes = dict(merged.nodes)
     for facts in types if not merged.is_open else ():
-        for text in filter(None, _said_of_type(properties, facts, defaults)):
+        tabled = instance_types.tabled_facts(facts.name)
+        known = [*_said_of_type(properties, tabled, defaults)] if tabled is not None else []
+        said_now = filter(None, _said_of_type(properties, facts, defaults))
+        for text in (each for each in said_now if each not in known):
             node = named_in(text, nodes, nodes.get("instance_type", merged.entry))
             yield Finding(Severity.ERROR, text, "", node.place)
 

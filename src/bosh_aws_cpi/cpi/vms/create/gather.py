@@ -8,7 +8,7 @@ from bosh_aws_cpi.cpi.vms.create.parse import VmRequest
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, nics, placement
+from bosh_aws_cpi.plan import instance_types, nics, placement, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
 
@@ -62,7 +62,9 @@ def _with_devices(
     instance_types.check_ebs_optimized(facts, is_asked=bool(properties.ebs_optimized))
     if properties.credit_specification and not facts.is_burstable:
         logger.warning("Ignored: credit_specification, which type %s does not accept", facts.name)
-    return facts, block_devices(properties, ami, facts, request.disk_defaults)
+    devices = block_devices(properties, ami, facts, request.disk_defaults)
+    type_options.check(properties, ami, facts, devices)
+    return facts, devices
 
 
 def zone_and_vpc(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> tuple[str, str]:

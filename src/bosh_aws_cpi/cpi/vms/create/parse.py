@@ -56,6 +56,8 @@ def parse(
     properties = VmProperties.parse(cloud_properties)
     parsed = parse_networks(networks)
     plans = nics.nic_plans(parsed)
+    if properties.primary_ipv6:
+        plans = nics.with_primary_ipv6(plans)
     aws = cloud.config.aws
     tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
     origin = tag_plan.of_origin(cloud.config.director_uuid, agent_id)
