@@ -160,9 +160,9 @@ class VmProperties(Properties):
     tags: Any = None
     """Hash: see [Tags](#tags)."""
     ephemeral_disk: EphemeralDisk = EphemeralDisk()
-    """See [below](#ephemeral_disk)."""
+    """See [below](#ephemeral_disk). Default: `aws.default_ephemeral_disk`."""
     root_disk: RootDisk = RootDisk()
-    """See [below](#root_disk)."""
+    """See [below](#root_disk). Default: `aws.default_root_disk`."""
 
     @property
     def instance_types(self) -> list[str]:
