@@ -25,6 +25,8 @@ class Image:
     architecture: str
     block_device_names: Sequence[str]
     snapshot_ids: Sequence[str]
+    is_encrypted: bool = False
+    """Whether the snapshot of its root disk is encrypted."""
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -50,6 +52,10 @@ class InstanceTypeFacts:
     """The maximum number of volumes, including the root disk; 0 when not known."""
     store_is_nvme: bool = False
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
+    memory_mib: int = 0
+    """Its memory in MiB; 0 when not known."""
+    lacks: frozenset[str] = frozenset()
+    """The launch options that it does not support, by the names of the cloud properties, as far as known."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +66,8 @@ class AttachedNic:
     device_index: int
     attachment_id: str
     addresses: frozenset[str] = frozenset()
-    """Its IPv4 and IPv6 addresses."""
     primary: Mapping[str, str] = field(default_factory=dict)
-    """Its first address by family, "ipv4" or "ipv6"."""
+    """Of its IPv4 and IPv6 addresses, the first by family, "ipv4" or "ipv6"."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,6 @@ class Instance:
     client_token: str | None = None
     """The token of the RunInstances that launched it."""
     state_reason: StateReason | None = None
-    """The reason for the last change of state."""
     ami_id: str = ""
     age: float | None = None
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
@@ -167,6 +171,8 @@ class NicPlan:
     ipv4_prefix: str | None = None
     """A delegated prefix, "10.0.1.16/28"."""
     ipv6_prefix: str | None = None
+    is_ipv6_primary: bool = False
+    """Whether its IPv6 address becomes its primary one."""
 
     @property
     def addresses(self) -> list[str]:

@@ -254,6 +254,21 @@ def test_some_types(cpi: Cpi, world: World, properties: dict[str, Any], severity
     assert created(cpi, world, whole, "vm_types", 1).error is None
 
 
+def test_options_of_types(cpi: Cpi, world: World) -> None:
+    """An option that a type lacks is an error, and so is a root disk without room for its memory."""
+    whole = right(world)
+    small, large = (each["cloud_properties"] for each in whole["vm_types"])
+    small |= {"instance_type": "t3.micro", "enclave": True}
+    large |= {"instance_type": "m5.large", "hibernation": True}
+    large["root_disk"] = {"encrypted": True, "size": 5120}
+    assert not errors(checked(cpi, whole, "--offline"))
+    found = {each["path"]: each["what"] for each in errors(checked(cpi, whole))}
+    assert found.keys() == {"vm_types/small/cloud_properties/enclave", f"{LARGE_PATH}/hibernation"}
+    assert found[f"{LARGE_PATH}/hibernation"].startswith("hibernation needs room for the 8192 MiB")
+    for number in range(2):
+        assert created(cpi, world, whole, "vm_types", number).error is not None
+
+
 def test_unknown_fallback_first(cpi: Cpi, world: World) -> None:
     """A zone that lacks the first type leads to the fallback, which must exist then."""
     whole = right(world)
@@ -583,6 +598,25 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
         "aws.kms_key_arn": unusable.format(lost, "PendingDeletion"),
     }
     assert {each["severity"] for each in found} == {"error"}
+
+
+def test_default_kms_keys(cpi_with: CpiWith, world: World) -> None:
+    """The keys of the default disks are looked up, and named where the configuration says them."""
+    keys = [
+        f"arn:aws:kms:us-east-1:123456789012:key/00000000-0000-4000-8000-00000000000{n}" for n in range(3)
+    ]
+    cpi = cpi_with(
+        default_root_disk={"encrypted": True, "kms_key_arn": keys[0]},
+        default_ephemeral_disk={"kms_key_arn": keys[1]},
+        encrypted=True,
+        kms_key_arn=keys[2],
+    )
+    found = {each["path"]: each["what"] for each in checked(cpi, right(world))}
+    assert found == {
+        "aws.default_root_disk.kms_key_arn": f"there is no KMS key '{keys[0]}'",
+        "aws.default_ephemeral_disk.kms_key_arn": f"there is no KMS key '{keys[1]}'",
+        "aws.kms_key_arn": f"there is no KMS key '{keys[2]}'",
+    }
 
 
 def test_resource_groups(cpi: Cpi, world: World) -> None:

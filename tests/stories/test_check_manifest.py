@@ -275,3 +275,12 @@ def test_create_env(check: Callable[..., Answer], route: Route, value: Any, path
     text = yaml.safe_dump(manifest, sort_keys=False)
     errors = [(each["path"], each["line"], each["source"]) for each in errors_of(check(manifest))]
     assert errors == [(path, line_of(text, path), source)]
+
+
+def test_primary_ipv6(check: Callable[..., Answer]) -> None:
+    """A primary IPv6 address needs a network with IPv6 addresses."""
+    route: Route = ("vm_types", 0, "cloud_properties", "primary_ipv6")
+    config = changed(CONFIG, route, value=True)
+    whats = {each["path"]: each["what"] for each in errors_of(check(config, MANIFEST))}
+    assert f"{AT_WEB}/networks" in whats, whats
+    assert "primary_ipv6 needs a manual network with an IPv6 address" in whats[f"{AT_WEB}/networks"]

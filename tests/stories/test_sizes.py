@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
-    from tests.protocols import WriteError
+    from tests.protocols import CpiWith, WriteError
 
 LARGEST = "Largest known VM type is 'r5.16xlarge': 64 CPU, 524288 RAM."
 
@@ -41,5 +41,60 @@ def test_impossible_sizes(
 ) -> None:
     """A size that is incomplete or larger than all types is an error that says so."""
     answer = cpi.call("calculate_vm_cloud_properties", wanted)
+    assert answer.error == failure("CloudError", message)
+    assert fake_aws.actions() == []
+
+
+@pytest.mark.parametrize(
+    ("families", "cpu", "ram", "name"),
+    [
+        (["t3", "m7i"], 1, 512, "t3.nano"),
+        (["m7i", "t3"], 1, 512, "t3.nano"),
+        (["t3", "m7i"], 2, 8192, "t3.large"),
+        (["m7i", "t3"], 2, 8192, "m7i.large"),
+        (["t3", "m7i"], 8, 32769, "m7i.4xlarge"),
+        (["t3", "c7i", "m7i", "r7i"], 8, 9000, "c7i.2xlarge"),
+        (["t3", "c7i", "m7i", "r7i"], 2, 16384, "r7i.large"),
+        (["m7i-flex"], 3, 1.5, "m7i-flex.xlarge"),
+        (["m8g"], 192, 786432, "m8g.48xlarge"),
+        ([], 1, 8192, "m5.large"),
+        (None, 1, 8192, "m5.large"),
+    ],
+)
+def test_families(
+    cpi_with: CpiWith, fake_aws: FakeAws, families: list[str] | None, cpu: int, ram: float, name: str
+) -> None:
+    """With `aws.vm_resources_families`, the least memory that suffices wins, then vCPUs, then the order."""
+    wanted = {"cpu": cpu, "ram": ram, "ephemeral_disk_size": 4096}
+    answer = cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
+    assert answer.ok() == {"instance_type": name, "ephemeral_disk": {"size": 4096}}
+    assert fake_aws.actions() == []
+
+
+@pytest.mark.parametrize(
+    ("families", "message"),
+    [
+        (
+            ["t3", "m7i"],
+            (
+                "Unable to meet requested VM requirements: 4 CPU, 800000 RAM. "
+                "Largest known VM type is 'm7i.48xlarge': 192 CPU, 786432 RAM."
+            ),
+        ),
+        (
+            ["t3", "m7i.large"],
+            (
+                "aws.vm_resources_families: 'm7i.large' is no family of the built-in table of types: "
+                "a family is the part of a type's name before the dot, such as m7i"
+            ),
+        ),
+    ],
+)
+def test_impossible_families(
+    cpi_with: CpiWith, fake_aws: FakeAws, failure: WriteError, families: list[str], message: str
+) -> None:
+    """A size beyond the families' largest type is refused with its name, an unknown family with its own."""
+    wanted = {"cpu": 4, "ram": 800000, "ephemeral_disk_size": 1}
+    answer = cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
     assert answer.error == failure("CloudError", message)
     assert fake_aws.actions() == []

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.world import World
-    from tests.protocols import CpiWith, CreateVm
+    from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadWarnings
 
 ROOT = {"VolumeType": "gp3", "DeleteOnTermination": "true"}
 EPHEMERAL = {"VolumeSize": "10", **ROOT}
@@ -28,10 +28,21 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
         pytest.param({"instance_type": "m5d.large"}, ROOT, EPHEMERAL, "", id="store-beyond-the-table"),
         pytest.param(
             {
-                "root_disk": {"size": 8193, "iops": 4000, "throughput": 250},
+                "root_disk": {
+                    "size": 8193,
+                    "iops": 4000,
+                    "throughput": 250,
+                    "volume_initialization_rate": 300,
+                },
                 "ephemeral_disk": {"size": 10241, "type": "io1", "iops": 300},
             },
-            {**ROOT, "VolumeSize": "9", "Iops": "4000", "Throughput": "250"},
+            {
+                **ROOT,
+                "VolumeSize": "9",
+                "Iops": "4000",
+                "Throughput": "250",
+                "VolumeInitializationRate": "300",
+            },
             {**EPHEMERAL, "VolumeSize": "11", "VolumeType": "io1", "Iops": "300"},
             "",
             id="own",
@@ -109,3 +120,154 @@ def test_encryption(
     volumes = world.ec2.describe_volumes(Filters=attached)["Volumes"]
     encrypted = {volume["Attachments"][0]["Device"]: volume["Encrypted"] for volume in volumes}
     assert encrypted == {"/dev/xvda": False, "/dev/sdb": bool(expected)}
+
+
+@pytest.mark.parametrize(
+    ("aws", "own", "expected"),
+    [
+        pytest.param(
+            {
+                "default_root_disk": {"size": 20480, "iops": 4000, "encrypted": True, "kms_key_arn": KEY},
+                "default_ephemeral_disk": {"size": 30720, "throughput": 250, "encrypted": False},
+                "encrypted": True,
+            },
+            {},
+            {
+                "/dev/xvda": {
+                    **ROOT,
+                    "VolumeSize": "20",
+                    "Iops": "4000",
+                    "Encrypted": "true",
+                    "KmsKeyId": KEY,
+                },
+                "/dev/sdb": {**EPHEMERAL, "VolumeSize": "30", "Throughput": "250"},
+            },
+            id="all",
+        ),
+        pytest.param(
+            {
+                "default_root_disk": {"size": 20480, "iops": 4000, "encrypted": True, "kms_key_arn": KEY},
+                "default_ephemeral_disk": {"size": 30720, "throughput": 250, "iops": 3500, "encrypted": True},
+            },
+            {
+                "root_disk": {"iops": 5000, "size": None, "kms_key_arn": None},
+                "ephemeral_disk": {"size": 10240, "throughput": 130, "encrypted": False},
+            },
+            {
+                "/dev/xvda": {**ROOT, "VolumeSize": "20", "Iops": "5000", "Encrypted": "true"},
+                "/dev/sdb": {**EPHEMERAL, "Throughput": "130", "Iops": "3500"},
+            },
+            id="own-before-default",
+        ),
+        pytest.param(
+            {
+                "default_root_disk": {"type": "io2", "iops": 4000},
+                "default_ephemeral_disk": {"iops": 4000, "throughput": 250},
+            },
+            {"root_disk": {"type": "gp2"}, "ephemeral_disk": {"type": "st1", "size": 128000}},
+            {
+                "/dev/xvda": {**ROOT, "VolumeType": "gp2"},
+                "/dev/sdb": {**EPHEMERAL, "VolumeType": "st1", "VolumeSize": "125"},
+            },
+            id="own-type-takes-none",
+        ),
+        pytest.param(
+            {"default_ephemeral_disk": {"iops": 3100, "kms_key_arn": OWN_KEY}, "default_root_disk": None}
+            | {"encrypted": True, "kms_key_arn": KEY},
+            {"instance_type": "i3.large"},
+            {
+                "/dev/xvda": ROOT,
+                "/dev/sdb": {
+                    **EPHEMERAL,
+                    "VolumeSize": "475",
+                    "Iops": "3100",
+                    "Encrypted": "true",
+                    "KmsKeyId": OWN_KEY,
+                },
+            },
+            id="size-of-the-type",
+        ),
+        pytest.param(
+            {"default_ephemeral_disk": {"size": 30720, "type": None}, "default_root_disk": {"type": "gp2"}},
+            {"ephemeral_disk": {"use_root_disk": True}},
+            {"/dev/xvda": {**ROOT, "VolumeType": "gp2"}},
+            id="on-the-root-disk",
+        ),
+    ],
+)
+def test_default_disks(
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    devices: Callable[[], dict[str, dict[str, str]]],
+    warnings: ReadWarnings,
+    aws: dict[str, Any],
+    own: dict[str, Any],
+    expected: dict[str, dict[str, str]],
+) -> None:
+    """The configured disks are the defaults of every VM, key by key; a VM's own null counts for encryption.
+
+    A VM's own type does not get the default iops or throughput that it does not take.
+    """
+    answer = create_vm(own, executable=cpi_with(**aws))
+    answer.ok()
+    assert devices() == expected
+    assert warnings(answer) == []
+
+
+@pytest.mark.parametrize(
+    ("aws", "message"),
+    [
+        (
+            {"default_root_disk": {"iops": "4000"}},
+            "Invalid properties: aws.default_root_disk.iops: Input should be a valid integer, got String",
+        ),
+        (
+            {"default_ephemeral_disk": {"use_root_disk": True}},
+            (
+                "aws.default_ephemeral_disk.use_root_disk is unknown: a default is one of size, type, iops, "
+                "throughput, encrypted, kms_key_arn"
+            ),
+        ),
+        (
+            {"default_root_disk": {"type": "gp2", "throughput": 250}},
+            (
+                "EBS would refuse the root disk: aws.default_root_disk.throughput can't be set for type gp2: "
+                "remove it, or use gp3"
+            ),
+        ),
+        (
+            {"default_ephemeral_disk": {"type": "io1"}},
+            "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.iops is needed for type io1",
+        ),
+        (
+            {"default_ephemeral_disk": {"size": 10240, "iops": 16000}},
+            (
+                "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.iops is 16000, but a 10 GiB "
+                "volume of type gp3 allows at most 5000"
+            ),
+        ),
+    ],
+)
+def test_wrong_default_disks(
+    create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused, aws: dict[str, Any], message: str
+) -> None:
+    """A wrong default, or defaults that EBS refuses together, are refused by name without an AWS call."""
+    assert refused(create_vm(executable=cpi_with(**aws)), message) == []
+
+
+def test_default_that_does_not_fit(create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused) -> None:
+    """A default that does not fit a VM's own disk is named, with the remedy."""
+    cpi = cpi_with(default_ephemeral_disk={"size": 102400, "iops": 16000})
+    answer = create_vm({"ephemeral_disk": {"size": 10240}}, executable=cpi)
+    refused(
+        answer,
+        "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.iops is 16000, but a 10 GiB volume "
+        "of type gp3 allows at most 5000; give the VM its own ephemeral_disk.iops",
+    )
+
+
+def test_wrong_default_elsewhere(cpi_with: CpiWith, world: World) -> None:
+    """Methods that launch no VM work with wrong defaults."""
+    cpi = cpi_with(default_root_disk={"size": "large"})
+    assert cpi.call("has_vm", "i-0123456789abcdef0").ok() is False
+    assert world.state() == world.empty

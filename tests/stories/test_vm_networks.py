@@ -71,6 +71,19 @@ def test_single_network(
 
 
 @pytest.mark.usefixtures("ipv6")
+def test_primary_ipv6(
+    create_vm: CreateVm, network: WriteNetwork, inline: Callable[[], dict[str, str]], sent: ReadCalls
+) -> None:
+    """With `primary_ipv6`, the IPv6 address of each interface is its primary one."""
+    create_vm({"primary_ipv6": True}, {"one": network("2001:db8::10")}).ok()
+    assert inline()["PrimaryIpv6"] == "true"
+    networks = {"one": network("10.0.2.10", 1), "six": network("2001:db8::11")}
+    create_vm({"primary_ipv6": True}, networks, agent_id="agent-2").ok()
+    calls = sent("CreateNetworkInterface")
+    assert [call.get("EnablePrimaryIpv6") for call in calls] == [None, "true"]
+
+
+@pytest.mark.usefixtures("ipv6")
 def test_several_interfaces(
     create_vm: CreateVm,
     network: WriteNetwork,

@@ -30,7 +30,7 @@ IGNORED = "Unknown properties are ignored: "
         pytest.param(
             {
                 "dedicated_host": {"id": HOST},
-                "cpu_options": {"core_count": 1, "threads_per_core": 2, "amd_sev_snp": "enabled"},
+                "cpu_options": {"core_count": 1, "threads_per_core": 2},
                 "ebs_optimized": True,
                 "credit_specification": "unlimited",
             },
@@ -39,7 +39,6 @@ IGNORED = "Unknown properties are ignored: "
                 "Placement.HostId": HOST,
                 "CpuOptions.CoreCount": "1",
                 "CpuOptions.ThreadsPerCore": "2",
-                "CpuOptions.AmdSevSnp": "enabled",
                 "EbsOptimized": "true",
                 "CreditSpecification.CpuCredits": "unlimited",
             },
@@ -50,7 +49,7 @@ IGNORED = "Unknown properties are ignored: "
             {
                 "dedicated_host": {"resource_group_arn": HOSTS, "id": None},
                 "capacity_reservation": {"preference": "none"},
-                "cpu_options": {"core_count": 1, "threads_per_core": 1, "nested_virtualization": "enabled"},
+                "cpu_options": {"core_count": 1, "threads_per_core": 1},
                 "credit_specification": {"cpu_credits": "standard"},
             },
             {
@@ -59,7 +58,6 @@ IGNORED = "Unknown properties are ignored: "
                 f"{RESERVED}Preference": "none",
                 "CpuOptions.CoreCount": "1",
                 "CpuOptions.ThreadsPerCore": "1",
-                "CpuOptions.NestedVirtualization": "enabled",
                 "CreditSpecification.CpuCredits": "standard",
             },
             "",
@@ -82,6 +80,37 @@ IGNORED = "Unknown properties are ignored: "
             "",
             id="no-reservation",
         ),
+        pytest.param(
+            {"instance_type": "c6a.large", "cpu_options": {"amd_sev_snp": "enabled"}},
+            {"CpuOptions.AmdSevSnp": "enabled"},
+            "",
+            id="encrypted-memory",
+        ),
+        pytest.param(
+            {
+                "instance_type": "m8i.xlarge",
+                "cpu_options": {"nested_virtualization": "enabled"},
+                "enclave": True,
+                "bandwidth_weighting": "vpc-1",
+                "placement_group": "apart",
+                "placement_partition": 3,
+            },
+            {
+                "CpuOptions.NestedVirtualization": "enabled",
+                "EnclaveOptions.Enabled": "true",
+                "NetworkPerformanceOptions.BandwidthWeighting": "vpc-1",
+                "Placement.GroupName": "apart",
+                "Placement.PartitionNumber": "3",
+            },
+            "",
+            id="new-types",
+        ),
+        pytest.param(
+            {"hibernation": True, "root_disk": {"size": 20480, "encrypted": True}},
+            {"HibernationOptions.Configured": "true"},
+            "",
+            id="hibernation",
+        ),
     ],
 )
 def test_options(
@@ -96,6 +125,7 @@ def test_options(
     """Each option goes to EC2 as it is given, and nothing that is not; credits are for burstable types."""
     host = {"InstanceType": "t3.micro", "AvailabilityZone": world.zone, "Quantity": 1}
     (host_id,) = world.ec2.allocate_hosts(**host)["HostIds"]
+    world.ec2.create_placement_group(GroupName="apart", Strategy="partition", PartitionCount=7)
     answer = create_vm(json.loads(json.dumps(properties).replace(HOST, host_id)))
     answer.ok()
     (parameters,) = sent("RunInstances")
@@ -121,10 +151,12 @@ def test_properties_at_rest(
     properties: dict[str, Any] = {
         **dict.fromkeys((*nulls, "raw_instance_storage", "auto_assign_public_ip", "credit_specification")),
         **{name: [] for name in ("elbs", "lb_target_groups", "advertised_routes", "instance_type_fallbacks")},
+        **dict.fromkeys(("bandwidth_weighting", "placement_partition")),
+        **dict.fromkeys(("enclave", "hibernation", "primary_ipv6"), False),
         "spot_ondemand_fallback": True,
         "source_dest_check": True,
         "ephemeral_disk": {"use_instance_storage": False},
-        "root_disk": {"encrypted": False, "kms_key_arn": None},
+        "root_disk": {"encrypted": False, "kms_key_arn": None, "volume_initialization_rate": None},
     }
     answer = create_vm(properties, agent_id="agent-2")
     answer.ok()

@@ -9,12 +9,16 @@ import pytest
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.world import World
-    from tests.protocols import CheckRefused, CreateVm
+    from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, WriteNetwork
 
 MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 ONE_OF = "cloud_properties.{} must hold exactly one of: {}"
 HOST, RESERVATION = {"id": "h-0123456789abcdef0"}, {"id": "cr-0123456789abcdef0"}
 EBS = "EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk."
+LACKS = (
+    "{} requested for instance type '{}' that does not support it: use other types (including fallbacks), "
+    "or remove the property"
+)
 OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching type or stemcell"
 
 
@@ -69,6 +73,22 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
                 "a Dedicated Host can't be in a placement group"
             ),
         ),
+        (
+            {"hibernation": True, "enclave": True},
+            "hibernation and enclave exclude each other: remove one of them",
+        ),
+        (
+            {"hibernation": True, "spot_bid_price": 0.05},
+            (
+                "hibernation and spot_bid_price exclude each other: "
+                "EC2 would hibernate the spot VM where it must terminate it"
+            ),
+        ),
+        ({"placement_partition": 2}, "cloud_properties.placement_partition needs placement_group"),
+        (
+            {"primary_ipv6": True},
+            "primary_ipv6 needs a manual network with an IPv6 address: add one, or remove the property",
+        ),
     ],
 )
 def test_contradictions(
@@ -97,7 +117,9 @@ def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
         "cpu_options": {"core_count": "2"},
         "dedicated_host": HOST["id"],
         "ephemeral_disk": {"size": 0, "iops": 3000.5},
-        "root_disk": {"throughput": True},
+        "root_disk": {"throughput": True, "volume_initialization_rate": 99},
+        "bandwidth_weighting": "vpc-2",
+        "placement_partition": 0,
     }
     error = create_vm(wrong).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
@@ -118,6 +140,9 @@ def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
         "ephemeral_disk.size",
         "ephemeral_disk.iops",
         "root_disk.throughput",
+        "root_disk.volume_initialization_rate",
+        "bandwidth_weighting",
+        "placement_partition",
     }
     assert problems.count("must be a range of addresses in CIDR notation") == 2
     assert secret not in error["message"]
@@ -215,3 +240,89 @@ def test_disabled_image(
         f"AMI '{world.image_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
         "enable-image), or upload the stemcell again: bosh upload-stemcell --fix",
     )
+
+
+@pytest.mark.parametrize(
+    ("properties", "name", "lacking"),
+    [
+        (
+            {"cpu_options": {"nested_virtualization": "enabled"}},
+            "cpu_options.nested_virtualization",
+            "t3.micro",
+        ),
+        ({"cpu_options": {"amd_sev_snp": "enabled"}}, "cpu_options.amd_sev_snp", "t3.micro"),
+        ({"enclave": True}, "enclave", "t3.micro"),
+        ({"bandwidth_weighting": "ebs-1"}, "bandwidth_weighting", "t3.micro"),
+        ({"hibernation": True, "instance_type": "m1.small"}, "hibernation", "m1.small"),
+        (
+            {"enclave": True, "instance_type": "m5.xlarge", "instance_type_fallbacks": ["m5.large"]},
+            "enclave",
+            "m5.large",
+        ),
+    ],
+)
+def test_options_that_a_type_lacks(
+    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], name: str, lacking: str
+) -> None:
+    """An option that a type, or a fallback, does not support is refused before EC2 launches anything."""
+    refused(create_vm(properties), LACKS.format(name, lacking))
+
+
+def test_partition_that_a_type_lacks(create_vm: CreateVm, refused: CheckRefused, fake_aws: FakeAws) -> None:
+    """So is a partition for a type that can't be in a partition placement group."""
+    fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>partition</item>", ""]])
+    answer = create_vm({"placement_group": "apart", "placement_partition": 1})
+    fake_aws.clear_rules()
+    refused(answer, LACKS.format("placement_partition", "t3.micro"))
+
+
+@pytest.mark.usefixtures("ipv6")
+def test_type_without_ipv6(create_vm: CreateVm, refused: CheckRefused, network: WriteNetwork) -> None:
+    """So is a primary IPv6 address for a type without IPv6."""
+    networks = {"one": network("2001:db8::10")}
+    answer = create_vm({"instance_type": "m3.medium", "primary_ipv6": True}, networks)
+    refused(answer, LACKS.format("primary_ipv6", "m3.medium"))
+
+
+def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, sent: ReadCalls) -> None:
+    """The built-in table does not know which types support an option: then EC2 decides."""
+    cpi = cpi_with(enable_describe_instance_types=False)
+    create_vm({"enclave": True}, executable=cpi).ok()
+    (call,) = sent("RunInstances")
+    assert call["EnclaveOptions.Enabled"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("properties", "problem"),
+    [
+        ({}, "an encrypted root disk: set root_disk.encrypted to true"),
+        (
+            {"root_disk": {"encrypted": True, "type": "st1"}},
+            "a root disk of type gp3, gp2, io2 or io1: change root_disk.type from st1",
+        ),
+        (
+            {"instance_type": "m5.large", "root_disk": {"encrypted": True, "size": 8192}},
+            (
+                "room for the 8192 MiB of memory of 'm5.large' on the root disk, besides its files: "
+                "increase root_disk.size"
+            ),
+        ),
+    ],
+)
+def test_hibernation(
+    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], problem: str
+) -> None:
+    """A root disk that can't hold the memory of a hibernated VM is refused with the property to change."""
+    refused(create_vm({**properties, "hibernation": True}), f"hibernation needs {problem}")
+
+
+def test_hibernation_of_an_encrypted_stemcell(
+    create_vm: CreateVm, fake_aws: FakeAws, sent: ReadCalls
+) -> None:
+    """The root disk of an encrypted stemcell is encrypted."""
+    fake_aws.rule(
+        action="DescribeImages", replace=[["<encrypted>false</encrypted>", "<encrypted>true</encrypted>"]]
+    )
+    create_vm({"hibernation": True}).ok()
+    (call,) = sent("RunInstances")
+    assert call["HibernationOptions.Configured"] == "true"

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from bosh_aws_cpi.properties import disk, managed_network, network, stemcell, vm, vm_disks, vm_traffic
+from bosh_aws_cpi.properties import (
+    disk,
+    managed_network,
+    network,
+    stemcell,
+    vm,
+    vm_disks,
+    vm_processor,
+    vm_traffic,
+)
 from bosh_aws_cpi.properties.types import Properties
 
 HASHES: Final = {
     kind
-    for module in (disk, managed_network, network, stemcell, vm, vm_disks, vm_traffic)
+    for module in (disk, managed_network, network, stemcell, vm, vm_disks, vm_processor, vm_traffic)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Properties) and kind.__module__ == module.__name__
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from testbed.cloud import ROOT
 
-TABLES = {"error_table.py", "instance_type_table.py"}
+TABLES = {"error_table.py", "instance_type_table.py", "vm_size_table.py"}
 MOST = 250
 
 

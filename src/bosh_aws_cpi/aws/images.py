@@ -196,6 +196,7 @@ def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
 
 def _image(entry: "ImageTypeDef") -> Image:
     devices = entry.get("BlockDeviceMappings", [])
+    roots = [device for device in devices if device.get("DeviceName") == entry.get("RootDeviceName")]
     return Image(
         ami_id=entry["ImageId"],
         state=entry["State"],
@@ -206,5 +207,6 @@ def _image(entry: "ImageTypeDef") -> Image:
         snapshot_ids=[
             device["Ebs"]["SnapshotId"] for device in devices if device.get("Ebs", {}).get("SnapshotId")
         ],
+        is_encrypted=any(device.get("Ebs", {}).get("Encrypted", False) for device in roots),
         tags=tags_of(entry),
     )

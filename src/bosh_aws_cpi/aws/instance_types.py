@@ -1,6 +1,6 @@
 """EC2's facts about instance types, cached for a day across processes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
@@ -75,4 +75,27 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
         store_disks=sum(disk["Count"] for disk in disks),
         store_gib=disks[0]["SizeInGB"] if disks else 0,
         store_is_nvme=store.get("NvmeSupport") == "required",
+        memory_mib=entry.get("MemoryInfo", {}).get("SizeInMiB", 0),
+        lacks=frozenset(_lacking(entry)),
     )
+
+
+def _lacking(entry: Any) -> Iterator[str]:  # noqa: ANN401 - the SDK's typed dict
+    """The launch options that a type does not support; one that EC2 says nothing about is not among them.
+
+    From the API reference, InstanceTypeInfo, ProcessorInfo and NetworkInfo: a processor's features and a
+    type's bandwidth weightings are listed only if it supports them.
+    """
+    processor, network = entry.get("ProcessorInfo"), entry.get("NetworkInfo")
+    features = (processor or {}).get("SupportedFeatures", [])
+    strategies = entry.get("PlacementGroupInfo", {}).get("SupportedStrategies", ["partition"])
+    lacking = {
+        "cpu_options.nested_virtualization": processor and "nested-virtualization" not in features,
+        "cpu_options.amd_sev_snp": processor and "amd-sev-snp" not in features,
+        "bandwidth_weighting": network and not network.get("BandwidthWeightings"),
+        "primary_ipv6": network and network.get("Ipv6Supported") is False,
+        "placement_partition": "partition" not in strategies,
+        "enclave": entry.get("NitroEnclavesSupport") == "unsupported",
+        "hibernation": entry.get("HibernationSupported") is False,
+    }
+    return (name for name, is_lacking in lacking.items() if is_lacking)

@@ -19,8 +19,9 @@ from bosh_aws_cpi.model import InstanceTypeFacts
 
 MAX_AGE = 86_400
 """Seconds."""
-_FORMAT = 2
+_FORMAT = 3
 """Part of each file's name; change it when the content of the files changes."""
+_SETS = ("architectures", "lacks")
 _TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 
 
@@ -51,7 +52,8 @@ class TypeCache:
         """Cache the facts about a type."""
         if (path := self._path(facts.name)) is None:
             return
-        document = {**asdict(facts), "architectures": sorted(facts.architectures), "asked_at": time.time()}
+        sets = {name: sorted(getattr(facts, name)) for name in _SETS}
+        document = {**asdict(facts), **sets, "asked_at": time.time()}
         try:
             private_files.write(path, json.dumps(document).encode())
         except OSError as error:
@@ -69,20 +71,24 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
     Raises:
         TypeError: A value has a wrong type.
     """
-    architectures = kept["architectures"]
-    if not isinstance(architectures, list):
-        raise TypeError("architectures")
-    values = {**kept, "architectures": frozenset(map(str, architectures))}
+    values = {**kept, **{name: _set(kept, name) for name in _SETS}}
     facts = InstanceTypeFacts(**values)
     types = {
         "name": str,
         "ebs_optimized": str,
-        "architectures": frozenset,
+        **dict.fromkeys(_SETS, frozenset),
         "store_disks": int,
         "store_gib": int,
         "max_ebs_attachments": int,
+        "memory_mib": int,
     }
     for field in fields(facts):
         if type(getattr(facts, field.name)) is not types.get(field.name, bool):
             raise TypeError(field.name)
     return facts
+
+
+def _set(kept: dict[str, Any], name: str) -> frozenset[str]:
+    if not isinstance(kept[name], list):
+        raise TypeError(name)
+    return frozenset(map(str, kept[name]))

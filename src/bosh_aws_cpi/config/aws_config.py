@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from bosh_aws_cpi.config import keys
+from bosh_aws_cpi.config import deletion_keys, keys
 from bosh_aws_cpi.config.keys import CredentialsSource, StemcellUpload
 from bosh_aws_cpi.config.values import Key, string, wrong_type
 from bosh_aws_cpi.encryption import Encryption
@@ -51,6 +51,8 @@ class AwsConfig(NamedTuple):
     default_iam_instance_profile: str | None
     default_security_groups: Sequence[str]
     encryption: Encryption
+    default_root_disk: Json
+    default_ephemeral_disk: Json
     metadata_options: Json
     stemcell: Json
     fast_path_delete: bool
@@ -62,6 +64,7 @@ class AwsConfig(NamedTuple):
     copy_completion_minutes: int | None
     """Within how many minutes the AMI of a light stemcell is copied; None for no limit."""
     enable_describe_instance_types: bool
+    vm_resources_families: Sequence[str]
     tags: Mapping[str, str]
     """Tags for everything that the CPI creates."""
 
@@ -99,15 +102,18 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         default_iam_instance_profile=keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
         default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),
         encryption=Encryption(keys.ENCRYPTED.read(merged), keys.KMS_KEY_ARN.read(merged)),
+        default_root_disk=keys.DEFAULT_ROOT_DISK.read(merged),
+        default_ephemeral_disk=keys.DEFAULT_EPHEMERAL_DISK.read(merged),
         metadata_options=keys.METADATA_OPTIONS.read(merged),
         stemcell=_of_stemcells(merged),
         stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),
         copies_stemcells_from_other_regions=keys.STEMCELL_COPY_FROM_REGION.read(keys.STEMCELL.read(merged)),
         copy_completion_minutes=keys.STEMCELL_COPY_COMPLETION_MINUTES.read(keys.STEMCELL.read(merged)),
-        fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
-        deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
-        skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
+        fast_path_delete=deletion_keys.FAST_PATH_DELETE.read(merged),
+        deregister_on_delete=deletion_keys.DEREGISTER_ON_DELETE.read(merged),
+        skip_os_shutdown=deletion_keys.SKIP_OS_SHUTDOWN.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
+        vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
         tags=_tags(merged),
     )
 

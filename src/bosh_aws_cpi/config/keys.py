@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from bosh_aws_cpi.config import other_keys
+from bosh_aws_cpi.config import deletion_keys, other_keys
 from bosh_aws_cpi.config.values import (
     Key,
     anything,
@@ -16,7 +16,6 @@ from bosh_aws_cpi.config.values import (
     json_object,
     one_of,
     optional_choice,
-    optional_flag,
     string,
     strings,
     whole_number,
@@ -146,6 +145,21 @@ KMS_KEY_ARN = Key(
     "precedence.",
     example="arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000",
 )
+DEFAULT_ROOT_DISK = Key(
+    "aws.default_root_disk",
+    json_object,
+    "Defaults for the root disks of VMs, with the keys of the cloud property `root_disk`: `size`, `type`, "
+    "`iops`, `throughput`, `encrypted`, `kms_key_arn`. A VM's own keys take precedence, key by key.",
+    is_new=True,
+    example={"type": "gp3", "iops": 4000, "encrypted": True},
+)
+DEFAULT_EPHEMERAL_DISK = Key(
+    "aws.default_ephemeral_disk",
+    json_object,
+    "The same for `ephemeral_disk`. `encrypted` and `kms_key_arn` go before those of `aws`.",
+    is_new=True,
+    example={"size": 20480},
+)
 METADATA_OPTIONS = Key(
     "aws.metadata_options",
     json_object,
@@ -161,13 +175,14 @@ ENABLE_DESCRIBE_INSTANCE_TYPES = Key(
     default=True,
     job_default=True,
 )
-FAST_PATH_DELETE = Key(
-    "aws.fast_path_delete",
-    flag,
-    "delete_vm and delete_disk set the tag `Name` to `to be deleted` and return without waiting until the "
-    "resource is gone.",
-    default=False,
+VM_RESOURCES_FAMILIES = Key(
+    "aws.vm_resources_families",
+    strings,
+    "Families of instance types that the CPI chooses from for a manifest's `vm_resources`: the type with the "
+    "least memory that suffices, then the fewest vCPUs, then the family named first. Default: the Ruby "
+    "release's list of T2, C5, M5 and R5.",
     is_new=True,
+    example=["t3", "m7i", "c7i", "r7i"],
 )
 STEMCELL = Key(
     "aws.stemcell",
@@ -212,24 +227,9 @@ TAGS = Key(
     is_new=True,
     example={"cost-center": "4711"},
 )
-DEREGISTER_ON_DELETE = Key(
-    "aws.deregister_on_delete",
-    flag,
-    "delete_vm first deregisters the VM from its target groups and classic load balancers, and waits up to "
-    "330 seconds for connections to drain. With `fast_path_delete` it does not wait.",
-    default=False,
-    is_new=True,
-)
-SKIP_OS_SHUTDOWN = Key(
-    "aws.skip_os_shutdown",
-    optional_flag,
-    "Whether delete_vm terminates VMs without waiting for their operating system to shut down, unless they "
-    "have disks that outlive them. A VM's own `skip_os_shutdown` takes precedence, but has no effect if this "
-    "key is not set: `false` means those VMs only. If set, delete_vm looks at the VM first.",
-    is_new=True,
-    example=True,
-)
 KEYS: Final[tuple[Key[Any], ...]] = tuple(
-    row for row in [*globals().values(), *vars(other_keys).values()] if isinstance(row, Key)
+    row
+    for row in [*globals().values(), *vars(deletion_keys).values(), *vars(other_keys).values()]
+    if isinstance(row, Key)
 )
 """All of them, in the order of the pages."""

@@ -9,9 +9,10 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import ebs
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.properties.vm_disks import RootDisk
 
 EPHEMERAL_NAME: Final = "/dev/sdb"
 _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
@@ -21,7 +22,7 @@ _MOST_RAW: Final = {"hvm": 26, "paravirtual": 24}
 
 
 def block_devices(
-    properties: VmProperties, image: Image, facts: InstanceTypeFacts, default: Encryption
+    properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
 ) -> BlockDevices:
     """Plan the root disk, the ephemeral disk and the disks of the instance store.
 
@@ -29,20 +30,20 @@ def block_devices(
         properties: The VM's cloud properties.
         image: The stemcell's AMI.
         facts: The instance type to launch.
-        default: The configuration's encryption, which applies to the ephemeral disk only.
+        defaults: The configuration's.
 
     Raises:
         CloudError: The type lacks the requested instance store, or EBS would refuse a disk.
     """
-    _check_instance_store(properties, facts, default)
-    root, left_out = _root(properties.root_disk, image)
+    _check_instance_store(properties, facts, defaults)
+    root, left_out = _root(properties.root_disk, image, defaults)
     disk = properties.ephemeral_disk
     if disk.use_root_disk:
         return BlockDevices([root], ephemeral=None, left_out=left_out)
     if disk.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
-        ephemeral = _ephemeral(disk, _ephemeral_gib(properties, facts), default)
+        ephemeral = _ephemeral(properties, facts, defaults)
     raw = _raw_names(image, facts) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
     mapped = [] if facts.store_is_nvme else raw
@@ -71,14 +72,14 @@ def root_device_name(image: Image) -> str:
     return whole or _FALLBACK_ROOT.get(image.virtualization_type, "/dev/xvda")
 
 
-def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, default: Encryption) -> None:
+def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults) -> None:
     disk = properties.ephemeral_disk
     is_used = disk.use_instance_storage and not disk.use_root_disk
     if is_used and properties.raw_instance_storage:
         message = "ephemeral_disk.use_instance_storage and raw_instance_storage cannot both be true"
         raise CloudError(message)
     is_described = bool({"size", "type", "iops"} & disk.model_fields_set)
-    if is_used and (is_described or disk.encryption(default).encrypted):
+    if is_used and (is_described or defaults.ephemeral_encryption(disk).encrypted):
         message = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
         raise CloudError(message)
     asked = {"raw_instance_storage": properties.raw_instance_storage, "use_instance_storage": is_used}
@@ -98,7 +99,9 @@ def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, de
         raise CloudError(message)
 
 
-def _root(disk: RootDisk, image: Image) -> tuple[Json, list[str]]:
+def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, list[str]]:
+    chosen = defaults.root(own)
+    disk = chosen.disk
     ebs_device: Json = {"VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.size is not None:
         ebs_device["VolumeSize"] = gib(disk.size)
@@ -112,33 +115,28 @@ def _root(disk: RootDisk, image: Image) -> tuple[Json, list[str]]:
         elif value is not None:
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept")
     size = None if disk.size is None else gib(disk.size)
-    ebs.check(
-        "root disk",
-        "cloud_properties.root_disk",
-        disk.type,
-        ebs_device.get("Iops"),
-        ebs_device.get("Throughput"),
-        size,
-    )
-    ebs_device.update(_encrypted(disk.encryption(Encryption())))
+    chosen.check("root disk", ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
+    if own.volume_initialization_rate is not None:
+        ebs_device["VolumeInitializationRate"] = own.volume_initialization_rate
+    ebs_device.update(_encrypted(defaults.root_encryption(own)))
     return {"DeviceName": root_device_name(image), "Ebs": ebs_device}, left_out
 
 
-def _ephemeral_gib(properties: VmProperties, facts: InstanceTypeFacts) -> int:
-    if properties.ephemeral_disk.size is not None:
-        return gib(properties.ephemeral_disk.size)
-    return default_ephemeral_gib(facts.name, is_store_raw=properties.raw_instance_storage)
-
-
-def _ephemeral(disk: EphemeralDisk, size: int, default: Encryption) -> Json:
-    path = "cloud_properties.ephemeral_disk"
-    ebs.check("ephemeral disk", path, disk.type, disk.iops, disk.throughput, size)
+def _ephemeral(properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults) -> Json:
+    own = properties.ephemeral_disk
+    chosen = defaults.ephemeral(own)
+    disk = chosen.disk
+    if disk.size is not None:
+        size = gib(disk.size)
+    else:
+        size = default_ephemeral_gib(facts.name, is_store_raw=properties.raw_instance_storage)
+    chosen.check("ephemeral disk", disk.iops, disk.throughput, size)
     ebs_device: Json = {"VolumeSize": size, "VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.iops is not None:
         ebs_device["Iops"] = disk.iops
     if disk.throughput is not None:
         ebs_device["Throughput"] = disk.throughput
-    ebs_device.update(_encrypted(disk.encryption(default)))
+    ebs_device.update(_encrypted(defaults.ephemeral_encryption(own)))
     return {"DeviceName": EPHEMERAL_NAME, "Ebs": ebs_device}
 
 

@@ -21,8 +21,11 @@ _MOST_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
 _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
 
 
-def _refusal(volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None) -> str | None:
-    """Why EBS would refuse a volume, with the property's name and the remedy; None when EBS accepts it."""
+def refusal(volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None) -> str | None:
+    """Why EBS would refuse a volume; None when EBS accepts it.
+
+    The reason begins with the name of the property; the arguments are those of `check`.
+    """
     if throughput is not None and volume_type not in TAKES_THROUGHPUT:
         return f"throughput can't be set for type {volume_type}: remove it, or use gp3"
     if iops is not None and volume_type not in TAKES_IOPS:
@@ -50,7 +53,7 @@ def check(
     Raises:
         CloudError: EBS would refuse it; the message names the property and the remedy.
     """
-    if reason := _refusal(volume_type, iops, throughput, size_gib):
+    if reason := refusal(volume_type, iops, throughput, size_gib):
         message = f"EBS would refuse the {what}: {path}.{reason}"
         raise CloudError(message)
 

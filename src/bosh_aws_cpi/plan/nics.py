@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from itertools import combinations
 
@@ -157,9 +158,22 @@ def is_group_id(entry: str) -> bool:
     return _GROUP_ID.fullmatch(entry) is not None
 
 
+def with_primary_ipv6(plans: Sequence[NicPlan]) -> list[NicPlan]:
+    """The interfaces, each with its IPv6 address as the primary one.
+
+    Raises:
+        CloudError: None has an IPv6 address.
+    """
+    if not any(plan.ipv6_address for plan in plans):
+        message = "primary_ipv6 needs a manual network with an IPv6 address: add one, or remove the property"
+        raise CloudError(message)
+    return [replace(plan, is_ipv6_primary=plan.ipv6_address is not None) for plan in plans]
+
+
 def create_arguments(plan: NicPlan, group_ids: Sequence[str]) -> Json:
     """CreateNetworkInterface's arguments, without the tags."""
-    return {"SubnetId": plan.subnet_id, "Groups": list(group_ids), **_addresses(plan)}
+    primary = {"EnablePrimaryIpv6": True} if plan.is_ipv6_primary else {}
+    return {"SubnetId": plan.subnet_id, "Groups": list(group_ids), **_addresses(plan), **primary}
 
 
 def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: bool) -> Json:
@@ -180,6 +194,7 @@ def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: 
         "AssociatePublicIpAddress": is_public,
         "DeleteOnTermination": True,
         **_addresses(plan),
+        **({"PrimaryIpv6": True} if plan.is_ipv6_primary else {}),
     }
 
 

@@ -63,6 +63,12 @@ def arguments(
         "CpuOptions": _given(properties.cpu_options),
         "CreditSpecification": _given(properties.credit_specification) if option.facts.is_burstable else None,
     }
+    weighting = properties.bandwidth_weighting
+    optional |= {
+        "EnclaveOptions": {"Enabled": True} if properties.enclave else None,
+        "HibernationOptions": {"Configured": True} if properties.hibernation else None,
+        "NetworkPerformanceOptions": {"BandwidthWeighting": weighting} if weighting else None,
+    }
     optimized = {} if properties.ebs_optimized is None else {"EbsOptimized": properties.ebs_optimized}
     return {
         "ClientToken": client_token,
@@ -122,6 +128,7 @@ def _placement(properties: VmProperties, zone: str) -> Json:
     is_dedicated = properties.tenancy == "dedicated"
     optional = {
         "GroupName": properties.placement_group,
+        "PartitionNumber": properties.placement_partition,
         "Tenancy": "host" if host else "dedicated" if is_dedicated else None,
         "HostId": host.id if host else None,
         "HostResourceGroupArn": host.resource_group_arn if host else None,

@@ -1,5 +1,6 @@
 """Chooses an instance type by size, for calculate_vm_cloud_properties."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,14 +48,15 @@ Ruby CPI, without newer families."""
 _KEYS = ("cpu", "ram", "ephemeral_disk_size")
 
 
-def cloud_properties(wanted: Json) -> Json:
+def cloud_properties(wanted: Json, families: Sequence[str] = ()) -> Json:
     """The cloud properties of the first instance type that is large enough.
 
     Args:
         wanted: ``cpu``, ``ram`` (MiB) and ``ephemeral_disk_size`` (MB).
+        families: The families to choose from, ``aws.vm_resources_families``; none for `VM_SIZES`.
 
     Raises:
-        CloudError: A key is missing or not a number, or no known type is large enough.
+        CloudError: A key is missing or not a number, a family is unknown, or no known type is large enough.
     """
     missing = [f"'{key}'" for key in _KEYS if wanted.get(key) is None]
     if missing:
@@ -62,17 +64,48 @@ def cloud_properties(wanted: Json) -> Json:
         raise CloudError(message)
     for key in _KEYS:
         _check_number(key, wanted[key])
+    sizes = of_families(families) if families else VM_SIZES
     return {
-        "instance_type": _smallest(wanted["cpu"], wanted["ram"]).name,
+        "instance_type": _smallest(sizes, wanted["cpu"], wanted["ram"]).name,
         "ephemeral_disk": {"size": wanted["ephemeral_disk_size"]},
     }
 
 
-def _smallest(cpu: float, ram: float) -> VmSize:
-    for size in VM_SIZES:
+def of_families(families: Sequence[str]) -> list[VmSize]:
+    """The types of families in the order of preference: by memory, which makes most of the price, then vCPUs.
+
+    Of types that have as much of both, that of the family named first is preferred.
+
+    Args:
+        families: Names such as "m7i", from ``aws.vm_resources_families``.
+
+    Raises:
+        CloudError: The built-in table has no type of a family.
+    """
+    from bosh_aws_cpi.plan.vm_size_table import SIZES  # noqa: PLC0415 - large, and needed only with the key
+
+    found: dict[str, list[VmSize]] = {family: [] for family in families}
+    for name, (cpu, ram) in SIZES.items():
+        if (family := name.partition(".")[0]) in found:
+            found[family].append(VmSize(name, cpu, ram))
+    if unknown := [family for family, sizes in found.items() if not sizes]:
+        message = (
+            f"aws.vm_resources_families: '{unknown[0]}' is no family of the built-in table of types: "
+            "a family is the part of a type's name before the dot, such as m7i"
+        )
+        raise CloudError(message)
+    return sorted((size for sizes in found.values() for size in sizes), key=_amount)
+
+
+def _amount(size: VmSize) -> tuple[int, int]:
+    return size.ram, size.cpu
+
+
+def _smallest(sizes: Sequence[VmSize], cpu: float, ram: float) -> VmSize:
+    for size in sizes:
         if size.cpu >= cpu and size.ram >= ram:
             return size
-    largest = VM_SIZES[-1]
+    largest = max(sizes, key=_amount)
     message = (
         f"Unable to meet requested VM requirements: {cpu} CPU, {ram} RAM. "
         f"Largest known VM type is '{largest.name}': {largest.cpu} CPU, {largest.ram} RAM."

@@ -66,6 +66,8 @@ Truth = Annotated[bool, BeforeValidator(_truth)]
 Text = Annotated[str, BeforeValidator(_as_string), WithJsonSchema({"type": ["string", "number"]})]
 Mib = Annotated[int, Field(strict=True, gt=0)]
 Count = Annotated[int, Field(strict=True, gt=0)]
+InitializationRate = Annotated[int, Field(strict=True, ge=100, le=300)]
+"""MiB/s; the range is that of EC2's API reference, EbsBlockDevice."""
 Cidr = Annotated[str, BeforeValidator(_as_cidr)]
 Price = Annotated[
     str,

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -16,6 +16,7 @@ from bosh_aws_cpi.properties.types import (
     parsed,
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.properties.vm_processor import CpuOptions, CreditSpecification
 from bosh_aws_cpi.properties.vm_traffic import AdvertisedRoute, TargetGroup
 
 HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
@@ -57,35 +58,6 @@ class MetadataOptions(Properties):
     def renamed(values: Json) -> Json:
         """The options with one spelling for each."""
         return {_OTHER_SPELLINGS.get(key, key): value for key, value in values.items()}
-
-
-class CpuOptions(Properties):
-    """``cpu_options``: EC2's CPU options, in snake case."""
-
-    core_count: Count | None = None
-    """Number of cores, for example to save licences per core. The fallback types must support it too.
-    Default: the type's."""
-    threads_per_core: Count | None = None
-    """`1` turns hyper-threading off. Set `core_count` and `threads_per_core` together. Default: the
-    type's."""
-    amd_sev_snp: str | None = None
-    """`enabled` encrypts memory, on AMD types that support it. Default: EC2's."""
-    nested_virtualization: str | None = None
-    """`enabled` lets the VM run virtual machines, on Intel types that support it (C8i, M8i, R8i and others).
-    Default: EC2's."""
-
-
-class CreditSpecification(Properties):
-    """``credit_specification``: how a burstable type pays for its CPU; the bare word will do."""
-
-    cpu_credits: str | None = None
-    """`standard` or `unlimited`, for burstable types; ignored with a warning for others. Short form:
-    `credit_specification: unlimited`. Default: EC2's."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_word(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
-        return {"cpu_credits": values} if isinstance(values, str) else values
 
 
 class CapacityReservation(Properties):
@@ -140,6 +112,9 @@ class VmProperties(Properties):
     [below](#lb_target_groups)."""
     placement_group: str | None = None
     """Placement group, by name."""
+    placement_partition: Count | None = None
+    """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2
+    distributes VMs evenly."""
     tenancy: str | None = None
     """`dedicated`: single-tenant hardware. Any other value has no effect. Default: shared."""
     dedicated_host: DedicatedHost | None = None
@@ -160,6 +135,16 @@ class VmProperties(Properties):
     """* Cores and threads: see [below](#cpu_options)."""
     credit_specification: CreditSpecification | None = None
     """* CPU credits of burstable types: see [below](#credit_specification)."""
+    bandwidth_weighting: Literal["default", "vpc-1", "ebs-1"] | None = None
+    """* `vpc-1` gives more of the type's bandwidth to the network, `ebs-1` more to EBS: see
+    [below](#options-of-some-types). Default: EC2's, `default`."""
+    enclave: Truth = False
+    """* Let the VM run Nitro Enclaves: see [below](#options-of-some-types)."""
+    hibernation: Truth = False
+    """* Let the VM be hibernated: see [below](#hibernation)."""
+    primary_ipv6: Truth = False
+    """* Make the IPv6 address of each interface its primary one, which it keeps, as target groups of IPv6
+    instances need: see [below](#options-of-some-types)."""
     metadata_options: Json = Field(default_factory=dict)
     """Instance metadata: see [below](#metadata_options). Default: `aws.metadata_options`."""
     skip_os_shutdown: Truth | None = None
@@ -168,9 +153,9 @@ class VmProperties(Properties):
     tags: Any = None
     """Hash: see [Tags](#tags)."""
     ephemeral_disk: EphemeralDisk = EphemeralDisk()
-    """See [below](#ephemeral_disk)."""
+    """See [below](#ephemeral_disk). Default: `aws.default_ephemeral_disk`."""
     root_disk: RootDisk = RootDisk()
-    """See [below](#root_disk)."""
+    """See [below](#root_disk). Default: `aws.default_root_disk`."""
 
     @property
     def instance_types(self) -> list[str]:
@@ -208,7 +193,12 @@ class VmProperties(Properties):
         ):
             message = "cloud_properties.capacity_reservation.market needs the reservation's id"
             raise CloudError(message)
+        if self.placement_partition and not self.placement_group:
+            message = "cloud_properties.placement_partition needs placement_group"
+            raise CloudError(message)
         given = {
+            "enclave": self.enclave,
+            "hibernation": self.hibernation,
             "spot_bid_price": self.spot_bid_price is not None,
             "capacity_reservation": self._is_reserved,
             "dedicated_host": self.dedicated_host is not None,
@@ -237,5 +227,9 @@ _EXCLUSIVE = (
     ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
     # EC2 user guide, "Placement groups", rules and limitations.
     ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
+    # EC2 API reference, HibernationOptionsRequest and RunInstances: a spot instance with hibernation can't be
+    # terminated at its interruption, as BOSH needs it; enclaves and hibernation exclude each other.
+    ("hibernation", "spot_bid_price", "EC2 would hibernate the spot VM where it must terminate it"),
+    ("hibernation", "enclave", _EITHER),
 )
 """Properties of which a VM can have one, and why."""

@@ -1,6 +1,6 @@
 """The disks that come and go with a VM, in create_vm's cloud properties."""
 
-from bosh_aws_cpi.properties.types import Count, Encryptable, Mib, Truth
+from bosh_aws_cpi.properties.types import Count, Encryptable, InitializationRate, Mib, Truth
 
 
 class RootDisk(Encryptable):
@@ -14,6 +14,9 @@ class RootDisk(Encryptable):
     """For `gp3`, `io1` and `io2`; ignored with a warning for others. Default: EBS's."""
     throughput: Count | None = None
     """MiB/s, for `gp3`; ignored with a warning for others. Default: EBS's."""
+    volume_initialization_rate: InitializationRate | None = None
+    """* MiB/s, 100 to 300, at which EBS loads the disk from the stemcell's snapshot, for which AWS charges.
+    Default: no fixed rate."""
     encrypted: Truth = False
     """* Encrypt the disk at launch, even if the AMI is not encrypted. If the AMI is encrypted, so is the
     disk, even with `false`. `aws.encrypted` has no effect here: with it, the CPI uses an encrypted copy of

@@ -72,7 +72,7 @@ def _check(given: argparse.Namespace) -> int:
     from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
 
     aws = load(given.config, {}).aws
-    files = Files.read(given.files, given.manifest)
+    files = Files.read(given.files, given.manifest, aws.vm_resources_families)
     asked = [] if given.offline else _account(aws, files, given.stemcell)
     found = ordered([*files.findings(aws), *asked])
     names = [*given.files, *([given.manifest] if given.manifest else [])]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NAME = "m5.large"
 NAMES = [NAME, "i3.large", "t3.micro"]
 UNKNOWN = ["InvalidInstanceType", "InvalidParameterValue"]
+PLAIN_PROCESSOR = frozenset({"cpu_options.nested_virtualization", "cpu_options.amd_sev_snp"})
 KNOWN = InstanceTypeFacts(NAME, ebs_needs_nvme_path=False)
 
 
@@ -44,9 +45,32 @@ def lay_unknown(ec2: Ec2, names: list[str], code: str = UNKNOWN[0]) -> None:
         ({"EbsInfo": {"EbsOptimizedSupport": "unsupported"}}, {"ebs_optimized": "unsupported"}),
         (
             {"ProcessorInfo": {"SupportedArchitectures": ["i386", "x86_64"]}},
-            {"architectures": frozenset({"i386", "x86_64"})},
+            {"architectures": frozenset({"i386", "x86_64"}), "lacks": PLAIN_PROCESSOR},
         ),
         ({"BurstablePerformanceSupported": True}, {"is_burstable": True}),
+        ({"MemoryInfo": {"SizeInMiB": 8192}}, {"memory_mib": 8192}),
+        ({"NitroEnclavesSupport": "unsupported"}, {"lacks": frozenset({"enclave"})}),
+        ({"NitroEnclavesSupport": "supported"}, {}),
+        ({"HibernationSupported": False}, {"lacks": frozenset({"hibernation"})}),
+        ({"HibernationSupported": True}, {}),
+        (
+            {"PlacementGroupInfo": {"SupportedStrategies": ["cluster", "spread"]}},
+            {"lacks": frozenset({"placement_partition"})},
+        ),
+        ({"PlacementGroupInfo": {"SupportedStrategies": ["partition"]}}, {}),
+        (
+            {"NetworkInfo": {"Ipv6Supported": False}},
+            {"lacks": frozenset({"primary_ipv6", "bandwidth_weighting"})},
+        ),
+        ({"NetworkInfo": {"Ipv6Supported": True, "BandwidthWeightings": ["default", "vpc-1"]}}, {}),
+        (
+            {"ProcessorInfo": {"Manufacturer": "AMD", "SupportedFeatures": ["amd-sev-snp"]}},
+            {"lacks": frozenset({"cpu_options.nested_virtualization"})},
+        ),
+        (
+            {"ProcessorInfo": {"SupportedFeatures": ["nested-virtualization"]}},
+            {"lacks": frozenset({"cpu_options.amd_sev_snp"})},
+        ),
         ({"EbsInfo": {"MaximumEbsAttachments": 27}}, {"max_ebs_attachments": 27}),
         ({"InstanceStorageInfo": {"NvmeSupport": "unsupported"}}, {}),
         (

@@ -29,6 +29,8 @@ FACTS = InstanceTypeFacts(
     store_gib=118,
     store_is_nvme=True,
     max_ebs_attachments=27,
+    memory_mib=8192,
+    lacks=frozenset({"enclave", "hibernation"}),
 )
 PLAIN = InstanceTypeFacts("t2.nano", ebs_needs_nvme_path=False)
 
@@ -121,7 +123,15 @@ def test_corrupt_file(own_cache: Path, content: bytes) -> None:
         *({name: None} for name in ("name", "architectures", "store_disks", "asked_at", "ebs_optimized")),
         *({name: "1"} for name in ("is_burstable", "store_gib", "asked_at", "store_is_nvme")),
         *({"ebs_needs_nvme_path": 1}, {"store_disks": 1.0}, {"store_disks": True}, {"store_gib": [1]}),
-        *({"architectures": 5}, {"architectures": "x86_64"}, {"unknown": 1}, {"name": 5}),
+        *(
+            {"lacks": None},
+            {"lacks": "enclave"},
+            {"memory_mib": "8192"},
+            {"architectures": 5},
+            {"architectures": "x86_64"},
+            {"unknown": 1},
+            {"name": 5},
+        ),
         *({"asked_at": float("nan")}, {"asked_at": float("inf")}, {"asked_at": 10**400}),
     ],
     ids=lambda changes: str(changes)[:40],

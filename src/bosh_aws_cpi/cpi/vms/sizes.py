@@ -5,14 +5,14 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 
 
-def calculate_vm_cloud_properties(cloud: Cloud, desired_instance_size: Json) -> Json:  # noqa: ARG001
+def calculate_vm_cloud_properties(cloud: Cloud, desired_instance_size: Json) -> Json:
     """Name the smallest known instance type for a size (contract: calculate_vm_cloud_properties).
 
     Args:
-        cloud: Not used.
+        cloud: The call's cloud.
         desired_instance_size: ``cpu``, ``ram`` (MiB), ``ephemeral_disk_size`` (MB).
 
     Raises:
-        CloudError: A key is missing, or no known type is large enough.
+        CloudError: A key is missing, a configured family is unknown, or no known type is large enough.
     """
-    return vm_sizes.cloud_properties(desired_instance_size)
+    return vm_sizes.cloud_properties(desired_instance_size, cloud.config.aws.vm_resources_families)

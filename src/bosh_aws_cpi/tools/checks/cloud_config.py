@@ -43,12 +43,14 @@ class CloudConfig:
         compilation: The compilation section, if there is one.
         open_lists: The lists that may have more entries, since a part of them is a variable.
         findings: What BOSH refuses, or ignores.
+        families: What the CPI chooses from for ``vm_resources``: ``aws.vm_resources_families``.
     """
 
     lists: dict[str, list[Node]]
     compilation: Node | None
     open_lists: frozenset[str] = frozenset()
     findings: tuple[Finding, ...] = ()
+    families: Sequence[str] = ()
 
     @classmethod
     def merged(cls, documents: Sequence[Document]) -> "CloudConfig":

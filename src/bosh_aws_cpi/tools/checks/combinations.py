@@ -117,13 +117,13 @@ def of_compilation(config: CloudConfig) -> Iterator[Use]:
     zone = node.get("az")
     zones = [config.named("azs", text_of(zone))] if zone is not None else [None]
     own = config.named("vm_types", text_of(node.get("vm_type"))) if node.get("vm_type") is not None else node
-    sized = sized_properties(node)
+    sized = sized_properties(node, config)
     if sized is not None and own is not None and (zone is None or zones != [None]):
         types = [] if sized else [own]
         yield Use(node, "compilation", types, extensions_of(config, node), zones, sized)
 
 
-def sized_properties(node: Node) -> Json | None:
+def sized_properties(node: Node, config: CloudConfig) -> Json | None:
     """The properties that the CPI chooses for ``vm_resources``; None when it can't, empty without them."""
     resources = node.get("vm_resources")
     if resources is None:
@@ -132,10 +132,10 @@ def sized_properties(node: Node) -> Json | None:
     if (
         resources.has_variables
         or not isinstance(wanted, dict)
-        or said(lambda: vm_sizes.cloud_properties(wanted))
+        or said(lambda: vm_sizes.cloud_properties(wanted, config.families))
     ):
         return None
-    return vm_sizes.cloud_properties(wanted)
+    return vm_sizes.cloud_properties(wanted, config.families)
 
 
 def extensions_of(config: CloudConfig, node: Node) -> list[Node]:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unknown_keys, unserved
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.reading import said
 from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, unlike, wrong_types
-from bosh_aws_cpi.tools.findings import Finding
+from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _KEYS: Final = (
     *("workers", "network", "az", "vm_type", "vm_resources", "vm_extensions", "cloud_properties", "env"),
@@ -46,7 +48,7 @@ def _kind(config: CloudConfig, node: Node) -> Iterator[Finding]:
         )
     resources = node.get("vm_resources")
     if resources is not None and node.get("vm_type") is None:
-        yield from of_resources(resources)
+        yield from of_resources(resources, config)
     extensions = node.get("vm_extensions")
     names = extensions.entries() if extensions is not None and isinstance(extensions.value, list) else []
     for each in names:
@@ -55,14 +57,21 @@ def _kind(config: CloudConfig, node: Node) -> Iterator[Finding]:
         yield refused(extensions, "vm_extensions need a vm_type or vm_resources", "Add vm_type")
 
 
-def of_resources(node: Node) -> Iterator[Finding]:
-    """Check ``vm_resources`` (BOSH: deployment_plan/vm_resources.rb)."""
+def of_resources(node: Node, config: CloudConfig) -> Iterator[Finding]:
+    """Check ``vm_resources`` (BOSH: deployment_plan/vm_resources.rb), and that there is such a type."""
     if not isinstance(node.value, dict):
         return
-    for key in ("cpu", "ram", "ephemeral_disk_size"):
-        if node.child(key) is None:
-            yield refused(node, f"has no {key}", f"Add {key}")
-    yield from wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int)
+    wrong = [
+        refused(node, f"has no {key}", f"Add {key}")
+        for key in ("cpu", "ram", "ephemeral_disk_size")
+        if node.child(key) is None
+    ]
+    wrong += wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int)
+    yield from wrong
+    if not wrong and not node.has_variables:
+        values = node.value
+        text = said(lambda: vm_sizes.cloud_properties(values, config.families))
+        yield from [Finding(Severity.ERROR, text, "", node.place)] if text else []
 
 
 def _zone(config: CloudConfig, node: Node) -> Iterator[Finding]:

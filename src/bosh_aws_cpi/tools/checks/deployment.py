@@ -112,7 +112,7 @@ def _kind(node: Node, config: CloudConfig) -> Iterator[Finding]:
         yield refused(node.at(*given[1:]), what, "Keep one of them" if given else "Add vm_type")
     yield from config.missing(node.get("vm_type"), "vm_types")
     if (resources := node.get("vm_resources")) is not None:
-        yield from of_resources(resources)
+        yield from of_resources(resources, config)
     extensions = node.get("vm_extensions")
     for each in extensions.entries() if extensions is not None else ():
         yield from config.missing(each, "vm_extensions")
@@ -152,7 +152,7 @@ def uses(document: Document, config: CloudConfig) -> list[Use]:
     found = []
     for group in groups(document, config):
         own = config.named("vm_types", text_of(group.node.get("vm_type")))
-        sized = sized_properties(group.node)
+        sized = sized_properties(group.node, config)
         if sized is None or (own is None and not sized):
             continue
         zones = [config.named("azs", name) for name in group.zones or ()]

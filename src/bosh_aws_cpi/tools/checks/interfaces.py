@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.jsontext import Json, is_true
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.properties.network import parse_networks
 from bosh_aws_cpi.tools.checks.documents import Node
@@ -68,6 +68,9 @@ def findings(
     if any(each.kind != "vip" and not each.cloud_properties.subnet for each in networks.values()):
         return  # the same
     checks = [said(lambda: nics.vip_plan(networks, nics.nic_plans(networks)))]
+    primary = properties.get("primary_ipv6")
+    if primary is not None and not primary.has_variables and is_true(primary.value):
+        checks.append(said(lambda: nics.with_primary_ipv6(nics.nic_plans(networks))))
     if (own := properties.get("security_groups")) is None or (not own.has_variables and own.value == []):
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))
     for text in filter(None, checks):

@@ -10,11 +10,14 @@ from typing import Final
 from pydantic import ValidationError
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, tags
+from bosh_aws_cpi.plan import instance_types, tags, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, shown, vms
 from bosh_aws_cpi.tools.checks.documents import Node
@@ -22,8 +25,8 @@ from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, 
 from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [])
-"""Stands for the stemcell, which a cloud config does not name."""
+_ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is_encrypted=True)
+"""Stands for the stemcell, which a cloud config does not name; whether it is encrypted is not known."""
 _UNKNOWN: Final = "a variable"
 """Stands for a required value that is not known."""
 _REQUIRED: Final = ("instance_type", "availability_zone")
@@ -39,7 +42,7 @@ def findings(config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = N
         aws: The CPI's configuration, for its defaults.
         uses: What a manifest asks for; None without a manifest.
     """
-    yield from _Machines(config, aws).findings(vms(config, uses))
+    yield from _Machines(config, disk_defaults(aws)).findings(vms(config, uses))
 
 
 @dataclass
@@ -47,7 +50,7 @@ class _Machines:
     """The checks, each of which is made once for all combinations that are alike."""
 
     config: CloudConfig
-    aws: AwsConfig
+    defaults: DiskDefaults
     mistakes: dict[Identity, list[Finding]] = field(default_factory=dict)
     contradictions: dict[Identity, list[Contradiction]] = field(default_factory=dict)
 
@@ -85,7 +88,7 @@ class _Machines:
             nodes = dict(merged.nodes)
             self.contradictions[merged.identity] = [
                 (text, named_in(text, nodes, nodes.get(key, merged.entry)))
-                for text, key in _said_of(_values(merged), self.aws).items()
+                for text, key in _said_of(_values(merged), self.defaults).items()
             ]
         return self.contradictions[merged.identity]
 
@@ -136,7 +139,7 @@ def _values(merged: Merged) -> Json:
     return {**dict.fromkeys(_REQUIRED, _UNKNOWN), **values}
 
 
-def _said_of(values: Json, aws: AwsConfig) -> dict[str, str]:
+def _said_of(values: Json, defaults: DiskDefaults) -> dict[str, str]:
     """What create_vm would refuse, though each property alone is right; with a property that it concerns."""
     try:
         properties = VmProperties.model_validate(values)
@@ -144,18 +147,27 @@ def _said_of(values: Json, aws: AwsConfig) -> dict[str, str]:
         return {}  # the sizes of vm_resources are no whole numbers, which the Director refuses
     of_tags = said(lambda: _check_tags(properties.tags))
     found = [said(properties.check)]
+    if properties.instance_type == _UNKNOWN and properties.ephemeral_disk.size is None:
+        defaults = defaults._replace(own_ephemeral=EphemeralDisk())  # their size may depend on the type
     for name in properties.instance_types:
         tabled = instance_types.tabled_facts(name)
         facts = tabled or replace(instance_types.static_facts(name), store_disks=1)
-        found += _said_of_type(properties, facts, aws)
+        found += _said_of_type(properties, facts, defaults)
     others = dict.fromkeys(filter(None, found), "instance_type")
     return {**others, **({of_tags: "tags"} if of_tags is not None else {})}
 
 
-def _said_of_type(properties: VmProperties, facts: InstanceTypeFacts, aws: AwsConfig) -> Iterator[str | None]:
+def _said_of_type(
+    properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults
+) -> Iterator[str | None]:
     is_asked = bool(properties.ebs_optimized)
     yield said(lambda: instance_types.check_ebs_optimized(facts, is_asked=is_asked))
-    yield said(lambda: block_devices(properties, _ANY_IMAGE, facts, aws.encryption))
+    yield said(lambda: _check_devices(properties, facts, defaults))
+
+
+def _check_devices(properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults) -> None:
+    devices = block_devices(properties, _ANY_IMAGE, facts, defaults)
+    type_options.check(properties, _ANY_IMAGE, facts, devices)
 
 
 def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfig) -> Iterator[Finding]:
@@ -170,11 +182,23 @@ def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfi
         properties = VmProperties.model_validate(_values(merged))
     except ValidationError:
         return
+    defaults = disk_defaults(aws)
     nodes = dict(merged.nodes)
     for facts in types if not merged.is_open else ():
-        for text in filter(None, _said_of_type(properties, facts, aws)):
+        tabled = instance_types.tabled_facts(facts.name)
+        known = [*_said_of_type(properties, tabled, defaults)] if tabled is not None else []
+        said_now = filter(None, _said_of_type(properties, facts, defaults))
+        for text in (each for each in said_now if each not in known):
             node = named_in(text, nodes, nodes.get("instance_type", merged.entry))
             yield Finding(Severity.ERROR, text, "", node.place)
+
+
+def disk_defaults(aws: AwsConfig) -> DiskDefaults:
+    """The configuration's defaults; without those that are wrong, which is reported once, with cpi.json."""
+    try:
+        return DiskDefaults.of(aws)
+    except CloudError:
+        return DiskDefaults(aws.encryption)
 
 
 def _check_tags(given: object) -> None:

@@ -1,11 +1,13 @@
 """What can be checked without AWS: the files, read and merged, and everything that is wrong with them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.tools.checks import (
     allocation,
@@ -42,12 +44,13 @@ class Files:
     config: CloudConfig
 
     @classmethod
-    def read(cls, names: Sequence[str], manifest: str | None) -> "Files":
+    def read(cls, names: Sequence[str], manifest: str | None, families: Sequence[str] = ()) -> "Files":
         """Read and merge files.
 
         Args:
             names: Cloud configs, or one manifest for create-env.
             manifest: A deployment manifest.
+            families: ``aws.vm_resources_families``.
 
         Raises:
             CloudError: One can't be read, or they don't belong together.
@@ -68,7 +71,8 @@ class Files:
             message = f"'{named[0].name}' is a deployment manifest: name it after --manifest"
             raise CloudError(message)
         config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents)
-        return cls(documents, deployed, config)
+        known = () if said(lambda: vm_sizes.of_families(families)) else families
+        return cls(documents, deployed, replace(config, families=known))
 
     def findings(self, aws: AwsConfig) -> Iterator[Finding]:
         """All that is wrong with them, as far as it can be said without AWS."""
@@ -129,6 +133,10 @@ def _repeated(document: Document) -> Iterator[Finding]:
 def _of_configuration(aws: AwsConfig) -> Iterator[Finding]:
     if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
         yield Finding(Severity.ERROR, f"aws.metadata_options: {text}", "Correct cpi.json")
+    if text := said(lambda: vm_sizes.of_families(aws.vm_resources_families)):
+        yield Finding(Severity.ERROR, text, "Correct cpi.json")
+    if text := said(lambda: DiskDefaults.of(aws)):
+        yield Finding(Severity.ERROR, text, "Correct cpi.json")
 
 
 def _variables(documents: Sequence[Document]) -> Iterator[Finding]:

@@ -37,8 +37,10 @@ def check(tmp_path: Path) -> Callable[..., Found]:
         names[0].write_text(json.dumps(config("http://localhost", **aws)))
         names[1].write_text(yaml.safe_dump(whole, sort_keys=False))
         names[2].write_text(yaml.safe_dump(manifest, sort_keys=False))
-        files = Files.read([str(names[1])], str(names[2]) if manifest else None)
-        found = ordered(files.findings(load(str(names[0]), {}).aws))
+        settings = load(str(names[0]), {}).aws
+        given = str(names[2]) if manifest else None
+        files = Files.read([str(names[1])], given, settings.vm_resources_families)
+        found = ordered(files.findings(settings))
         return [(each.severity.value, each.place.path if each.place else "", each.what) for each in found]
 
     return run
@@ -179,6 +181,43 @@ def test_configuration(check: Callable[..., Found]) -> None:
     found = check(yaml.safe_load(OWN), metadata_options={"http_put_response_hop_limit": "two"})
     assert [each[0] for each in found] == ["error"]
     assert "aws.metadata_options" in found[0][2]
+
+
+def test_default_disks(check: Callable[..., Found]) -> None:
+    """Wrong default disks of cpi.json are one error; right ones can contradict what a VM says."""
+    found = check(yaml.safe_load(OWN), default_root_disk={"iops": 0})
+    assert [each[0] for each in found] == ["error"]
+    assert "aws.default_root_disk.iops" in found[0][2]
+    whole = yaml.safe_load(OWN)
+    whole["vm_types"][0]["cloud_properties"]["ephemeral_disk"] = {"size": 10240}
+    found = check(whole, default_ephemeral_disk={"size": 102400, "iops": 16000})
+    place = "vm_types/default/cloud_properties/ephemeral_disk"
+    (contradiction,) = [what for severity, path, what in found if (severity, path) == ("error", place)]
+    assert "aws.default_ephemeral_disk.iops is 16000" in contradiction
+
+
+def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:
+    """Default iops without a size are no mistake of a VM whose type, and so its default size, is unknown."""
+    whole = yaml.safe_load(OWN)
+    properties = whole["vm_types"][0]["cloud_properties"]
+    properties["instance_type"] = "((type))"
+    properties.pop("ephemeral_disk", None)
+    found = check(whole, default_ephemeral_disk={"iops": 16000})
+    assert not [each for each in found if each[1].startswith("vm_types/default") and each[0] == "error"]
+
+
+def test_families(check: Callable[..., Found]) -> None:
+    """An unknown family is one error; sizes beyond the configured families are an error where they stand."""
+    whole = yaml.safe_load(OWN)
+    assert [each[0] for each in check(whole, vm_resources_families=["t2"])] == []
+    ((severity, _, what),) = check(whole, vm_resources_families=["m7i", "nosuch"])
+    assert (severity, "'nosuch' is no family" in what) == ("error", True)
+    resources = {"cpu": 16, "ram": 4096, "ephemeral_disk_size": 1024}
+    whole["compilation"] = {"workers": 1, "az": "z1", "network": "default", "vm_resources": resources}
+    ((severity, path, what),) = check(whole, vm_resources_families=["t2"])
+    assert (severity, path) == ("error", "compilation/vm_resources")
+    assert "Largest known VM type is 't2.2xlarge': 8 CPU, 32768 RAM." in what
+    assert check(whole, vm_resources_families=["c7i"]) == check(whole) == []
 
 
 MANAGED: Route = ("networks", 0, "subnets", 0)

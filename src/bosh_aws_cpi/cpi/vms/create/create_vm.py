@@ -56,7 +56,7 @@ def create_vm(
     _check_registry(cloud)
     request = parse(cloud, agent_id, cloud_properties, networks, environment)
     image = gather.image(cloud, stemcell_cid)
-    options = gather.options(cloud, request.properties, image)
+    options = gather.options(cloud, request, image)
     zone, vpc_id = gather.zone_and_vpc(cloud, request, disk_cids)
     plan = LaunchPlan(
         launch_spec=_launch_spec(cloud, request, image, zone),

@@ -8,10 +8,9 @@ from bosh_aws_cpi.cpi.vms.create.parse import VmRequest
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, nics, placement
+from bosh_aws_cpi.plan import instance_types, nics, placement, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
-from bosh_aws_cpi.properties.vm import VmProperties
 
 
 def image(cloud: Cloud, stemcell_cid: str) -> Image:
@@ -35,14 +34,15 @@ def image(cloud: Cloud, stemcell_cid: str) -> Image:
     return found
 
 
-def options(cloud: Cloud, properties: VmProperties, ami: Image) -> list[LaunchOption]:
+def options(cloud: Cloud, request: VmRequest, ami: Image) -> list[LaunchOption]:
     """The ways to launch the VM; each instance type is checked against the AMI and the requested disks.
 
     Raises:
         CloudError: A type does not exist, or does not fit.
     """
+    properties = request.properties
     known = type_facts(cloud, properties.instance_types)
-    types = [_with_devices(cloud, properties, ami, known[name]) for name in properties.instance_types]
+    types = [_with_devices(request, ami, known[name]) for name in properties.instance_types]
     left_out = dict.fromkeys(text for _, devices in types for text in devices.left_out)
     for text in left_out:
         logger.warning("Ignored: %s", text)
@@ -55,13 +55,16 @@ def options(cloud: Cloud, properties: VmProperties, ami: Image) -> list[LaunchOp
 
 
 def _with_devices(
-    cloud: Cloud, properties: VmProperties, ami: Image, facts: InstanceTypeFacts
+    request: VmRequest, ami: Image, facts: InstanceTypeFacts
 ) -> tuple[InstanceTypeFacts, BlockDevices]:
+    properties = request.properties
     instance_types.check_architecture(ami, facts)
     instance_types.check_ebs_optimized(facts, is_asked=bool(properties.ebs_optimized))
     if properties.credit_specification and not facts.is_burstable:
         logger.warning("Ignored: credit_specification, which type %s does not accept", facts.name)
-    return facts, block_devices(properties, ami, facts, cloud.config.aws.encryption)
+    devices = block_devices(properties, ami, facts, request.disk_defaults)
+    type_options.check(properties, ami, facts, devices)
+    return facts, devices
 
 
 def zone_and_vpc(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import NicPlan, Vip
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.network import parse_networks
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 
@@ -18,6 +19,7 @@ class VmRequest:
 
     Attributes:
         properties: The cloud properties.
+        disk_defaults: The configuration's defaults for the disks.
         nic_plans: One per network interface, in the order of their device indexes.
         creates_nics_first: Whether the interfaces are created before the instance; otherwise RunInstances
             creates the only one.
@@ -28,6 +30,7 @@ class VmRequest:
     """
 
     properties: VmProperties
+    disk_defaults: DiskDefaults
     nic_plans: list[NicPlan]
     creates_nics_first: bool
     vip: Vip | None
@@ -54,6 +57,8 @@ def parse(
     properties = VmProperties.parse(cloud_properties)
     parsed = parse_networks(networks)
     plans = nics.nic_plans(parsed)
+    if properties.primary_ipv6:
+        plans = nics.with_primary_ipv6(plans)
     aws = cloud.config.aws
     tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
     origin = tag_plan.of_origin(cloud.config.director_uuid, agent_id)
@@ -64,6 +69,7 @@ def parse(
     tag_plan.check_for_ec2(all_tags)
     return VmRequest(
         properties=properties,
+        disk_defaults=DiskDefaults.of(aws),
         nic_plans=plans,
         creates_nics_first=nics.are_created_first(parsed),
         vip=nics.vip_plan(parsed, plans),

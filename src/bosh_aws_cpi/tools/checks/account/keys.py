@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
@@ -27,41 +28,51 @@ class Key:
     place: Place
 
 
-def used(references: References, default: Encryption) -> list[Key]:
+def used(references: References, defaults: DiskDefaults) -> list[Key]:
     """All keys that are sent to EC2; a key without encryption is not sent."""
-    found = [key for launch in references.launches for key in _of_vm(launch, default)]
+    found = [key for launch in references.launches for key in _of_vm(launch, defaults)]
     for disk_type in references.disk_types:
         node = disk_type.get("cloud_properties")
         values = node.known() if node is not None else {}
+        default = _Default(defaults.encryption, "aws")
         found += _of(DiskProperties, values, disk_type.at("cloud_properties"), default)
     return list(dict.fromkeys(found))
 
 
-def _of_vm(launch: Launch, default: Encryption) -> Iterator[Key]:
-    root = launch.get("root_disk")
-    if root is not None:
-        yield from _of(RootDisk, root.known(), root, Encryption())
-    disk = launch.get("ephemeral_disk")
+@dataclass(frozen=True)
+class _Default:
+    """The encryption of a disk that does not say it, and where the configuration names its key."""
+
+    encryption: Encryption
+    path: str
+
+
+def _of_vm(launch: Launch, defaults: DiskDefaults) -> Iterator[Key]:
+    root, disk = launch.get("root_disk"), launch.get("ephemeral_disk")
+    of_root = _Default(defaults.root_encryption(RootDisk()), "aws.default_root_disk")
+    yield from _of(RootDisk, root.known() if root else {}, root or launch.merged.entry, of_root)
+    has_key = "kms_key_arn" in defaults.own_ephemeral.model_fields_set
+    path = "aws.default_ephemeral_disk" if has_key else "aws"
+    of_ephemeral = _Default(defaults.ephemeral_encryption(EphemeralDisk()), path)
     values = disk.known() if disk is not None else {}
     if (
         isinstance(values, dict)
         and not values.get("use_root_disk")
         and not values.get("use_instance_storage")
     ):
-        yield from _of(EphemeralDisk, values, disk or launch.merged.entry, default)
+        yield from _of(EphemeralDisk, values, disk or launch.merged.entry, of_ephemeral)
 
 
-def _of(model: type[Encryptable], values: object, node: Node, default: Encryption) -> Iterator[Key]:
+def _of(model: type[Encryptable], values: object, node: Node, default: _Default) -> Iterator[Key]:
     try:
         properties = model.model_validate(values)
     except ValidationError:
         return  # reported with the other properties
-    encryption = properties.encryption(default)
+    encryption = properties.encryption(default.encryption)
     if encryption.encrypted and encryption.kms_key_arn:
         is_own = "kms_key_arn" in properties.model_fields_set
-        yield Key(
-            encryption.kms_key_arn, node.at("kms_key_arn").place if is_own else Place("aws.kms_key_arn")
-        )
+        place = node.at("kms_key_arn").place if is_own else Place(f"{default.path}.kms_key_arn")
+        yield Key(encryption.kms_key_arn, place)
 
 
 def findings(keys: list[Key], states: Mapping[str, str | None]) -> Iterator[Finding]:

@@ -147,7 +147,7 @@ class _Survey:
         return self._ec2("zones", lookups.zones) or set()
 
     def _unfit(self, facts: Mapping[str, InstanceTypeFacts], wishes: Wishes) -> Iterator[Finding]:
-        """What create_vm refuses of types; those of the built-in table are checked without AWS."""
+        """What create_vm refuses of types, beyond what the built-in table tells without AWS."""
         there: list[Image] = []
         for cid in wishes.stemcells:
             answer = self._ec2("the stemcell", partial(_image, ami_id(cid)))
@@ -157,7 +157,7 @@ class _Survey:
         yield from types.unlike(facts, there, self._references.launches)
         for launch in self._references.launches:
             names = [str(node.value) for node in launch.types]
-            new = [facts[name] for name in names if name in facts and tabled_facts(name) is None]
+            new = [facts[name] for name in names if name in facts and facts[name] != tabled_facts(name)]
             yield from machines.with_types(launch.merged, new, self._aws) if new else ()
 
     def things(self) -> Iterator[Finding]:
@@ -207,7 +207,7 @@ class _Survey:
 
     def keys(self) -> Iterator[Finding]:
         """KMS keys: one call for each, because no listing tells their states."""
-        used = keys.used(self._references, self._aws.encryption)
+        used = keys.used(self._references, machines.disk_defaults(self._aws))
         states = {}
         for name in dict.fromkeys(key.name for key in used):
             answer = self.inquiry.ask("kms", f"KMS key '{name}'", partial(_state, self._clients, name))

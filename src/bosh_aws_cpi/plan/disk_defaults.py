@@ -1,0 +1,120 @@
+"""The configuration's defaults for the disks of VMs, key by key under the properties of a VM."""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final, Generic, NamedTuple, Self, TypeVar
+
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.plan import ebs
+from bosh_aws_cpi.properties.types import parsed
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+
+Disk = TypeVar("Disk", RootDisk, EphemeralDisk)
+_ROOT: Final = "aws.default_root_disk"
+_EPHEMERAL: Final = "aws.default_ephemeral_disk"
+_OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
+_KEYS: Final = ("size", "type", "iops", "throughput", "encrypted", "kms_key_arn")
+
+
+@dataclass(frozen=True)
+class Chosen(Generic[Disk]):
+    """The properties of a disk.
+
+    Attributes:
+        disk: The VM's properties, with the defaults for those that it lacks; the encryption is its own.
+        path: Where the VM's properties stand.
+        default_path: Where the defaults stand.
+        inherited: The properties that come from the defaults.
+    """
+
+    disk: Disk
+    path: str
+    default_path: str
+    inherited: AbstractSet[str]
+
+    def check(self, what: str, iops: int | None, throughput: int | None, size_gib: int | None) -> None:
+        """Check that EBS accepts the disk.
+
+        Args:
+            what: The volume, for the message: "root disk".
+            iops: Those that are sent.
+            throughput: The throughput that is sent, in MiB/s.
+            size_gib: The size in GiB; None when it is not known.
+
+        Raises:
+            CloudError: EBS would refuse it; the message names the property, and for a default the remedy.
+        """
+        reason = ebs.refusal(self.disk.type, iops, throughput, size_gib)
+        if reason is None:
+            return
+        key = reason.partition(" ")[0]
+        where, remedy = self.path, ""
+        if key in self.inherited:
+            where, remedy = self.default_path, f"; give the VM its own {self.path.rpartition('.')[2]}.{key}"
+        message = f"EBS would refuse the {what}: {where}.{reason}{remedy}"
+        raise CloudError(message)
+
+
+class DiskDefaults(NamedTuple):
+    """The defaults for the disks of VMs."""
+
+    encryption: Encryption = Encryption()
+    """Of ephemeral disks whose other defaults do not say it."""
+    own_root: RootDisk = RootDisk()
+    own_ephemeral: EphemeralDisk = EphemeralDisk()
+
+    @classmethod
+    def of(cls, aws: AwsConfig) -> Self:
+        """Read and check the defaults of a configuration.
+
+        Raises:
+            CloudError: One is wrong, is unknown, or EBS would refuse a disk with them; the message names it.
+        """
+        return cls(
+            aws.encryption,
+            _read(RootDisk, aws.default_root_disk, _ROOT, "root disk"),
+            _read(EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL, "ephemeral disk"),
+        )
+
+    def root(self, own: RootDisk) -> Chosen[RootDisk]:
+        """A VM's root disk."""
+        return _chosen(own, self.own_root, "cloud_properties.root_disk", _ROOT)
+
+    def ephemeral(self, own: EphemeralDisk) -> Chosen[EphemeralDisk]:
+        """A VM's ephemeral disk."""
+        return _chosen(own, self.own_ephemeral, "cloud_properties.ephemeral_disk", _EPHEMERAL)
+
+    def root_encryption(self, own: RootDisk) -> Encryption:
+        """The encryption of a VM's root disk; ``aws.encrypted`` has no part in it."""
+        return own.encryption(self.own_root.encryption(Encryption()))
+
+    def ephemeral_encryption(self, own: EphemeralDisk) -> Encryption:
+        """The encryption of a VM's ephemeral disk."""
+        return own.encryption(self.own_ephemeral.encryption(self.encryption))
+
+
+def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
+    if unknown := [key for key in given if key not in _KEYS]:
+        message = f"{path}.{unknown[0]} is unknown: a default is one of {', '.join(_KEYS)}"
+        raise CloudError(message)
+    disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
+    if disk.model_fields_set:
+        size = None if disk.size is None else gib(disk.size)
+        ebs.check(what, path, disk.type, disk.iops, disk.throughput, size)
+    return disk
+
+
+def _chosen(own: Disk, default: Disk, path: str, default_path: str) -> Chosen[Disk]:
+    """A VM's disk over the default; iops and throughput are no default for a type that does not take them."""
+    inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
+    volume_type = default.type if "type" in inherited else own.type
+    if volume_type not in ebs.TAKES_IOPS:
+        inherited -= {"iops"}
+    if volume_type not in ebs.TAKES_THROUGHPUT:
+        inherited -= {"throughput"}
+    disk = own.model_copy(update={name: getattr(default, name) for name in inherited})
+    return Chosen(disk, path, default_path, inherited)

@@ -1,0 +1,72 @@
+"""The launch options that not every instance type supports, and what hibernation needs."""
+
+from typing import Final
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import MIB_PER_GIB, BlockDevices, Image, InstanceTypeFacts
+from bosh_aws_cpi.plan.block_devices import root_device_name
+from bosh_aws_cpi.properties.vm import VmProperties
+
+_HIBERNATING: Final = frozenset({"gp2", "gp3", "io1", "io2"})
+"""The volume types that can hold a hibernated VM's memory."""
+
+
+def check(properties: VmProperties, image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> None:
+    """Check that a type supports the requested options; EC2 checks what is not known.
+
+    Args:
+        properties: The VM's cloud properties.
+        image: The stemcell's AMI.
+        facts: The instance type to launch.
+        devices: Its block devices.
+
+    Raises:
+        CloudError: It lacks one, or its root disk can't hold a hibernated VM.
+    """
+    for name in asked(properties):
+        if name in facts.lacks:
+            message = (
+                f"{name} requested for instance type '{facts.name}' that does not support it: use other "
+                "types (including fallbacks), or remove the property"
+            )
+            raise CloudError(message)
+    if properties.hibernation:
+        _check_hibernation(image, facts, devices)
+
+
+def asked(properties: VmProperties) -> list[str]:
+    """The names of the requested options, as in `InstanceTypeFacts.lacks`."""
+    cpu = properties.cpu_options
+    wishes = {
+        "cpu_options.nested_virtualization": cpu is not None and cpu.nested_virtualization == "enabled",
+        "cpu_options.amd_sev_snp": cpu is not None and cpu.amd_sev_snp == "enabled",
+        "bandwidth_weighting": properties.bandwidth_weighting is not None,
+        "enclave": properties.enclave,
+        "hibernation": properties.hibernation,
+        "placement_partition": properties.placement_partition is not None,
+        "primary_ipv6": properties.primary_ipv6,
+    }
+    return [name for name, is_asked in wishes.items() if is_asked]
+
+
+def _check_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> None:
+    """Check the root disk (EC2 user guide, "Prerequisites for EC2 instance hibernation").
+
+    An account may encrypt all volumes by default, which only EC2 knows; ``encrypted`` is demanded all the
+    same, because it changes nothing there.
+    """
+    name = root_device_name(image)
+    ebs = next(device["Ebs"] for device in devices.mappings if device["DeviceName"] == name)
+    problem = None
+    if not ebs.get("Encrypted") and not image.is_encrypted:
+        problem = "an encrypted root disk: set root_disk.encrypted to true"
+    elif ebs["VolumeType"] not in _HIBERNATING:
+        problem = f"a root disk of type gp3, gp2, io2 or io1: change root_disk.type from {ebs['VolumeType']}"
+    elif "VolumeSize" in ebs and ebs["VolumeSize"] * MIB_PER_GIB <= facts.memory_mib:
+        problem = (
+            f"room for the {facts.memory_mib} MiB of memory of '{facts.name}' on the root disk, besides its "
+            "files: increase root_disk.size"
+        )
+    if problem:
+        message = f"hibernation needs {problem}"
+        raise CloudError(message)
