@@ -35,7 +35,8 @@ _REASONS: Final = {
     ("Server.SpotInstanceShutdown", "stopped"): _TAKEN_BACK,
     ("Server.SpotInstanceTermination", "terminated"): _TAKEN_BACK,
 }
-"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launches` has more."""
+"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launches` has those of
+reasons for which a launch fails."""
 
 
 def state(facts: Facts) -> Iterator[Finding]:
@@ -52,7 +53,7 @@ def state(facts: Facts) -> Iterator[Finding]:
     yield Finding(severity, what, special or usual, source="AWS")
 
 
-def checks(facts: Facts) -> Iterator[Finding]:
+def status_checks(facts: Facts) -> Iterator[Finding]:
     """Status checks and scheduled events (user guide, "Status checks for your instances")."""
     health = facts.health
     if health is None:
@@ -81,12 +82,12 @@ def checks(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             Severity.WARNING,
             f"AWS has scheduled an event for the instance: {event}".rstrip("."),
-            "Recreate the VM before, or expect it to be unavailable then",
+            "Recreate the VM before that, or expect it to be unavailable then",
             source="AWS",
         )
 
 
-def shown(facts: Facts) -> list[Finding]:
+def on_console(facts: Facts) -> list[Finding]:
     """Errors on the console."""
     return [] if facts.console is None else console.findings(facts.console)
 
