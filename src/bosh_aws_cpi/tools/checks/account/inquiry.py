@@ -1,4 +1,4 @@
-"""Asks AWS about one kind of thing after the other; what AWS refuses to tell becomes a finding."""
+"""Calls AWS for `cpi check`; a call that AWS refuses or does not answer becomes a finding."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -26,10 +26,10 @@ REPETITIONS: Final = 1
 
 
 class Inquiry:
-    """What AWS was asked; a service that does not answer is not called again.
+    """The calls of one check; a service that does not answer is not called again.
 
     Args:
-        aws: The configuration.
+        aws: The configuration, for the messages about refused keys.
     """
 
     def __init__(self, aws: "AwsConfig") -> None:
@@ -43,8 +43,8 @@ class Inquiry:
 
         Args:
             service: The SDK's name of the service.
-            what: What is looked up, in the plural: "key pairs".
-            call: Makes the calls.
+            what: What is looked up: "key pairs".
+            call: Makes the calls; its answer must not be None, which stands for no answer.
 
         Raises:
             CloudError: AWS does not accept the keys, or the role.
@@ -55,7 +55,7 @@ class Inquiry:
         try:
             answer = call()
         except (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError):
-            raise
+            raise  # they are BotoCoreErrors, but without keys nothing can be looked up
         except ClientError as error:
             self._refuse(what, error)
             return None
@@ -68,10 +68,11 @@ class Inquiry:
         return answer
 
     def leave_out(self, what: str, remedy: str = "") -> None:
-        """Note what could not be looked at."""
+        """Add a finding about what could not be looked up."""
         self.not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
 
     def _refuse(self, what: str, error: ClientError) -> None:
+        """Leave out what AWS refuses; keys that it has never accepted end the command."""
         if (role := refused_role(self._aws, error)) is not None:
             raise role from error
         if speaks_of_keys(error) and not self._are_keys_taken:

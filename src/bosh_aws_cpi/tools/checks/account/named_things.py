@@ -1,4 +1,4 @@
-"""Things that VMs name, and that only have to exist: key pairs, instance profiles, placement groups. Pure."""
+"""Key pairs, instance profiles and placement groups: it is enough that they exist. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 

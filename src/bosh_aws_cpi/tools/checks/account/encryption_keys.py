@@ -1,4 +1,4 @@
-"""The KMS keys with which EBS encrypts disks: those that would be sent to EC2. Pure."""
+"""The KMS keys with which EBS would encrypt the VMs' and the persistent disks. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Key:
 
 
 def used(references: References, default: Encryption) -> list[Key]:
-    """All keys that are sent to EC2; a key without encryption is not sent."""
+    """All keys that the CPI would send to EC2; it sends none for a disk without encryption."""
     found = [key for launch in references.launches for key in _of_vm(launch, default)]
     for disk_type in references.disk_types:
         node = disk_type.get("cloud_properties")
@@ -43,11 +43,10 @@ def _of_vm(launch: Launch, default: Encryption) -> Iterator[Key]:
         yield from _of(RootDisk, root.known(), root, Encryption())
     disk = launch.get("ephemeral_disk")
     values = disk.known() if disk is not None else {}
-    if (
-        isinstance(values, dict)
-        and not values.get("use_root_disk")
-        and not values.get("use_instance_storage")
-    ):
+    has_volume = isinstance(values, dict) and not (
+        values.get("use_root_disk") or values.get("use_instance_storage")
+    )
+    if has_volume:
         yield from _of(EphemeralDisk, values, disk or launch.merged.entry, default)
 
 
