@@ -8,9 +8,9 @@ what EC2 does and what moto did.
 from testbed.moto_patches import (
     addresses,
     balancers,
+    console_and_acls,
     copies,
     deregistration,
-    diagnosis,
     disks,
     dry_run,
     ebs_direct,
@@ -20,7 +20,7 @@ from testbed.moto_patches import (
     images,
     interfaces,
     kernels,
-    keys,
+    kms,
     launch,
     modifications,
     options,
@@ -55,7 +55,7 @@ MODULES = (
     images,
     deregistration,
     kernels,
-    keys,
+    kms,
     launch,
     termination,
     options,
@@ -64,7 +64,7 @@ MODULES = (
     requests,
     idempotency,
     balancers,
-    diagnosis,
+    console_and_acls,
     dry_run,
 )
 """In the order of installation: a later patch of a method wraps the earlier ones."""
