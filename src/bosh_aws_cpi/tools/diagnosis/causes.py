@@ -11,6 +11,7 @@ from bosh_aws_cpi.tools.findings import Finding
 _CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
     vm_causes.state,
     vm_causes.status_checks,
+    vm_causes.events,
     vm_causes.on_console,
     vm_causes.metadata,
     vm_causes.user_data,

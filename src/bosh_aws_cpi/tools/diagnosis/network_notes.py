@@ -16,6 +16,7 @@ def notes(facts: Facts) -> Iterator[Finding]:
     yield from _addressee(facts)
     yield from _behind_nat(facts)
     yield from _dns(facts)
+    yield from _dhcp_options(facts)
     yield from _names(facts)
     yield from _forwarder(facts)
 
@@ -41,19 +42,24 @@ def _addressee(facts: Facts) -> Iterator[Finding]:
 
 
 def _dns(facts: Facts) -> Iterator[Finding]:
-    """DNS in the VPC; without it, a message bus by name can't be found."""
+    """DNS that is disabled in the VPC: a VM that asks Amazon's server can't resolve its message bus by name."""
+    if facts.has_dns is not False:
+        return
+    is_default = not facts.dns_servers or _OF_AMAZON in facts.dns_servers
+    is_asked = is_default and (not facts.settings or not facts.settings.dns or _asks_amazon(facts))
+    is_mbus = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
+    worst = Severity.ERROR if is_mbus else Severity.WARNING
+    yield Finding(
+        worst if is_asked else Severity.NOTE,
+        "DNS is disabled in the VPC (enableDnsSupport), so Amazon's DNS server does not answer",
+        "Enable it, or give the VM other DNS servers",
+        source="AWS",
+    )
+
+
+def _dhcp_options(facts: Facts) -> Iterator[Finding]:
+    """DHCP options that do not name Amazon's DNS server."""
     servers = facts.dns_servers
-    is_needed = not facts.settings or not facts.settings.dns or _asks_amazon(facts)
-    if facts.has_dns is False:
-        is_asked = is_needed and (not servers or _OF_AMAZON in servers)
-        is_mbus = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
-        worst = Severity.ERROR if is_mbus else Severity.WARNING
-        yield Finding(
-            worst if is_asked else Severity.NOTE,
-            "DNS is disabled in the VPC (enableDnsSupport), so Amazon's DNS server does not answer",
-            "Enable it, or give the VM other DNS servers",
-            source="AWS",
-        )
     if servers == ():
         yield Finding(
             Severity.NOTE,

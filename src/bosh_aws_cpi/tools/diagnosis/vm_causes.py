@@ -54,7 +54,7 @@ def state(facts: Facts) -> Iterator[Finding]:
 
 
 def status_checks(facts: Facts) -> Iterator[Finding]:
-    """Status checks and scheduled events (user guide, "Status checks for your instances")."""
+    """EC2's status checks (user guide, "Status checks for your instances")."""
     health = facts.health
     if health is None:
         return
@@ -78,7 +78,11 @@ def status_checks(facts: Facts) -> Iterator[Finding]:
             "Repeat this command in two minutes",
             source="AWS",
         )
-    for event in health.events:
+
+
+def events(facts: Facts) -> Iterator[Finding]:
+    """Events that AWS has scheduled for the instance."""
+    for event in facts.health.events if facts.health is not None else ():
         yield Finding(
             Severity.WARNING,
             f"AWS has scheduled an event for the instance: {event}".rstrip("."),

@@ -9,6 +9,7 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.references import Launch, References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -73,7 +74,7 @@ def findings(keys: list[Key], states: Mapping[str, str | None]) -> Iterator[Find
     for key in keys:
         state = states.get(key.name, "Enabled")
         if state is None:
-            yield Finding(Severity.ERROR, f"there is no KMS key '{key.name}'", "", key.place, "AWS")
+            yield absent("KMS key", key.name, key.place)
         elif state != "Enabled":
             what = f"KMS key '{key.name}' is {state}: EBS can't encrypt with it"
             yield Finding(Severity.ERROR, what, "Enable it, or use another one", key.place, "AWS")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bosh_aws_cpi.model import RouteTable
+from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.references import Launch, Named
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -59,7 +60,7 @@ def _placed(
     for each in found:
         name, vpc = str(each.node.value), vpc_of(str(each.node.value))
         if vpc is None:
-            yield Finding(Severity.ERROR, f"there is no {what} '{name}'", "", each.node.place, "AWS")
+            yield absent(what, name, each.node.place)
             continue
 
         def misplaced(launch: Launch, name: str = name, vpc: str = vpc) -> str:
