@@ -42,7 +42,7 @@ def _addressee(facts: Facts) -> Iterator[Finding]:
 
 
 def _dns(facts: Facts) -> Iterator[Finding]:
-    """DNS that is disabled in the VPC: a VM that asks Amazon's server can't resolve its message bus by name."""
+    """DNS that is disabled in the VPC: a VM that asks Amazon's DNS server gets no answer."""
     if facts.has_dns is not False:
         return
     is_default = not facts.dns_servers or _OF_AMAZON in facts.dns_servers
