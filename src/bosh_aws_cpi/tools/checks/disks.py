@@ -13,6 +13,8 @@ from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _OF_VOLUME: Final = ("type", "iops", "throughput")
+_DIRECTOR: Final = "director"
+"""Stands for the Director's UUID."""
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
@@ -26,7 +28,8 @@ def findings(config: CloudConfig) -> Iterator[Finding]:
 def _size(entry: Node) -> Iterator[Finding]:
     size = entry.get("disk_size")
     if size is not None and size.value == 0 and not isinstance(size.value, bool):
-        yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", "Give MiB", size.place)
+        remedy = "Give the size in MiB, more than 0"
+        yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", remedy, size.place)
 
 
 def _of_disk_type(entry: Node) -> Iterator[Finding]:
@@ -38,7 +41,7 @@ def _of_disk_type(entry: Node) -> Iterator[Finding]:
         return
     size = entry.value.get("disk_size")
     size_gib = gib(size) if isinstance(size, int) and size > 0 else None
-    checks = [said(lambda: tags.formatted(tags.checked(properties.tags)))]
+    checks = [said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR))]
     if not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
         figures = (properties.type, properties.iops, properties.throughput, size_gib)
         checks.append(said(lambda: ebs.check("disk", "cloud_properties", *figures)))

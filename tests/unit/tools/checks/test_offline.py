@@ -60,7 +60,7 @@ def check(tmp_path: Path) -> Callable[..., Found]:
             (*OF_VM, "source_dest_check"),
             "false",
             "vm_types/default/cloud_properties/source_dest_check",
-            "'false' is a text, which counts as true",
+            "'false' is a string, and any string counts as true",
         ),
         ((*SUBNET, "reserve"), [], f"{AT_SUBNET}/reserve", "'reserve' is unknown"),
         ((*SUBNET, "gateway"), "10.0.0.254", f"{AT_SUBNET}/gateway", "is not AWS's router"),
@@ -78,6 +78,7 @@ def check(tmp_path: Path) -> Callable[..., Found]:
             "no subnet is in",
         ),
         (("compilation", "worker"), 5, "compilation/worker", "'worker' is unknown"),
+        ((*OF_VM, "5"), "x", "vm_types/default/cloud_properties/5", "'5' is unknown"),
     ],
 )
 def test_warning(check: Callable[..., Found], route: Route, value: Any, path: str, said: str) -> None:
@@ -172,6 +173,49 @@ def test_security_groups(check: Callable[..., Found]) -> None:
     found = check(whole, manifest, default_security_groups=[])
     assert ("error", "instance_groups/web/networks") in [each[:2] for each in found]
     assert check(with_some, manifest, default_security_groups=[]) == []
+
+
+@pytest.mark.parametrize("key", ["x-disk", "_disk", ".disk", "anchors", "meta"])
+def test_anchors_key(check: Callable[..., Found], key: str) -> None:
+    """Keys that people use for YAML anchors are no mistake."""
+    assert check({**yaml.safe_load(OWN), key: {"a": 1}}) == []
+
+
+@pytest.mark.parametrize("route", [(*SUBNET,), (*SUBNET, "cloud_properties"), (*OF_VM,), ("azs", 0)])
+def test_variable_key(check: Callable[..., Found], route: Route) -> None:
+    """A hash with a variable as a key may have any key: nothing is missing."""
+    found = check(changed(yaml.safe_load(OWN), route, {"((key))": "x"}))
+    assert [each[0] for each in found] == ["not checked"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "path", "said"),
+    [
+        ({"ephemeral_disk_size": 0}, "compilation/vm_resources/ephemeral_disk_size", "greater than 0"),
+        ({"cpu": 999}, "compilation/vm_resources", "Unable to meet requested VM requirements"),
+    ],
+)
+def test_sizes(check: Callable[..., Found], sizes: dict[str, int], path: str, said: str) -> None:
+    """Sizes for which no VM can be created are an error."""
+    resources = {"cpu": 0, "ram": 0, "ephemeral_disk_size": 1024, **sizes}
+    compilation = {"workers": 1, "network": "default", "az": "z1", "vm_resources": resources}
+    found = check(changed(yaml.safe_load(OWN), ("compilation",), compilation))
+    assert [each[:2] for each in found] == [("error", path)]
+    assert said in found[0][2]
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        ({"aws:a": "b"}, "reserved for AWS"),
+        ({f"tag{number}": "x" for number in range(49)}, "EC2 allows 50 tags, but there are 51"),
+    ],
+)
+def test_disk_tags(check: Callable[..., Found], tags: dict[str, str], said: str) -> None:
+    """Tags of a disk that EC2 would refuse, with those that the CPI adds, are an error."""
+    found = check(changed(yaml.safe_load(OWN), ("disk_types", 0, "cloud_properties"), {"tags": tags}))
+    assert [each[:2] for each in found] == [("error", "disk_types/default/cloud_properties/tags")]
+    assert said in found[0][2]
 
 
 def test_configuration(check: Callable[..., Found]) -> None:
