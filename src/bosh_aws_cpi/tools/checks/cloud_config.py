@@ -30,7 +30,7 @@ _OF_ENTRY: Final = {
     "vm_extensions": ("name", "cloud_properties"),
     "disk_types": ("name", "disk_size", "cloud_properties"),
 }
-_EXTRA: Final = ("x-", "_", "meta")
+_EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
 """Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
 
 
@@ -60,10 +60,11 @@ class CloudConfig:
         open_lists = frozenset(key for key, nodes in found.items() if any(map(_is_open, nodes)))
         lists = {key: [entry for node in nodes for entry in hashes(node)] for key, nodes in found.items()}
         compilations = [node for root in sections if (node := root.get("compilation"))]
-        findings += [refused(each, "compilation is in several files") for each in compilations[1:]]
+        remedy = "Keep it in one file"
+        findings += [refused(each, "compilation is in several files", remedy) for each in compilations[1:]]
         for key in ("compilation", "networks"):
             present = compilations if key == "compilation" else [*lists[key], *open_lists & {key}]
-            if sections and not present:
+            if sections and not present and not any(root.is_unknown for root in sections):
                 remedy = f"Add {key}, or also check the cloud config that has it"
                 findings.append(refused(sections[0].at(key), f"there is no {key}", remedy))
         for key, nodes in found.items():
@@ -94,10 +95,10 @@ def _is_open(node: Node) -> bool:
 
 def _top(root: Node) -> Iterator[Finding]:
     if not isinstance(root.value, dict):
-        what = "is empty" if root.value is None else "is no hash"
-        yield refused(root, f"{what}: a cloud config has azs, vm_types, networks and others")
+        what = "is empty" if root.value is None else "is not a hash"
+        yield refused(root, f"{what}: a cloud config is a hash with azs, vm_types, networks and others")
         return
-    for entry in root.entries():
+    for entry in root.entries() if not root.is_unknown else ():
         key = str(entry.route[-1])
         if key not in _KEYS and not key.startswith(_EXTRA):
             yield unknown_key(entry, key, _KEYS)
@@ -148,7 +149,7 @@ _DNS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 def unknown_keys(node: Node, known: Sequence[str]) -> Iterator[Finding]:
     """A warning for each key that BOSH ignores."""
-    for entry in node.entries():
+    for entry in node.entries() if not node.is_unknown else ():
         if (key := str(entry.route[-1])) not in known:
             yield unknown_key(entry, key, known)
 
@@ -161,7 +162,7 @@ def _of_disk_type(entry: Node) -> Iterator[Finding]:
     elif wrong := unlike(size, int):
         yield wrong
     elif isinstance(size.value, int) and size.value < 0:
-        yield refused(size, f"must not be negative, got {size.value}", "Give MiB")
+        yield refused(size, f"must not be negative, got {size.value}", "Give the size in MiB, more than 0")
 
 
 def zones_of(subnet: Node) -> list[str] | None:

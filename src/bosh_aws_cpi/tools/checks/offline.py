@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -52,6 +53,10 @@ class Files:
         Raises:
             CloudError: One can't be read, or they don't belong together.
         """
+        if again := [
+            name for index, name in enumerate(names) if Path(name).resolve() in _resolved(names[:index])
+        ]:
+            raise CloudError(f"'{again[0]}' is given twice: name it once")
         documents = [Document.read(name) for name in names]
         if wrapped := [document for document in documents if _is_table(document)]:
             message = (
@@ -108,6 +113,10 @@ class Files:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]
 
 
+def _resolved(names: Sequence[str]) -> set[Path]:
+    return {Path(name).resolve() for name in names}
+
+
 def _is_table(document: Document) -> bool:
     """Whether a file is a table of the bosh CLI, such as `bosh config --json` prints."""
     return isinstance(document.value, dict) and "Tables" in document.value
@@ -121,14 +130,19 @@ def _is_deployment(document: Document) -> bool:
 def _repeated(document: Document) -> Iterator[Finding]:
     """The bosh CLI, as most programs, keeps only the last of several equal keys."""
     for route, line in document.repeated:
-        path = "/".join(map(str, route))
-        what = f"'{route[-1]}' is there twice: only the last one counts"
-        yield Finding(Severity.WARNING, what, "Remove one", Place(path, document.name, line), "bosh")
+        what = f"key '{route[-1]}' occurs twice in this hash, and only the last one counts"
+        node = document.root
+        for key in route:
+            node = node.child(key) or node
+        place = Place(node.path, document.name, line)
+        yield Finding(Severity.WARNING, what, "Remove one", place, "bosh")
 
 
 def _of_configuration(aws: AwsConfig) -> Iterator[Finding]:
     if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
-        yield Finding(Severity.ERROR, f"aws.metadata_options: {text}", "Correct cpi.json")
+        yield Finding(
+            Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
+        )
 
 
 def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
