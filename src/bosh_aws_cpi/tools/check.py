@@ -64,6 +64,12 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="a stemcell that the instance types must fit: ami-…; may be repeated",
     )
+    parser.add_argument(
+        "--cpi",
+        metavar="NAME",
+        default="",
+        help="the CPI's name in the CPI config, if azs name several: only its azs are checked",
+    )
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
@@ -81,7 +87,7 @@ def _check(given: argparse.Namespace) -> int:
     from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
 
     aws = load(given.config, {}).aws
-    files = Files.read(given.files, given.manifest)
+    files = Files.read(given.files, given.manifest, given.cpi)
     asked = [] if given.offline else _account(aws, files, given.stemcell)
     found = ordered([*files.findings(aws), *asked])
     names = [*given.files, *([given.manifest] if given.manifest else [])]

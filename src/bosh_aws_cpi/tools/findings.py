@@ -1,7 +1,7 @@
 """What `cpi check` and `cpi diagnose` report: findings, as text for a terminal or as JSON. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
@@ -77,10 +77,10 @@ class Finding:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The same for what is found several times of one value, by different paths to it."""
+        """The same for what is found several times of one value, however bad, by different paths to it."""
         place = self.place
         where = (place.file, place.position or place.path) if place else ()
-        return (self.severity, self.what, self.remedy, self.source, where)
+        return (self.what, self.remedy, self.source, where)
 
     def __str__(self) -> str:
         """One line without secrets.
@@ -92,15 +92,20 @@ class Finding:
         return f"{self.severity.value}: {place}{redact(self.what)}{remedy}"
 
 
+def as_warning(finding: Finding) -> Finding:
+    """The finding of something that may not be deployed: what would be an error is a warning."""
+    return replace(finding, severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
+
+
 _ORDER: Final = list(Severity)
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
     """The findings without duplicates: the worst first, else in the order in which they were found."""
     distinct: dict[tuple[object, ...], Finding] = {}
-    for each in findings:
+    for each in sorted(findings, key=lambda each: _ORDER.index(each.severity)):
         distinct.setdefault(each.identity, each)
-    return sorted(distinct.values(), key=lambda each: _ORDER.index(each.severity))
+    return list(distinct.values())
 
 
 def status(findings: Iterable[Finding]) -> int:

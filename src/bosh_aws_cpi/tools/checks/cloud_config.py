@@ -6,6 +6,7 @@ and deployment_plan/cloud_manifest_parser.rb.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from bosh_aws_cpi.tools.checks.documents import Document, Node
@@ -43,16 +44,23 @@ class CloudConfig:
         compilation: The compilation section, if there is one.
         open_lists: The lists that may have more entries, since a part of them is a variable.
         findings: What BOSH refuses, or ignores.
+        cpi: The name in the CPI config of the CPI whose azs are checked; empty for those that name none.
     """
 
     lists: dict[str, list[Node]]
     compilation: Node | None
     open_lists: frozenset[str] = frozenset()
     findings: tuple[Finding, ...] = ()
+    cpi: str = ""
 
     @classmethod
-    def merged(cls, documents: Sequence[Document]) -> "CloudConfig":
-        """Merge files: lists are joined, and only one may have ``compilation``."""
+    def merged(cls, documents: Sequence[Document], cpi: str = "") -> "CloudConfig":
+        """Merge files: lists are joined, and only one may have ``compilation``.
+
+        Args:
+            documents: The files.
+            cpi: See the attribute.
+        """
         roots = [document.root for document in documents]
         findings = [finding for root in roots for finding in _top(root)]
         sections = [root for root in roots if isinstance(root.value, dict)]
@@ -70,7 +78,26 @@ class CloudConfig:
         for key, nodes in found.items():
             findings += [finding for node in nodes for finding in _no_hashes(node)]
             findings += _of_entries(key, lists[key])
-        return cls(lists, compilations[0] if compilations else None, open_lists, tuple(findings))
+        compilation = compilations[0] if compilations else None
+        return cls(lists, compilation, open_lists, tuple(findings), cpi)
+
+    @cached_property
+    def azs_of_others(self) -> list[Node]:
+        """The azs of other CPIs; without a name of the CPI none, if all azs have the same one."""
+        cpis = [(az, "" if az.get("cpi") is None else str(az.at("cpi").value)) for az in self.lists["azs"]]
+        if not self.cpi and len({name for _, name in cpis}) == 1:
+            return []
+        return [az for az, name in cpis if name != self.cpi]
+
+    @cached_property
+    def own_azs(self) -> list[Node]:
+        """The azs whose cloud properties are for this CPI."""
+        return [each for each in self.lists["azs"] if each not in self.azs_of_others]
+
+    def is_of_others(self, subnet: Node) -> bool:
+        """Whether a subnet is only in azs of other CPIs, so that this one never gets its properties."""
+        names = zones_of(subnet)
+        return bool(names) and set(names or ()) <= {name_of(each) for each in self.azs_of_others}
 
     def names(self, key: str) -> list[str]:
         """The names of a list's entries."""

@@ -132,6 +132,122 @@ def test_extension(check: Callable[..., Found], disk: dict[str, Any], severity: 
     assert found[0][1].startswith("vm_extensions/more/cloud_properties/ephemeral_disk")
 
 
+TWO_TYPES: Any = changed(
+    yaml.safe_load(OWN), ("vm_types", 1, "cloud_properties", "instance_type"), "m5a.large"
+)
+STORED: Any = {"name": "stored", "cloud_properties": {"raw_instance_storage": True}}
+"""An extension that needs another one, with an instance type that has an instance store."""
+
+
+def test_extensions_together(check: Callable[..., Found]) -> None:
+    """An extension that contradicts every VM type is no error: another extension may go with it."""
+    found = check({**TWO_TYPES, "vm_extensions": [STORED]})
+    assert [each[:2] for each in found] == [
+        ("warning", "vm_extensions/stored/cloud_properties/raw_instance_storage")
+    ]
+    assert found[0][2].startswith("with vm_extension 'stored' and every vm_type: ")
+    alone = changed(
+        {**TWO_TYPES, "vm_extensions": [STORED]},
+        ("vm_extensions", 0, "cloud_properties", "instance_type"),
+        "m5.large",
+    )
+    assert [each[0] for each in check(alone)] == ["error"]
+
+
+def test_extension_of_several_types(check: Callable[..., Found]) -> None:
+    """What an extension contradicts in several VM types is one warning, at the extension."""
+    config = {
+        **TWO_TYPES,
+        "vm_extensions": [{"name": "small", "cloud_properties": {"instance_type": "m5.large"}}],
+    }
+    for index in (0, 1):
+        config = changed(config, (*OF_VM[:1], index, "cloud_properties", "raw_instance_storage"), value=True)
+        config = changed(config, (*OF_VM[:1], index, "cloud_properties", "instance_type"), "m5d.large")
+    found = check(changed(config, ("compilation", "vm_extensions"), []))
+    assert [each[:2] for each in found] == [("warning", "vm_extensions/small/cloud_properties")]
+
+
+MANIFEST: Any = {
+    "instance_groups": [
+        {
+            "name": "web",
+            "instances": 1,
+            "vm_type": "default",
+            "azs": ["z1"],
+            "networks": [{"name": "default"}],
+            "persistent_disk_type": "default",
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 90_000}}),
+        ("vm_types", {"key_name": 5}),
+        ("vm_types", {"instance_type": GONE}),
+        ("disk_types", {"iops": 90_000}),
+        ("disk_types", {"type": 5}),
+    ],
+)
+def test_unused(check: Callable[..., Found], kind: str, wrong: dict[str, Any]) -> None:
+    """What concerns only entries that the manifest does not use is a warning."""
+    own = yaml.safe_load(OWN)
+    for index, severity in enumerate(("error", "warning")):
+        config = own
+        for key, value in wrong.items():
+            config = changed(config, (kind, index, "cloud_properties", key), value)
+        found = check(config, MANIFEST)
+        assert {each[0] for each in found} == {severity}, found
+        assert {each[0] for each in check(config)} == {"error"}
+
+
+OTHER: Any = {"name": "z9", "cpi": "vsphere", "cloud_properties": {"datacenters": [{"name": "dc"}]}}
+OTHER_SUBNET: Any = {
+    "range": "10.9.0.0/24",
+    "gateway": "10.9.0.1",
+    "reserved": ["10.9.0.2-10.9.0.9"],
+    "azs": ["z9"],
+    "cloud_properties": {"name": "VM Network"},
+}
+SEVERAL: Any = changed(changed(yaml.safe_load(OWN), ("azs", 3), OTHER), (*SUBNET[:3], 1), OTHER_SUBNET)
+
+
+def test_other_cpi(check: Callable[..., Found]) -> None:
+    """The azs of another CPI, and the subnets only in them, are left out, and named."""
+    found = check(SEVERAL)
+    assert [each[:2] for each in found] == [("not checked", "azs/z9/cpi")]
+    assert "another CPI has the azs 'z9'" in found[0][2]
+    group = {**MANIFEST["instance_groups"][0], "azs": ["z9"]}
+    assert check(SEVERAL, {"instance_groups": [group]}) == found
+
+
+def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
+    """With several CPIs a VM type or disk type may be another one's: what is wrong in it is a warning."""
+    of_other = [{"name": "other", "cloud_properties": {"cpu": 2, "ephemeral_disk": 5}}]
+    disk = [{"name": "other", "disk_size": 1024, "cloud_properties": {"type": "thin", "iops": 5}}]
+    whole = {**SEVERAL, "vm_types": [*SEVERAL["vm_types"], *of_other]}
+    found = check({**whole, "disk_types": [*SEVERAL["disk_types"], *disk]})
+    assert {each[0] for each in found} == {"warning", "not checked"}
+    assert {each[1].split("/")[1] for each in found} == {"other", "z9"}
+
+
+def test_named_cpi(tmp_path: Path) -> None:
+    """The azs of the CPI that is named are checked, and no others; a single CPI needs no name."""
+    path = tmp_path / "config.yml"
+    path.write_text(yaml.safe_dump(SEVERAL))
+
+    def own(cpi: str) -> list[Any]:
+        return [each.value["name"] for each in Files.read([str(path)], None, cpi).config.own_azs]
+
+    assert own("") == ["z1", "z2", "z3"]
+    assert own("vsphere") == ["z9"]
+    path.write_text(yaml.safe_dump({**SEVERAL, "azs": [OTHER]}))
+    assert own("") == ["z9"]
+    assert own("aws") == []
+
+
 def test_once(check: Callable[..., Found]) -> None:
     """A mistake in a zone is found once, not for each VM type; one that all VM types override is none."""
     config = changed(yaml.safe_load(CF_DEPLOYMENT), ("azs", 0, "cloud_properties", "tags"), ["a"])
