@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.stories import checking
 from tests.stories.checked_config import GONE, changed, line_of
 from tests.stories.right_configs import CREATE_ENV
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from testbed.executable import Answer, Cpi
+    from tests.stories.checking import Findings
 
 Route = tuple[str | int, ...]
 CONFIG: dict[str, Any] = {
@@ -105,10 +107,10 @@ def check(cpi: Cpi, tmp_path: Path) -> Callable[..., Answer]:
     return run
 
 
-def errors_of(answer: Answer) -> list[dict[str, Any]]:
+def errors_of(answer: Answer) -> Findings:
     """Return the errors that a check found."""
     assert answer.returncode in {0, 1}, answer
-    return [each for each in answer.document["findings"] if each["severity"] == "error"]
+    return checking.errors(answer.document["findings"])
 
 
 def test_right(check: Callable[..., Answer]) -> None:
