@@ -340,11 +340,14 @@ def test_addresses(cpi: Cpi, world: World) -> None:
     assert created(cpi, world, whole, "vm_types").error is None  # 10.0.1.50
     launched(world, "10.0.1.70", deployment="cf", job="router", index="0", id="1", director="prod")
     launched(world, "10.0.1.80", deployment="bosh", job="bosh", index="0", director="bosh-init")
-    (found,) = checked(cpi, whole)
-    entries = "10.0.1.20-10.0.1.22, 10.0.1.30, 10.0.1.40, 10.0.1.42, 10.0.1.60, 10.0.1.80"
+    found, note = checked(cpi, whole)
+    entries = "10.0.1.20-10.0.1.22, 10.0.1.30, 10.0.1.40, 10.0.1.42, 10.0.1.60"
     assert (found["severity"], found["path"]) == ("warning", f"{SUBNET_PATH}/range")
     assert found["remedy"] == f"Add to reserved: [{entries}]"
-    whole["networks"][0]["subnets"][0]["reserved"] += entries.split(", ")
+    assert (note["severity"], note["path"]) == ("note", f"{SUBNET_PATH}/range")
+    assert "a VM of bosh create-env holds 10.0.1.80" in note["what"]
+    assert note["remedy"].endswith("add to reserved: [10.0.1.80]")
+    whole["networks"][0]["subnets"][0]["reserved"] += [*entries.split(", "), "10.0.1.80"]
     assert checked(cpi, whole) == []
 
 
@@ -492,6 +495,46 @@ LOOKUPS = {
 """What each call looks up."""
 IN_SUBNETS = {"DescribeNetworkInterfaces", "DescribeSecurityGroups"}
 """The calls that need the answer about subnets."""
+
+
+def test_other_cpis(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """Azs of other CPIs and their subnets are not looked up; what a type lacks is a warning then."""
+    whole = right(world)
+    whole["azs"].append({"name": "z3", "cpi": "eu", "cloud_properties": {"availability_zone": "eu-west-1a"}})
+    entry = subnet("10.7.0", "z3", "subnet-0123456789abcdef0")
+    whole["networks"].append({"name": "eu", "type": "manual", "subnets": [entry]})
+    assert of("error", checked(cpi, whole)) == []
+    (call,) = [each for each in fake_aws.calls() if each["action"] == "DescribeSubnets"]
+    assert entry["cloud_properties"]["subnet"] not in str(call)
+    whole["vm_types"][0]["cloud_properties"]["key_name"] = "european"
+    found = [each for each in checked(cpi, whole) if each["source"] == "AWS"]
+    wanted = ("warning", "vm_types/small/cloud_properties/key_name")
+    assert wanted in {(each["severity"], each["path"]) for each in found}
+    entry["azs"].append("z1")
+    assert "subnet-0123456789abcdef0" in str(errors(checked(cpi, whole)))
+
+
+def test_own_zone(cpi: Cpi, world: World) -> None:
+    """A VM type's own zone needs a subnet of each az: an error if none has one, else a warning."""
+    whole = changed(right(world), (*PROPERTIES, "availability_zone"), world.other_zone)
+    own = [each for each in checked(cpi, whole) if each["path"] == f"{LARGE_PATH}/availability_zone"]
+    (found,) = own
+    assert found["severity"] == "warning"
+    assert f"no subnet of az 'z1' is in zone {world.other_zone}" in found["what"]
+    assert (
+        "can't use multiple availability zones" in created(cpi, world, whole, "vm_types", 1).error["message"]
+    )
+    del whole["azs"][1], whole["networks"][0]["subnets"][1]
+    assert f"{LARGE_PATH}/availability_zone" in {each["path"] for each in errors(checked(cpi, whole))}
+    whole["networks"][1]["subnets"][0]["cloud_properties"]["subnet"] = "((subnet))"
+    assert errors(checked(cpi, whole)) == []
+
+
+@pytest.mark.parametrize("subnet_id", [["subnet-1"], {"id": "subnet-1"}, 5])
+def test_subnet_of_wrong_type(cpi: Cpi, world: World, subnet_id: Any) -> None:
+    """A subnet that is not a string is reported once, and not looked up."""
+    (found,) = errors(checked(cpi, changed(right(world), (*SUBNET, "cloud_properties", "subnet"), subnet_id)))
+    assert (found["source"], found["path"]) == ("CPI", f"{SUBNET_PATH}/cloud_properties/subnet")
 
 
 def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:

@@ -1,9 +1,10 @@
 """Looks up what a cloud config names in AWS, with one listing for each kind of thing."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import capacity, held_addresses, images, kms_keys, lookups, routes
 from bosh_aws_cpi.cpi.stemcells.delete import ami_id
@@ -27,6 +28,10 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 if TYPE_CHECKING:
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
     from bosh_aws_cpi.config.aws_config import AwsConfig
+
+
+_MEANT_FOR_ANY: Final = ("vm_types/", "vm_extensions/", "disk_types/")
+"""Beginnings of the paths of what does not name the CPI that it is for."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,17 @@ def findings(
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
-    yield from survey.networks(wishes)
-    yield from survey.launches(wishes)
-    yield from survey.named_things()
-    yield from survey.reserved_capacity()
-    yield from survey.encryption_keys()
+    lookups_of_types = (survey.named_things, survey.reserved_capacity, survey.encryption_keys)
+    found = chain(survey.networks(wishes), survey.launches(wishes), *(each() for each in lookups_of_types))
+    yield from map(_if_meant_here, found) if references.has_other_cpis else found
     yield from survey.inquiry.not_checked
+
+
+def _if_meant_here(finding: Finding) -> Finding:
+    """A finding when some azs have a `cpi`: what is wrong with a type may be right for that other CPI."""
+    path = finding.place.path if finding.place is not None else ""
+    is_doubtful = finding.severity is Severity.ERROR and path.startswith(_MEANT_FOR_ANY)
+    return replace(finding, severity=Severity.WARNING) if is_doubtful else finding
 
 
 class _Survey:
@@ -92,6 +102,7 @@ class _Survey:
         known = subnets.KnownSubnets(self._references, found or {})
         if found is not None:
             yield from subnets.findings(known, self._aws.region)
+            yield from subnets.misplaced(known)
         uses = addresses.manual(known)
         taken = {use.subnet_id for use in uses}
         held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
