@@ -68,6 +68,25 @@ def far(world: World, fake_aws: FakeAws) -> Far:
     return Far(vpc_id, subnet_id, group_id, table_id)
 
 
+UNKNOWN_WORDS = [
+    ({"metadata_options": {"http_tokens": "requird"}}, "'requird' is not valid for HttpTokens"),
+    ({"metadata_options": {"http_endpoint": "on"}}, "'on' is not valid for HttpEndpoint"),
+    ({"metadata_options": {"http_protocol_ipv6": "on"}}, "'on' is not valid for HttpProtocolIpv6"),
+    ({"metadata_options": {"instance_metadata_tags": "on"}}, "'on' is not valid for InstanceMetadataTags"),
+    ({"metadata_options": {"http_put_response_hop_limit": 65}}, "'65' is not valid for HttpPutResponseHop"),
+    (
+        {"instance_type": "t3.micro", "credit_specification": "unlimted"},
+        "'unlimted' is not valid for CpuCredits",
+    ),
+    ({"cpu_options": {"amd_sev_snp": "on"}}, "'on' is not valid for AmdSevSnp"),
+    ({"cpu_options": {"nested_virtualization": "on"}}, "'on' is not valid for NestedVirtualization"),
+    ({"capacity_reservation": {"preference": "opn"}}, "'opn' is not valid for CapacityReservationPreference"),
+    ({"ephemeral_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
+    ({"root_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
+    ({"ephemeral_disk": {"size": 10**12}}, "is too large for volume type gp3; maximum is 65536GiB"),
+]
+
+
 @dataclass(frozen=True)
 class Wrong:
     """A thing that does not fit.
@@ -537,6 +556,33 @@ def test_subnet_of_wrong_type(cpi: Cpi, world: World, subnet_id: Any) -> None:
     assert (found["source"], found["path"]) == ("CPI", f"{SUBNET_PATH}/cloud_properties/subnet")
 
 
+def managed(world: World, **properties: Any) -> dict[str, Any]:
+    """Write a cloud config with a managed network in z1."""
+    whole = right(world)
+    section = {"vpc_id": world.vpc_id, **properties}
+    entry = {"name": "apps", "azs": ["z1"], "netmask_bits": 24, "cloud_properties": section}
+    whole["networks"].append({"name": "managed", "type": "manual", "managed": True, "subnets": [entry]})
+    return whole
+
+
+@pytest.mark.parametrize("key", ["vpc_id", "route_table", "network_acl"])
+def test_managed_network(cpi: Cpi, world: World, far: Far, key: str) -> None:
+    """What a managed network names must exist, and be in its VPC; else create_network fails."""
+    acls = world.ec2.describe_network_acls(Filters=[{"Name": "vpc-id", "Values": [world.vpc_id, far.vpc_id]}])
+    acl = {each["VpcId"]: each["NetworkAclId"] for each in acls["NetworkAcls"]}
+    fit = managed(world, route_table=world.route_table_id, network_acl=acl[world.vpc_id])
+    assert checked(cpi, fit) == []
+    unknown = {"vpc_id": "vpc-", "route_table": "rtb-", "network_acl": "acl-"}[key] + "0123456789abcdef0"
+    other = {"vpc_id": unknown, "route_table": far.table_id, "network_acl": acl[far.vpc_id]}[key]
+    for value in {unknown, other}:
+        whole = managed(world, **{key: value})
+        (found,) = errors(checked(cpi, whole))
+        assert found["path"] == f"networks/managed/subnets/apps/cloud_properties/{key}"
+        section = whole["networks"][-1]["subnets"][0]["cloud_properties"]
+        argument = {"type": "manual", "netmask_bits": 24, "cloud_properties": section}
+        assert cpi.call("create_network", argument).error is not None
+
+
 def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     """Each refused lookup is reported with the action to allow, and is no failure; the others go on."""
     whole = everything(world, far, fake_aws)
@@ -618,6 +664,32 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
         "aws.kms_key_arn": unusable.format(lost, "PendingDeletion"),
     }
     assert {each["severity"] for each in found} == {"error"}
+
+
+@pytest.mark.parametrize(("properties", "message"), UNKNOWN_WORDS)
+def test_unknown_words(cpi: Cpi, world: World, properties: dict[str, Any], message: str) -> None:
+    """EC2 refuses a launch with an unknown word, or over a limit, and its message is in create_vm's."""
+    whole = right(world)
+    whole["vm_types"][1]["cloud_properties"] |= properties
+    before = world.state()
+    assert message in created(cpi, world, whole, "vm_types", 1).error["message"]
+    assert world.state() == before
+
+
+@pytest.mark.parametrize(
+    ("disk_type", "message"),
+    [
+        ({"cloud_properties": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
+        ({"disk_size": 10**12}, "is too large for volume type gp3; maximum is 65536GiB"),
+    ],
+)
+def test_unknown_disks(cpi: Cpi, world: World, disk_type: dict[str, Any], message: str) -> None:
+    """EC2 refuses a disk of an unknown type, or over its limit, and its message is in create_disk's."""
+    whole = right(world)
+    whole["disk_types"][0] |= disk_type
+    before = world.state()
+    assert message in created(cpi, world, whole, "disk_types").error["message"]
+    assert world.state() == before
 
 
 def test_resource_groups(cpi: Cpi, world: World) -> None:

@@ -100,6 +100,7 @@ class References:
 
     Attributes:
         subnets: The subnets.
+        managed: The cloud properties of managed networks' subnets, which the CPI creates.
         launches: The combinations for VMs.
         disk_types: The entries of disk types.
         knows_all_subnets: Whether each network of VMs names its subnets.
@@ -107,6 +108,7 @@ class References:
     """
 
     subnets: Sequence[SubnetUse]
+    managed: Sequence[Node]
     launches: Sequence[Launch]
     disk_types: Sequence[Node]
     knows_all_subnets: bool
@@ -124,6 +126,7 @@ class References:
         subnets = list(_subnets(config, others))
         return cls(
             [use for use in subnets if use is not None],
+            list(_managed(config, others)),
             [
                 Launch(each, _zone(each))
                 for each in vms(config, uses)
@@ -211,14 +214,27 @@ def _subnets(config: CloudConfig, others: AbstractSet[str]) -> Iterator[SubnetUs
     zones = {name_of(az): node for az in config.lists["azs"] if (node := _zone_of(az)) is not None}
     for entry in (each for network in config.lists["networks"] for each in _entries(network)):
         azs = zones_of(entry)
-        if azs and others >= set(azs):
+        if _is_of_others(entry, others):
             continue
         node = entry.get("cloud_properties", "subnet")
         if node is None or node.is_unknown or not isinstance(node.value, str) or not node.value:
             yield None
             continue
-        named_zones = [zones[name] for name in azs or () if name in zones and name not in others]
-        yield SubnetUse(entry, node, azs, [(str(each.value), each) for each in named_zones])
+        own = [zones[name] for name in azs or () if name in zones and name not in others]
+        yield SubnetUse(entry, node, azs, [(str(each.value), each) for each in own])
+
+
+def _managed(config: CloudConfig, others: AbstractSet[str]) -> Iterator[Node]:
+    for network in config.lists["networks"]:
+        for entry in _entries(network) if network.value.get("managed") is True else ():
+            section = entry.get("cloud_properties")
+            if section is not None and not _is_of_others(entry, others):
+                yield section
+
+
+def _is_of_others(entry: Node, others: AbstractSet[str]) -> bool:
+    """Whether a subnet is only in the azs of other CPIs."""
+    return bool(azs := zones_of(entry)) and others >= set(azs)
 
 
 def _entries(network: Node) -> Sequence[Node]:

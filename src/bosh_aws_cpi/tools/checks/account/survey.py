@@ -1,10 +1,10 @@
 """Looks up what a cloud config names in AWS, with one listing for each kind of thing."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import capacity, held_addresses, images, kms_keys, lookups, routes
 from bosh_aws_cpi.cpi.stemcells.delete import ami_id
@@ -15,7 +15,9 @@ from bosh_aws_cpi.tools.checks.account import (
     addresses,
     encryption_keys,
     groups,
+    managed_networks,
     named_things,
+    other_cpis,
     reserved_capacity,
     subnets,
     traffic,
@@ -28,10 +30,6 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 if TYPE_CHECKING:
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
     from bosh_aws_cpi.config.aws_config import AwsConfig
-
-
-_MEANT_FOR_ANY: Final = ("vm_types/", "vm_extensions/", "disk_types/")
-"""Beginnings of the paths of what does not name the CPI that it is for."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +64,8 @@ def findings(
     survey = _Survey(clients, aws, references)
     lookups_of_types = (survey.named_things, survey.reserved_capacity, survey.encryption_keys)
     found = chain(survey.networks(wishes), survey.launches(wishes), *(each() for each in lookups_of_types))
-    yield from map(_if_meant_here, found) if references.has_other_cpis else found
+    yield from other_cpis.softened(found) if references.has_other_cpis else found
     yield from survey.inquiry.not_checked
-
-
-def _if_meant_here(finding: Finding) -> Finding:
-    """A finding when some azs have a `cpi`: what is wrong with a type may be right for that other CPI."""
-    path = finding.place.path if finding.place is not None else ""
-    is_doubtful = finding.severity is Severity.ERROR and path.startswith(_MEANT_FOR_ANY)
-    return replace(finding, severity=Severity.WARNING) if is_doubtful else finding
 
 
 class _Survey:
@@ -112,6 +103,20 @@ class _Survey:
         if there is not None:
             yield from groups.findings(known, there, self._aws.default_security_groups)
         yield from self._traffic(known)
+        yield from self._managed()
+
+    def _managed(self) -> Iterator[Finding]:
+        """What managed networks name."""
+        managed = self._references.managed
+        lookup = {
+            "VPC": lookups.vpcs,
+            "route table": lookups.route_tables,
+            "network ACL": lookups.network_acls,
+        }
+        for what, key in managed_networks.KEYS.items():
+            ids = managed_networks.ids(managed, key)
+            there = self._ec2(f"{what}s of managed networks", partial(lookup[what], ids=ids)) if ids else None
+            yield from managed_networks.findings(managed, what, there) if there is not None else ()
 
     def _traffic(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
         """Load balancers, target groups and route tables."""
