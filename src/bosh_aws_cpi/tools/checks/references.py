@@ -214,7 +214,7 @@ def _subnets(config: CloudConfig, others: AbstractSet[str]) -> Iterator[SubnetUs
     zones = {name_of(az): node for az in config.lists["azs"] if (node := _zone_of(az)) is not None}
     for entry in (each for network in config.lists["networks"] for each in _entries(network)):
         azs = zones_of(entry)
-        if _is_of_others(entry, others):
+        if _are_of_others(azs, others):
             continue
         node = entry.get("cloud_properties", "subnet")
         if node is None or node.is_unknown or not isinstance(node.value, str) or not node.value:
@@ -228,13 +228,13 @@ def _managed(config: CloudConfig, others: AbstractSet[str]) -> Iterator[Node]:
     for network in config.lists["networks"]:
         for entry in _entries(network) if network.value.get("managed") is True else ():
             section = entry.get("cloud_properties")
-            if section is not None and not _is_of_others(entry, others):
+            if section is not None and not _are_of_others(zones_of(entry), others):
                 yield section
 
 
-def _is_of_others(entry: Node, others: AbstractSet[str]) -> bool:
-    """Whether a subnet is only in the azs of other CPIs."""
-    return bool(azs := zones_of(entry)) and others >= set(azs)
+def _are_of_others(azs: Sequence[str] | None, others: AbstractSet[str]) -> bool:
+    """Whether all azs of a subnet are those of other CPIs."""
+    return bool(azs) and others >= set(azs or ())
 
 
 def _entries(network: Node) -> Sequence[Node]:
