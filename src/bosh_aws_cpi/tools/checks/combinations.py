@@ -81,13 +81,13 @@ def vms(config: CloudConfig, uses: Iterable[Use] | None = None) -> Iterator[Merg
     Args:
         config: The cloud config.
         uses: What a manifest asks for; None without a manifest: then each VM type is combined with each
-            extension, though no manifest may do so.
+            extension, though no manifest may do so. Azs of other CPIs are left out.
     """
-    zones: Sequence[Node | None] = config.lists["azs"] or [None]
+    zones: Sequence[Node | None] = config.own_azs if config.lists["azs"] else [None]
     for entry in config.lists["vm_types"]:
         yield from (_merged(entry, [entry], zone) for zone in zones)
     for use in [*of_compilation(config), *(uses or ())]:
-        for zone in use.zones:
+        for zone in (each for each in use.zones if each not in config.azs_of_others):
             yield _merged(use.types[0] if use.types else use.node, use.types, zone, use.extensions, use)
     for extension in config.lists["vm_extensions"] if uses is None else ():
         for entry in config.lists["vm_types"]:

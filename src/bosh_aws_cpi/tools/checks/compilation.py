@@ -3,16 +3,20 @@
 from collections.abc import Iterator
 from typing import Final
 
+from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unknown_keys, unserved
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.reading import read, said
 from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, unlike, wrong_types
-from bosh_aws_cpi.tools.findings import Finding
+from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _KEYS: Final = (
     *("workers", "network", "az", "vm_type", "vm_resources", "vm_extensions", "cloud_properties", "env"),
     *("reuse_compilation_vms", "orphan_workers"),
 )
 _KINDS: Final = ("vm_type", "vm_resources", "cloud_properties")
+_SIZES: Final = ("cpu", "ram", "ephemeral_disk_size")
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
@@ -59,10 +63,22 @@ def of_resources(node: Node) -> Iterator[Finding]:
     """Check ``vm_resources`` (BOSH: deployment_plan/vm_resources.rb)."""
     if not isinstance(node.value, dict):
         return
-    for key in ("cpu", "ram", "ephemeral_disk_size"):
+    for key in _SIZES:
         if node.child(key) is None:
             yield refused(node, f"has no {key}", f"Add {key}")
-    yield from wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int)
+    wrong = list(wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int))
+    yield from wrong
+    if not wrong and not node.has_variables and all(node.get(key) is not None for key in _SIZES):
+        yield from _chosen(node)
+
+
+def _chosen(node: Node) -> Iterator[Finding]:
+    """The CPI chooses a type that is large enough, and create_vm must accept what it has chosen."""
+    if text := said(lambda: vm_sizes.cloud_properties(node.value)):
+        yield Finding(Severity.ERROR, text, "", node.place)
+        return
+    properties = vm_sizes.cloud_properties(node.value)
+    yield from read(VmProperties, properties, lambda *_: node.at("ephemeral_disk_size"))[1]
 
 
 def _zone(config: CloudConfig, node: Node) -> Iterator[Finding]:
