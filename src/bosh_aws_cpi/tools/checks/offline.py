@@ -17,6 +17,7 @@ from bosh_aws_cpi.tools.checks import (
     machines,
     network_properties,
     networks,
+    words,
 )
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.combinations import shown
@@ -98,6 +99,7 @@ class Files:
         yield from machines.findings(config, aws, self.uses())
         yield from disks.findings(config, self._disk_types())
         yield from network_properties.findings(config, aws)
+        yield from words.findings(config)
         yield from _variables(self._all())
 
     @property
