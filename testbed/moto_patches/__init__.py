@@ -34,6 +34,7 @@ from testbed.moto_patches import (
     tags,
     termination,
     volumes,
+    words,
 )
 from testbed.moto_patches.patching import Patch, install
 
@@ -59,6 +60,7 @@ MODULES = (
     launch,
     termination,
     options,
+    words,
     placement,
     quotas,
     requests,

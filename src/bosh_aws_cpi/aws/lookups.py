@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bosh_aws_cpi.aws import routes
 from bosh_aws_cpi.aws.listings import PAGE, listed, unpaged
 
 if TYPE_CHECKING:
@@ -67,6 +68,23 @@ def security_groups(client: "EC2Client", vpc_ids: Collection[str]) -> list[Secur
     """DescribeSecurityGroups: all groups of these VPCs."""
     found = listed(client, "describe_security_groups", "SecurityGroups", "vpc-id", vpc_ids)
     return [SecurityGroup(each["GroupId"], each["GroupName"], each["VpcId"]) for each in found]
+
+
+def vpcs(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
+    """DescribeVpcs: which of these VPCs exist; each is its own VPC."""
+    found = listed(client, "describe_vpcs", "Vpcs", "vpc-id", ids)
+    return {each["VpcId"]: each["VpcId"] for each in found}
+
+
+def network_acls(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
+    """DescribeNetworkAcls: the VPCs of those of these network ACLs that exist, by id."""
+    found = listed(client, "describe_network_acls", "NetworkAcls", "network-acl-id", ids)
+    return {each["NetworkAclId"]: each["VpcId"] for each in found}
+
+
+def route_tables(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
+    """DescribeRouteTables: the VPCs of those of these route tables that exist, by id."""
+    return {table_id: table.vpc_id for table_id, table in routes.tables(client, sorted(ids)).items()}
 
 
 def zones(client: "EC2Client") -> set[str]:

@@ -1,6 +1,7 @@
 """What a cloud config names in AWS, with the places that name it. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,17 +22,23 @@ class SubnetUse:
     Attributes:
         entry: The subnet's entry; a dynamic network without subnets is its own.
         node: Where its id is.
+        azs: The names of its azs; empty if it has none; None if they aren't known.
         zones: AWS's zones of its azs, with the places that say so.
     """
 
     entry: Node
     node: Node
+    azs: Sequence[str] | None
     zones: Sequence[tuple[str, Node]]
 
     @property
     def subnet_id(self) -> str:
         """The subnet's id in AWS."""
         return str(self.node.value)
+
+    def serves(self, az: Node | None) -> bool:
+        """Whether VMs of an az may be in it; those without an az only if it has none."""
+        return self.azs is None or (name_of(az) in self.azs if az is not None else not self.azs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +76,8 @@ class Launch:
     def named(self, key: str) -> list[Node]:
         """The known texts of a property; none if it is no list and must be one, or the other way round."""
         node = self.get(key)
-        is_right = node is not None and isinstance(node.value, list) == (key in _LISTS)
-        return list(texts(node)) if node is not None and is_right else []
+        has_right_form = node is not None and isinstance(node.value, list) == (key in _LISTS)
+        return list(texts(node)) if node is not None and has_right_form else []
 
     def chosen(self, key: str, choice: str) -> list[Node]:
         """The known text under a hash's key; none if the hash says more, which is refused."""
@@ -89,17 +96,23 @@ class Launch:
 
 @dataclass(frozen=True)
 class References:
-    """All that a cloud config names.
+    """All that a cloud config names in the account; azs with a `cpi` are in another one, or another cloud.
 
     Attributes:
         subnets: The subnets.
+        managed: The cloud properties of managed networks' subnets, which the CPI creates.
         launches: The combinations for VMs.
         disk_types: The entries of disk types.
+        knows_all_subnets: Whether each network of VMs names its subnets.
+        has_other_cpis: Whether some azs have a `cpi`, for which VM types and disk types may be meant, too.
     """
 
     subnets: Sequence[SubnetUse]
+    managed: Sequence[Node]
     launches: Sequence[Launch]
     disk_types: Sequence[Node]
+    knows_all_subnets: bool
+    has_other_cpis: bool
 
     @classmethod
     def of(cls, config: CloudConfig, uses: Iterable[Use] | None = None) -> "References":
@@ -109,8 +122,20 @@ class References:
             config: The cloud config.
             uses: What a manifest asks for; None without a manifest.
         """
-        launches = [Launch(merged, _zone(merged)) for merged in vms(config, uses)]
-        return cls(list(_subnets(config)), launches, config.lists["disk_types"])
+        others = _of_other_cpis(config)
+        subnets = list(_subnets(config, others))
+        return cls(
+            [use for use in subnets if use is not None],
+            list(_managed(config, others)),
+            [
+                Launch(each, _zone(each))
+                for each in vms(config, uses)
+                if each.zone is None or name_of(each.zone) not in others
+            ],
+            config.lists["disk_types"],
+            knows_all_subnets=None not in subnets and "networks" not in config.open_lists,
+            has_other_cpis=bool(others),
+        )
 
     @property
     def plain(self) -> list[Launch]:
@@ -125,7 +150,7 @@ class Named:
     node: Node
     launches: Sequence[Launch]
 
-    def judged(
+    def findings_if_wrong(
         self,
         judge: Callable[[Launch], str],
         remedy: str = "",
@@ -179,19 +204,45 @@ def _zone(merged: Merged) -> str:
     return next((str(each.value) for each in texts(node)), "") if node is not None else ""
 
 
-def _subnets(config: CloudConfig) -> Iterator[SubnetUse]:
+def _of_other_cpis(config: CloudConfig) -> set[str]:
+    """The names of the azs in which another CPI creates the VMs."""
+    return {name_of(az) for az in config.lists["azs"] if az.get("cpi") is not None}
+
+
+def _subnets(config: CloudConfig, others: AbstractSet[str]) -> Iterator[SubnetUse | None]:
+    """The subnets, except those that are only in the azs of other CPIs; None for one without a known id."""
     zones = {name_of(az): node for az in config.lists["azs"] if (node := _zone_of(az)) is not None}
-    for network in config.lists["networks"]:
-        if type_of(network) not in {"manual", "dynamic"}:
+    for entry in (each for network in config.lists["networks"] for each in _entries(network)):
+        azs = zones_of(entry)
+        if _are_of_others(azs, others):
             continue
-        subnets = network.get("subnets")
-        for entry in subnets.entries() if subnets is not None else [network]:
-            node = entry.get("cloud_properties", "subnet")
-            for each in texts(node) if node is not None else ():
-                own = [
-                    (str(zones[name].value), zones[name]) for name in zones_of(entry) or () if name in zones
-                ]
-                yield SubnetUse(entry, each, own)
+        node = entry.get("cloud_properties", "subnet")
+        if node is None or node.is_unknown or not isinstance(node.value, str) or not node.value:
+            yield None
+            continue
+        own = [zones[name] for name in azs or () if name in zones and name not in others]
+        yield SubnetUse(entry, node, azs, [(str(each.value), each) for each in own])
+
+
+def _managed(config: CloudConfig, others: AbstractSet[str]) -> Iterator[Node]:
+    for network in config.lists["networks"]:
+        for entry in _entries(network) if network.value.get("managed") is True else ():
+            section = entry.get("cloud_properties")
+            if section is not None and not _are_of_others(zones_of(entry), others):
+                yield section
+
+
+def _are_of_others(azs: Sequence[str] | None, others: AbstractSet[str]) -> bool:
+    """Whether all azs of a subnet are those of other CPIs."""
+    return bool(azs) and others >= set(azs or ())
+
+
+def _entries(network: Node) -> Sequence[Node]:
+    """What names the subnets of a network; the network itself, if it has none."""
+    subnets = network.get("subnets")
+    if type_of(network) == "vip":
+        return []
+    return subnets.entries() if subnets is not None and not subnets.is_unknown else [network]
 
 
 def _zone_of(az: Node) -> Node | None:

@@ -41,7 +41,8 @@ def findings(
         inside = [each for each in foreign if each.subnet_id == use.subnet_id and _is_in(whole, each.network)]
         yield from _of_static(use, inside)
         if not is_for_create_env and not use.entry.at("reserved").has_variables:
-            yield from _of_range(use, whole, inside)
+            yield from _of_range(use, whole, [each for each in inside if not is_of_create_env(each)])
+            yield from _of_create_env(use, whole, [each for each in inside if is_of_create_env(each)])
 
 
 def is_of_create_env(held: Held) -> bool:
@@ -76,17 +77,36 @@ def _of_static(use: SubnetUse, held: Sequence[Held]) -> Iterator[Finding]:
 
 def _of_range(use: SubnetUse, whole: AnyNetwork | None, held: Sequence[Held]) -> Iterator[Finding]:
     """Addresses that others hold and that should be reserved."""
+    if listed := _to_reserve(use, whole, held):
+        what = f"BOSH may choose addresses that interfaces it does not know hold: {', '.join(listed)}"
+        yield Finding(Severity.WARNING, what, _reserve(listed), use.entry.at("range").place, "AWS")
+
+
+def _of_create_env(use: SubnetUse, whole: AnyNetwork | None, held: Sequence[Held]) -> Iterator[Finding]:
+    """Addresses of VMs of create-env: a Director keeps its own ones free.
+
+    BOSH: src/bosh-director/lib/bosh/director/deployment_plan/manual_network_subnet.rb, Config.director_ips.
+    """
+    if listed := _to_reserve(use, whole, held):
+        what = (
+            f"a VM of bosh create-env holds {', '.join(listed)}; BOSH keeps only its Director's address free"
+        )
+        remedy = f"Unless that VM is this cloud config's Director: {_reserve(listed).lower()}"
+        yield Finding(Severity.NOTE, what, remedy, use.entry.at("range").place, "AWS")
+
+
+def _to_reserve(use: SubnetUse, whole: AnyNetwork | None, held: Sequence[Held]) -> list[str]:
+    """The ranges that are held, and that BOSH may choose."""
     lists = [use.entry.get("reserved"), use.entry.get("static")]
     kept = [network for node in lists for each in ranges_of(node)[0] for network in each.networks]
     kept += aws_addresses(whole) if whole is not None else []
     gateway = use.entry.get("gateway")
     kept += [network for each in ranges_of(gateway)[0] for network in each.networks]
-    left = [part for each in held for part in without(each.network, kept)]
-    if left:
-        listed = joined(left)
-        what = f"BOSH may choose addresses that interfaces it does not know hold: {', '.join(listed)}"
-        remedy = f"Add to reserved: [{', '.join(map(_quoted, listed))}]"
-        yield Finding(Severity.WARNING, what, remedy, use.entry.at("range").place, "AWS")
+    return joined(part for each in held for part in without(each.network, kept))
+
+
+def _reserve(listed: Sequence[str]) -> str:
+    return f"Add to reserved: [{', '.join(map(_quoted, listed))}]"
 
 
 def without(network: AnyNetwork, kept: Iterable[AnyNetwork]) -> list[Span]:

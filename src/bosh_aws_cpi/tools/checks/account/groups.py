@@ -33,7 +33,7 @@ def findings(
             problems = [_problem(entry, vpc, groups) for vpc in vpcs]
             return problems[0] if problems and all(problems) else ""
 
-        yield from each.judged(missing, "Create it, or correct its name", Severity.NOTE)
+        yield from each.findings_if_wrong(missing, "Create it, or correct its name", Severity.NOTE)
     for use, node, vpc in _of_subnets(known):
         if problem := _problem(str(node.value), vpc, groups):
             is_used = any(_uses_networks(launch, use, known) for launch in known.references.plain)

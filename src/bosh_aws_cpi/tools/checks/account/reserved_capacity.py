@@ -56,7 +56,7 @@ def _usable(
             yield Finding(Severity.ERROR, what, "Use another one", each.node.place, "AWS")
         else:
             remedy = "Use one in the VM's zone, for its instance type"
-            yield from each.judged(partial(unfit, what, entry), remedy)
+            yield from each.findings_if_wrong(partial(unfit, what, entry), remedy)
 
 
 def _unfit_reservation(what: str, entry: Reservation, launch: Launch) -> str:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.aws.lookups import SubnetFacts
+from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.ranges import range_of, within
-from bosh_aws_cpi.tools.checks.references import Launch, References, SubnetUse
+from bosh_aws_cpi.tools.checks.references import Launch, References, SubnetUse, named
+from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _FEW: Final = 10
@@ -61,6 +63,34 @@ def _of_zone(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
             what = f"subnet '{facts.subnet_id}' is in zone {facts.zone}, but the az's zone is {zone}"
             remedy = f"Use a subnet in {zone}, or correct {node.path}"
             yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
+
+
+def misplaced(known: KnownSubnets) -> Iterator[Finding]:
+    """Zones of VM types and extensions, which replace that of the az, without a subnet of the az.
+
+    A VM has one zone, and create_vm refuses subnets in another one.
+    """
+    if not known.references.knows_all_subnets:
+        return
+    for each in named(known.references.launches, _own_zone):
+        yield from each.findings_if_wrong(
+            lambda launch: _without_subnet(launch, known), "Remove it, or use a subnet in this zone"
+        )
+
+
+def _own_zone(launch: Launch) -> list[Node]:
+    return [node for node in launch.named("availability_zone") if node.route[0] != "azs"]
+
+
+def _without_subnet(launch: Launch, known: KnownSubnets) -> str:
+    """Why a VM can be in none of the subnets of its az; empty if it can, or if that is not known."""
+    az = launch.merged.zone
+    uses = [use for use in known.references.subnets if use.serves(az)]
+    zones = {known.found[use.subnet_id].zone for use in uses if use.subnet_id in known.found}
+    if not zones or launch.zone in zones or any(use.subnet_id not in known.found for use in uses):
+        return ""
+    of_az = f" of az '{name_of(az)}'" if az is not None else ""
+    return f"no subnet{of_az} is in zone {launch.zone}; they are in {', '.join(sorted(zones))}"
 
 
 def _of_range(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import capacity, held_addresses, images, kms_keys, lookups, routes
@@ -14,7 +15,9 @@ from bosh_aws_cpi.tools.checks.account import (
     addresses,
     encryption_keys,
     groups,
+    managed_networks,
     named_things,
+    other_cpis,
     reserved_capacity,
     subnets,
     traffic,
@@ -59,11 +62,9 @@ def findings(
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
-    yield from survey.networks(wishes)
-    yield from survey.launches(wishes)
-    yield from survey.named_things()
-    yield from survey.reserved_capacity()
-    yield from survey.encryption_keys()
+    lookups_of_types = (survey.named_things, survey.reserved_capacity, survey.encryption_keys)
+    found = chain(survey.networks(wishes), survey.launches(wishes), *(each() for each in lookups_of_types))
+    yield from other_cpis.softened(found) if references.has_other_cpis else found
     yield from survey.inquiry.not_checked
 
 
@@ -92,6 +93,7 @@ class _Survey:
         known = subnets.KnownSubnets(self._references, found or {})
         if found is not None:
             yield from subnets.findings(known, self._aws.region)
+            yield from subnets.misplaced(known)
         uses = addresses.manual(known)
         taken = {use.subnet_id for use in uses}
         held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
@@ -101,6 +103,20 @@ class _Survey:
         if there is not None:
             yield from groups.findings(known, there, self._aws.default_security_groups)
         yield from self._traffic(known)
+        yield from self._managed()
+
+    def _managed(self) -> Iterator[Finding]:
+        """What managed networks name."""
+        managed = self._references.managed
+        lookup = {
+            "VPC": lookups.vpcs,
+            "route table": lookups.route_tables,
+            "network ACL": lookups.network_acls,
+        }
+        for what, key in managed_networks.KEYS.items():
+            ids = managed_networks.ids(managed, key)
+            there = self._ec2(f"{what}s of managed networks", partial(lookup[what], ids=ids)) if ids else None
+            yield from managed_networks.findings(managed, what, there) if there is not None else ()
 
     def _traffic(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
         """Load balancers, target groups and route tables."""

@@ -69,4 +69,4 @@ def _placed(
                 return ""
             return f"{what} '{name}' is in VPC '{vpc}', but the subnets are in {', '.join(vpcs)}"
 
-        yield from each.judged(misplaced, "Use one in the VPC of the subnets", Severity.NOTE)
+        yield from each.findings_if_wrong(misplaced, "Use one in the VPC of the subnets", Severity.NOTE)

@@ -55,7 +55,7 @@ def unoffered(offers: Offers, launches: Iterable[Launch]) -> Iterator[Finding]:
     """
     in_zones = [each for each in launches if not (offers.zones and each.zone) or each.zone in offers.zones]
     for first in named(in_zones, lambda launch: launch.types[:1]):
-        yield from first.judged(lambda launch: _blocked(offers, launch))
+        yield from first.findings_if_wrong(lambda launch: _blocked(offers, launch))
     for each in named(in_zones, lambda launch: launch.types):
         yield from _doubtful(offers, each.node, each.launches)
 
@@ -110,7 +110,7 @@ def misfits(
         def different(launch: Launch, own: InstanceTypeFacts = own) -> str:
             return _different(own, launch, facts)
 
-        yield from each.judged(different, "No stemcell fits both")
+        yield from each.findings_if_wrong(different, "No stemcell fits both")
 
 
 def _refusal(image: Image, facts: InstanceTypeFacts) -> str:
