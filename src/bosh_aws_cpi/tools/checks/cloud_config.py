@@ -25,6 +25,9 @@ from bosh_aws_cpi.tools.findings import Finding
 
 LISTS: Final = ("azs", "vm_types", "vm_extensions", "disk_types", "networks")
 _KEYS: Final = (*LISTS, "compilation")
+NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
+_DNS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+"""What the Director keeps of a network's name in DNS."""
 _OF_ENTRY: Final = {
     "azs": ("name", "cpi", "cloud_properties"),
     "vm_types": ("name", "cloud_properties"),
@@ -171,9 +174,6 @@ def canonical(name: str) -> str:
     return "".join(each for each in name.lower().replace("_", "-") if each in _DNS)
 
 
-_DNS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-
-
 def unknown_keys(node: Node, known: Sequence[str]) -> Iterator[Finding]:
     """A warning for each key that BOSH ignores."""
     for entry in node.entries() if not node.is_unknown else ():
@@ -209,9 +209,6 @@ def type_of(network: Node) -> str:
     if node is None:
         return "manual"
     return node.value if node.value in NETWORK_TYPES else ""
-
-
-NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
 
 
 def unserved(network: Node, zones: Sequence[str]) -> list[str]:

@@ -15,6 +15,9 @@ from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, said
 from bosh_aws_cpi.tools.checks.rules import name_of, text_of
 
 Identity = tuple[object, ...]
+_ZONE: Final = "availability_zone"
+_FEW: Final = 3
+"""How many names a message has."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,6 @@ class Merged:
         """The same for all combinations that differ only in the zone's name in AWS."""
         own = tuple((key, *identity(node)) for key, node in self.nodes.items() if key != _ZONE)
         return (_ZONE in self.nodes, *own, str(self.sized))
-
-
-_ZONE: Final = "availability_zone"
 
 
 def identity(node: Node) -> Identity:
@@ -150,6 +150,3 @@ def shown(nodes: Sequence[Node]) -> str:
     names = [f"'{name_of(each)}'" for each in nodes]
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     return f"{', '.join(names[:_FEW])}{more}"
-
-
-_FEW: Final = 3

@@ -82,7 +82,7 @@ def check(tmp_path: Path) -> Callable[..., Found]:
     ],
 )
 def test_warning(check: Callable[..., Found], route: Route, value: Any, path: str, said: str) -> None:
-    """What is done in another way than one may think is a single warning at its place."""
+    """What BOSH or the CPI ignores or reads differently is one warning, at its place."""
     found = check(changed(yaml.safe_load(OWN), route, value))
     assert [(severity, place) for severity, place, _ in found] == [("warning", path)]
     assert said in found[0][2]
