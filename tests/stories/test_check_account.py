@@ -754,15 +754,16 @@ STANDARD = "Standard (A, C, D, H, I, M, R, T, Z)"
     ("count", "properties", "severity", "words"),
     [
         (1, {}, "note", f"needs 4 vCPUs of the quota 'Running On-Demand {STANDARD} instances', which is 4.5"),
-        (2, {}, "error", f"needs 6 vCPUs, but the quota 'Running On-Demand {STANDARD} instances' is 4.5"),
+        (2, {}, "note", "instance groups and compilation together need 6 vCPUs"),
+        (3, {}, "error", f"need 6 vCPUs, but the quota 'Running On-Demand {STANDARD} instances' is 4.5"),
         (
             3,
             {"spot_bid_price": 1},
             "error",
-            f"needs 6 vCPUs, but the quota 'All {STANDARD} Spot Instance Requests'",
+            f"need 6 vCPUs, but the quota 'All {STANDARD} Spot Instance Requests'",
         ),
     ],
-    ids=["nearly", "too-many", "spot"],
+    ids=["nearly", "together", "too-many", "spot"],
 )
 def test_quota(
     deployed: Callable[..., list[dict[str, Any]]],
@@ -772,7 +773,7 @@ def test_quota(
     severity: str,
     words: str,
 ) -> None:
-    """The vCPUs that a manifest and its compilation need must be within the account's quota."""
+    """The vCPUs that a manifest needs, and those of its compilation, must be within the account's quota."""
     fake_aws.rule(action="ListServiceQuotas", replace=[[r'"Value": 5\.0', '"Value": 4.5']])
     (found,) = deployed(count, **properties)
     assert (found["severity"], words in found["what"]) == (severity, True), found

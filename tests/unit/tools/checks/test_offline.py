@@ -10,7 +10,7 @@ import yaml
 
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
-from bosh_aws_cpi.tools.checks.quotas import Demand
+from bosh_aws_cpi.tools.checks.quotas import Demand, Instances
 from bosh_aws_cpi.tools.findings import ordered
 from testbed.executable import config
 from tests.stories.checked_config import GONE, changed
@@ -365,9 +365,9 @@ def test_managed_network(check: Callable[..., Found], key: str, value: Any, path
 
 
 def test_demand(tmp_path: Path) -> None:
-    """The instances that a manifest needs are counted by type and market, with those that compile.
+    """The instances that a manifest needs are counted by type and market, and those that compile apart.
 
-    Those on Dedicated Hosts are not.
+    Those on Dedicated Hosts are not counted, nor are errands.
     """
     config_path, manifest_path = tmp_path / "config.yml", tmp_path / "manifest.yml"
     config = yaml.safe_load(OWN)
@@ -385,8 +385,12 @@ def test_demand(tmp_path: Path) -> None:
         {"name": "e", "instances": 9, "vm_type": "unknown", "azs": ["z1"]},
         {"name": "f", "instances": 6, "vm_type": "large", "vm_extensions": ["cheap"], "azs": ["z1"]},
         {"name": "g", "instances": 7, "vm_type": "large", "vm_extensions": ["apart"], "azs": ["z1"]},
+        {"name": "h", "instances": 8, "vm_type": "large", "lifecycle": "errand", "azs": ["z1"]},
     ]
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     files = Files.read([str(config_path)], str(manifest_path))
-    assert files.demand() == Demand({"m5.large": 3 + 5, "m5.xlarge": 2, "t2.micro": 4}, {"m5.xlarge": 6})
+    assert files.demand() == Demand(
+        Instances({"m5.large": 3, "m5.xlarge": 2, "t2.micro": 4}, {"m5.xlarge": 6}),
+        Instances({"m5.large": 5}),
+    )
     assert Files.read([str(config_path)], None).demand() == Demand()
