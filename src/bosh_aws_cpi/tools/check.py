@@ -101,10 +101,10 @@ def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "I
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.account.inquiry import RETRIES  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account.survey import Wishes, findings  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.survey import Extras, findings  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
     clients = CommandClients(aws._replace(max_retries=RETRIES), CallStatistics())
     references = References.of(files.config, files.uses())
-    wishes = Wishes(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
-    return findings(clients, aws, references, wishes)
+    extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
+    return findings(clients, aws, references, extras)

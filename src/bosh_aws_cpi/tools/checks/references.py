@@ -1,7 +1,6 @@
 """What a cloud config names in AWS, with the places that name it. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -96,7 +95,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class References:
-    """All that a cloud config names in the account; azs with a `cpi` are in another one, or another cloud.
+    """All that a cloud config names in the account; the azs of other CPIs are elsewhere.
 
     Attributes:
         subnets: The subnets.
@@ -104,7 +103,7 @@ class References:
         launches: The combinations for VMs.
         disk_types: The entries of disk types.
         knows_all_subnets: Whether each network of VMs names its subnets.
-        has_other_cpis: Whether some azs have a `cpi`, for which VM types and disk types may be meant, too.
+        has_other_cpis: Whether some azs have another CPI, which VM types and disk types may be for.
     """
 
     subnets: Sequence[SubnetUse]
@@ -122,19 +121,14 @@ class References:
             config: The cloud config.
             uses: What a manifest asks for; None without a manifest.
         """
-        others = _of_other_cpis(config)
-        subnets = list(_subnets(config, others))
+        subnets = list(_subnets(config))
         return cls(
             [use for use in subnets if use is not None],
-            list(_managed(config, others)),
-            [
-                Launch(each, _zone(each))
-                for each in vms(config, uses)
-                if each.zone is None or name_of(each.zone) not in others
-            ],
+            list(_managed(config)),
+            [Launch(each, _zone(each)) for each in vms(config, uses)],
             config.lists["disk_types"],
             knows_all_subnets=None not in subnets and "networks" not in config.open_lists,
-            has_other_cpis=bool(others),
+            has_other_cpis=bool(config.azs_of_others),
         )
 
     @property
@@ -204,37 +198,27 @@ def _zone(merged: Merged) -> str:
     return next((str(each.value) for each in texts(node)), "") if node is not None else ""
 
 
-def _of_other_cpis(config: CloudConfig) -> set[str]:
-    """The names of the azs in which another CPI creates the VMs."""
-    return {name_of(az) for az in config.lists["azs"] if az.get("cpi") is not None}
-
-
-def _subnets(config: CloudConfig, others: AbstractSet[str]) -> Iterator[SubnetUse | None]:
+def _subnets(config: CloudConfig) -> Iterator[SubnetUse | None]:
     """The subnets, except those that are only in the azs of other CPIs; None for one without a known id."""
-    zones = {name_of(az): node for az in config.lists["azs"] if (node := _zone_of(az)) is not None}
+    zones = {name_of(az): node for az in config.own_azs if (node := _zone_of(az)) is not None}
     for entry in (each for network in config.lists["networks"] for each in _entries(network)):
-        azs = zones_of(entry)
-        if _are_of_others(azs, others):
+        if config.is_of_others(entry):
             continue
+        azs = zones_of(entry)
         node = entry.get("cloud_properties", "subnet")
         if node is None or node.is_unknown or not isinstance(node.value, str) or not node.value:
             yield None
             continue
-        own = [zones[name] for name in azs or () if name in zones and name not in others]
+        own = [zones[name] for name in azs or () if name in zones]
         yield SubnetUse(entry, node, azs, [(str(each.value), each) for each in own])
 
 
-def _managed(config: CloudConfig, others: AbstractSet[str]) -> Iterator[Node]:
+def _managed(config: CloudConfig) -> Iterator[Node]:
     for network in config.lists["networks"]:
         for entry in _entries(network) if network.value.get("managed") is True else ():
             section = entry.get("cloud_properties")
-            if section is not None and not _are_of_others(zones_of(entry), others):
+            if section is not None and not config.is_of_others(entry):
                 yield section
-
-
-def _are_of_others(azs: Sequence[str] | None, others: AbstractSet[str]) -> bool:
-    """Whether all azs of a subnet are those of other CPIs."""
-    return bool(azs) and others >= set(azs or ())
 
 
 def _entries(network: Node) -> Sequence[Node]:

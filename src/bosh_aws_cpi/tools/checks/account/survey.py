@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Extras:
     """What an operator wants to have checked beyond the cloud config.
 
     Attributes:
@@ -48,7 +48,7 @@ class Wishes:
 
 
 def findings(
-    clients: "CommandClients", aws: "AwsConfig", references: References, wishes: Wishes
+    clients: "CommandClients", aws: "AwsConfig", references: References, extras: Extras
 ) -> Iterator[Finding]:
     """Ask AWS, and compare; what could not be looked up comes last.
 
@@ -56,14 +56,14 @@ def findings(
         clients: The AWS clients.
         aws: The configuration, for its defaults.
         references: What the cloud config names.
-        wishes: What else to check.
+        extras: What else to check.
 
     Raises:
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
     lookups_of_types = (survey.named_things, survey.reserved_capacity, survey.encryption_keys)
-    found = chain(survey.networks(wishes), survey.launches(wishes), *(each() for each in lookups_of_types))
+    found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in lookups_of_types))
     yield from other_cpis.softened(found) if references.has_other_cpis else found
     yield from survey.inquiry.not_checked
 
@@ -86,7 +86,7 @@ class _Survey:
     def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
         return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
 
-    def networks(self, wishes: Wishes) -> Iterator[Finding]:
+    def networks(self, extras: Extras) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
         ids = {use.subnet_id for use in self._references.subnets}
         found = self._ec2("subnets", lambda ec2: lookups.subnets(ec2, ids)) if ids else {}
@@ -97,7 +97,7 @@ class _Survey:
         uses = addresses.manual(known)
         taken = {use.subnet_id for use in uses}
         held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
-        yield from addresses.findings(uses, held or [], is_for_create_env=wishes.is_for_create_env)
+        yield from addresses.findings(uses, held or [], is_for_create_env=extras.is_for_create_env)
         vpcs = known.vpcs()
         there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
         if there is not None:
@@ -131,9 +131,9 @@ class _Survey:
             tables = self._ec2("route tables", lambda ec2: routes.tables(ec2, sorted(values(ids))))
             yield from traffic.tables(known, ids, tables) if tables is not None else ()
 
-    def launches(self, wishes: Wishes) -> Iterator[Finding]:
+    def launches(self, extras: Extras) -> Iterator[Finding]:
         """Instance types, stemcells and quotas."""
-        names = values(named(self._references.launches, lambda launch: launch.types)) | wishes.demand.types
+        names = values(named(self._references.launches, lambda launch: launch.types)) | extras.demand.types
         if not names:
             return
         yield from self._offers(names)
@@ -142,9 +142,9 @@ class _Survey:
             details = self._ec2("instance types", lambda ec2: capacity.types(ec2, names)) or {}
         facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
         known = {name: each for name, each in facts.items() if each is not None}
-        yield from self._unfit(known, wishes)
-        if wishes.demand.types:
-            yield from self._quotas(wishes.demand, {name: each.vcpus for name, each in details.items()})
+        yield from self._unfit(known, extras)
+        if extras.demand.types:
+            yield from self._quotas(extras.demand, {name: each.vcpus for name, each in details.items()})
 
     def _offers(self, names: Collection[str]) -> Iterator[Finding]:
         """The zones, and the instance types that they offer."""
@@ -167,10 +167,10 @@ class _Survey:
             return offering
         return self._ec2("zones", lookups.zones) or set()
 
-    def _unfit(self, facts: Mapping[str, InstanceTypeFacts], wishes: Wishes) -> Iterator[Finding]:
+    def _unfit(self, facts: Mapping[str, InstanceTypeFacts], extras: Extras) -> Iterator[Finding]:
         """What create_vm refuses of types; those of the built-in table are checked without AWS."""
         found: list[Image] = []
-        for cid in wishes.stemcells:
+        for cid in extras.stemcells:
             answer = self._ec2("the stemcell", partial(_image, ami_id(cid)))
             if answer is not None:
                 yield from types.stemcells(ami_id(cid), answer[0])
