@@ -12,7 +12,7 @@ from typing import NamedTuple
 from bosh_aws_cpi.properties.types import Encryptable, Properties
 
 
-class Text(NamedTuple):
+class PropertyText(NamedTuple):
     """The description of a property."""
 
     effect: str
@@ -24,7 +24,7 @@ class Text(NamedTuple):
 
 
 def names_of(model: type[Properties]) -> list[str]:
-    """Its properties in the order of the source, with the common properties for encryption at the end."""
+    """A model's properties in the order of the source; the common ones for encryption are at the end."""
     kinds = [kind for kind in reversed(model.__mro__) if issubclass(kind, Properties)]
     kinds.sort(key=lambda kind: kind is Encryptable and model is not Encryptable)
     return list(
@@ -32,13 +32,13 @@ def names_of(model: type[Properties]) -> list[str]:
     )
 
 
-def property_text(model: type[Properties], name: str) -> Text:
+def property_text(model: type[Properties], name: str) -> PropertyText:
     """The description of a property, which must have one."""
     text = next((found for kind in model.__mro__ if (found := _texts(kind).get(name))), "")
     parts = re.fullmatch(r"(\* )?(.*?)(?: ?Default: (.+)\.| ?(Required)\.)?", text)
     if parts is None or not parts[2]:
         sys.exit(f"{model.__name__}.{name} has no text below it that docs/cloud-properties.md could show")
-    return Text(parts[2], parts[3] or "", is_required=bool(parts[4]), is_new=bool(parts[1]))
+    return PropertyText(parts[2], parts[3] or "", is_required=bool(parts[4]), is_new=bool(parts[1]))
 
 
 @cache

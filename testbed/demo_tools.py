@@ -25,7 +25,7 @@ DIRECTOR = "10.0.1.6"
 
 
 class Unexpected(Exception):
-    """A tool said something else than it should; the message holds both."""
+    """A tool did not print what it should; the message has both."""
 
 
 def cloud_config(world: World) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def cloud_config(world: World) -> dict[str, Any]:
 
 
 def show(stage: Stage) -> None:
-    """Run all three.
+    """Show what the schema, `cpi check` and `cpi diagnose` find.
 
     Raises:
         Unexpected: One of them does not find its mistake.
@@ -62,7 +62,7 @@ def show(stage: Stage) -> None:
 
 
 def _show_schema(given: dict[str, Any]) -> None:
-    """What an editor marks while somebody writes the file."""
+    """Print what an editor marks while somebody writes the file."""
     print(paint(f"\nan editor, by docs/{SCHEMA.name}:", BOLD))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     marked = [error.message for error in Draft202012Validator(schema).iter_errors(given)]
@@ -82,22 +82,9 @@ def _show_check(cpi: Cpi, given: dict[str, Any]) -> None:
 
 
 def _show_diagnosis(stage: Stage, cpi: Cpi) -> None:
-    """A VM whose Director does not let it in."""
-    world = stage.world
-    director = world.ec2.run_instances(
-        ImageId=world.image_id,
-        InstanceType="t3.micro",
-        MinCount=1,
-        MaxCount=1,
-        SubnetId=world.subnet_id,
-        PrivateIpAddress=DIRECTOR,
-        SecurityGroupIds=[world.groups["web"]],
-    )["Instances"][0]["InstanceId"]
-    network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
-    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
-    image = f"{world.image_id} light"
-    created = cpi.call("create_vm", "demo-agent", image, properties, {"default": network}, [], {}, stemcell=2)
-    vm_cid = created.ok()[0]
+    """Diagnose a VM whose Director does not let it in."""
+    world, director = stage.world, _launched_director(stage.world)
+    vm_cid = _created_vm(world, cpi)
     said = _lines(cpi.run("diagnose", vm_cid))
     print(paint(f"\ncpi diagnose cpi.json {brief(vm_cid)}", BOLD))
     console = next(index for index, line in enumerate(said) if "console" in line)
@@ -107,8 +94,29 @@ def _show_diagnosis(stage: Stage, cpi: Cpi) -> None:
     _expect(said[:1], [f"error: The security groups of the Director, {world.groups['web']}"])
 
 
+def _launched_director(world: World) -> str:
+    answer = world.ec2.run_instances(
+        ImageId=world.image_id,
+        InstanceType="t3.micro",
+        MinCount=1,
+        MaxCount=1,
+        SubnetId=world.subnet_id,
+        PrivateIpAddress=DIRECTOR,
+        SecurityGroupIds=[world.groups["web"]],
+    )
+    return str(answer["Instances"][0]["InstanceId"])
+
+
+def _created_vm(world: World, cpi: Cpi) -> str:
+    network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
+    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
+    image = f"{world.image_id} light"
+    created = cpi.call("create_vm", "demo-agent", image, properties, {"default": network}, [], {}, stemcell=2)
+    return str(created.ok()[0])
+
+
 def _lines(answer: Answer, folder: str = "") -> list[str]:
-    """What a command printed, which found an error."""
+    """The lines that a command printed; it must have found an error."""
     said = masked(answer.stdout.decode())
     if answer.returncode != 1:
         raise Unexpected(f"The exit status is {answer.returncode}, not 1.\n{said}{answer.stderr}")
@@ -116,6 +124,7 @@ def _lines(answer: Answer, folder: str = "") -> list[str]:
 
 
 def _expect(said: list[str], parts: list[str]) -> None:
+    """Raise Unexpected unless each part is in one of the lines."""
     missing = [part for part in parts if not any(part in line for line in said)]
     if missing:
         raise Unexpected("\n".join(["These are missing:", *missing, "The report:", *said]))

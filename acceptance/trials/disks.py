@@ -41,6 +41,15 @@ def volume_iops(lab: Lab) -> Seen:
     return Seen(said.code in assumed, said.text)
 
 
+@TRIALS.of("volume-known")
+def volume_known(lab: Lab) -> Seen:
+    """Ask for a volume of an unknown type, and for one that is too large."""
+    unknown = said_to(lab.ec2.create_volume, **lab.volume_arguments(VolumeType="gp9"))
+    large = said_to(lab.ec2.create_volume, **lab.volume_arguments(Size=70_000))
+    agrees = (unknown.code, large.code) == ("UnknownVolumeType", "InvalidParameterValue")
+    return Seen(agrees, f"unknown type: {unknown.text}; too large: {large.text}")
+
+
 @TRIALS.of("volume-attached-twice")
 def volume_attached_twice(lab: Lab) -> Seen:
     """Attach a volume twice, and delete it while it is attached."""

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
-_COMMANDS = (
-    "check",
-    "diagnose",
-    "preflight",
-    "sweep",
-)
+_COMMANDS = ("check", "diagnose", "preflight", "sweep")
 """Modules of `tools`, listed here so that an ordinary call does not import them."""
 _GARBAGE = 100_000
 """The number of new objects at which Python's garbage collector runs. Most objects live until the end of the

@@ -9,9 +9,9 @@ from testbed.moto_patches import (
     addresses,
     allowed_images,
     balancers,
+    console_and_acls,
     copies,
     deregistration,
-    diagnosis,
     disks,
     dry_run,
     ebs_direct,
@@ -21,7 +21,7 @@ from testbed.moto_patches import (
     images,
     interfaces,
     kernels,
-    keys,
+    kms,
     launch,
     modifications,
     options,
@@ -35,6 +35,7 @@ from testbed.moto_patches import (
     tags,
     termination,
     volumes,
+    words,
 )
 from testbed.moto_patches.patching import Patch, install
 
@@ -57,16 +58,17 @@ MODULES = (
     allowed_images,
     deregistration,
     kernels,
-    keys,
+    kms,
     launch,
     termination,
     options,
+    words,
     placement,
     quotas,
     requests,
     idempotency,
     balancers,
-    diagnosis,
+    console_and_acls,
     dry_run,
 )
 """In the order of installation: a later patch of a method wraps the earlier ones."""

@@ -9,6 +9,7 @@ from moto.ec2.models.elastic_block_store import EBSBackend
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
 from testbed.moto_patches.patching import Patches, parameter, refuse
+from testbed.moto_patches.words import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,27 @@ UNKNOWN_KEY = "00000000-0000-4000-8000-000000000000"
 """The id of a KMS key that does not exist; all other keys do."""
 MOST_IOPS = {"gp3": 80_000, "io1": 64_000, "io2": 256_000}
 MOST_IOPS_PER_GIB = {"gp3": 500, "io1": 50, "io2": 1000}
+
+
+MOST_GIB = {"gp3": 65_536, "io2": 65_536, "standard": 1024}
+"""The largest sizes; those of the other types are `USUAL_GIB` (API model, CreateVolumeRequest, Size)."""
+USUAL_GIB = 16_384
+
+
+def check_type(volume_type: str | None) -> None:
+    """Refuse an unknown type; code and message: hashicorp/terraform-provider-aws issue 42957."""
+    if volume_type is not None and volume_type not in words_of("VolumeType"):
+        refuse("UnknownVolumeType", f"Unsupported volume type '{volume_type}' for volume creation.")
+
+
+def check_size(volume_type: str, size: int) -> None:
+    """Refuse a size over the type's limit; the message is quoted in fog/fog-aws issue 186, without a code."""
+    most = MOST_GIB.get(volume_type, USUAL_GIB)
+    if size > most:
+        refuse(
+            "InvalidParameterValue",
+            f"Volume of {size}GiB is too large for volume type {volume_type}; maximum is {most}GiB",
+        )
 
 
 def check_iops(volume_type: str, size: int, iops: int | None) -> None:
@@ -68,14 +90,17 @@ def settle_performance(volume: Any) -> None:
 
 @PATCHES.around(EBSBackend, "create_volume")
 def whole_volume(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 shows the type's own iops and throughput, and the snapshot's key, and refuses too many iops.
+    """EC2 shows the type's own iops and throughput, and the snapshot's key.
 
-    moto set the iops of gp3 only, accepted any number, and did not take over the snapshot's key. RunInstances
-    creates the volumes of its block devices with this function, too.
+    It refuses unknown types, too large volumes and too many iops. moto set the iops of gp3 only, accepted
+    any type and number, and did not take over the snapshot's key. RunInstances creates the volumes of its
+    block devices with this function, too.
     """
+    check_type(keywords.get("volume_type"))
     volume = original(backend, *positional, **keywords)
     settle_performance(volume)
     try:
+        check_size(volume.volume_type, int(volume.size))
         check_iops(volume.volume_type, int(volume.size), int(volume.iops) if volume.iops else None)
     except EC2ClientError:
         del backend.volumes[volume.id]

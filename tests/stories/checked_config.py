@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,8 @@ class Mistake:
         path: What the finding names, if it is another place than the value's.
         source: Who refuses it.
         more: Other values that change with it.
+        said: What the error of the call contains, if it is not the finding's text.
+        also: The paths of other errors that follow from it.
     """
 
     route: Route
@@ -101,6 +104,8 @@ class Mistake:
     path: str = ""
     source: str = "CPI"
     more: tuple[tuple[Route, Any], ...] = ()
+    said: str = ""
+    also: str = ""
 
     @property
     def shown(self) -> str:
@@ -152,12 +157,32 @@ def of(entry: Route, **properties: Any) -> list[Mistake]:
     ]
 
 
-def director(route: Route, value: Any, path: str = "") -> Mistake:
+def director(route: Route, value: Any, path: str = "", also: str = "") -> Mistake:
     """Return a mistake that the Director refuses."""
-    return Mistake(route, value, path, "Director")
+    return Mistake(route, value, path, "Director", also=also)
+
+
+def with_real_things(world: World, config: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of a config in which the placeholders are ids of things that exist."""
+    where = {"InstanceType": "m5.large", "AvailabilityZone": world.zone}
+    text = json.dumps(config)
+    if HOST in text:
+        (host_id,) = world.ec2.allocate_hosts(**where, Quantity=1)["HostIds"]
+        text = text.replace(HOST, host_id)
+    if RESERVATION in text:
+        answer = world.ec2.create_capacity_reservation(
+            **where, InstancePlatform="Linux/UNIX", InstanceCount=1
+        )
+        text = text.replace(RESERVATION, answer["CapacityReservation"]["CapacityReservationId"])
+    if GROUP in text:
+        world.ec2.create_placement_group(GroupName=GROUP, Strategy="cluster")
+    whole: dict[str, Any] = json.loads(text)
+    return whole
 
 
 TARGET_GROUP = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/none/0123456789abcdef"
+UNKNOWN_SUBNET = "subnet-0123456789abcdef0"
+HOST, RESERVATION, GROUP = "h-that-exists", "cr-that-exists", "group-that-exists"
 IN_DISK = "vm_types/small/cloud_properties/ephemeral_disk"
 WRONG_TYPES = [
     *of(LARGE, instance_type=5, instance_type_fallbacks="m5.xlarge", security_groups="bosh", key_name=[1]),
@@ -178,6 +203,7 @@ WRONG_TYPES = [
         (*LARGE, "cloud_properties", "advertised_routes"),
         [{"table_id": "rtb-1", "destination": "everywhere"}],
         f"{PROPERTIES}/advertised_routes/0/destination",
+        also=f"{PROPERTIES}/advertised_routes/0/table_id",
     ),
     Mistake(
         (*LARGE, "cloud_properties", "advertised_routes"),
@@ -205,8 +231,18 @@ CONTRADICTIONS = [
         )
         for wrong, path in (({"name": "web", "arn": TARGET_GROUP}, "web"), ({"port": 80}, "0"))
     ],
-    Mistake((*SMALL, "cloud_properties", "instance_type"), GONE, "vm_types/small/cloud_properties"),
-    Mistake((*Z1, "cloud_properties", "availability_zone"), GONE, "azs/z1/cloud_properties"),
+    Mistake(
+        (*SMALL, "cloud_properties", "instance_type"),
+        GONE,
+        "vm_types/small/cloud_properties",
+        said="Missing properties: cloud_properties.instance_type",
+    ),
+    Mistake(
+        (*Z1, "cloud_properties", "availability_zone"),
+        GONE,
+        "azs/z1/cloud_properties",
+        said="Missing properties: cloud_properties.availability_zone",
+    ),
     Mistake((*LARGE, "cloud_properties", "tags"), ["a"]),
     Mistake((*LARGE, "cloud_properties", "tags"), {"aws:a": "b"}, f"{PROPERTIES}/tags"),
     Mistake((*LARGE, "cloud_properties", "tags"), {f"tag{n}": "x" for n in range(51)}),
@@ -244,24 +280,29 @@ CONTRADICTIONS = [
             (*LARGE, "cloud_properties", one), value, more=(((*LARGE, "cloud_properties", other), second),)
         )
         for one, value, other, second in (
-            ("spot_bid_price", 0.1, "capacity_reservation", {"id": "cr-1"}),
-            ("capacity_reservation", {"id": "cr-1"}, "dedicated_host", {"id": "h-1"}),
-            ("tenancy", "dedicated", "dedicated_host", {"id": "h-1"}),
-            ("spot_bid_price", 0.1, "dedicated_host", {"id": "h-1"}),
-            ("placement_group", "group", "dedicated_host", {"id": "h-1"}),
+            ("spot_bid_price", 0.1, "capacity_reservation", {"id": RESERVATION}),
+            ("capacity_reservation", {"id": RESERVATION}, "dedicated_host", {"id": HOST}),
+            ("tenancy", "dedicated", "dedicated_host", {"id": HOST}),
+            ("spot_bid_price", 0.1, "dedicated_host", {"id": HOST}),
+            ("placement_group", GROUP, "dedicated_host", {"id": HOST}),
         )
     ],
     Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
     Mistake((*DISK, "cloud_properties", "throughput"), 100),
     Mistake((*DISK, "cloud_properties", "tags"), ["a"]),
     Mistake((*DISK, "cloud_properties"), {"type": "io2"}, "disk_types/default/cloud_properties"),
-    Mistake((*DISK, "disk_size"), 0),
+    Mistake((*DISK, "disk_size"), 0, said="disk size must be more than 0 MiB, got 0"),
     Mistake(
         (*DISK, "cloud_properties"),
         {"type": "gp2", "throughput": 125},
         "disk_types/default/cloud_properties/throughput",
     ),
-    Mistake((*SUBNET, "cloud_properties", "subnet"), GONE, "networks/default/subnets/0/cloud_properties"),
+    Mistake(
+        (*SUBNET, "cloud_properties", "subnet"),
+        GONE,
+        "networks/default/subnets/0/cloud_properties",
+        said="Networks in nic_group 'default' have different subnet ids",
+    ),
     Mistake((*SUBNET, "cloud_properties", "subnet"), 5),
     Mistake((*SUBNET, "cloud_properties", "security_groups"), "bosh"),
     Mistake(
@@ -269,16 +310,25 @@ CONTRADICTIONS = [
         27,
         more=(((*NETWORK, "subnets", 1, "prefix"), 27),),
         path="networks/default/subnets/0/prefix networks/default/subnets/1/prefix",
+        said="EC2 delegates /28 of IPv4 and /80 of IPv6 addresses, not '10.0.1.64/27'",
     ),
 ]
 IN_AWS = [
     *[
-        Mistake(each.route, each.value, source="AWS")
-        for each in of(LARGE, instance_type="m5.giant", key_name="nobody", placement_group="none")
+        Mistake((*LARGE, "cloud_properties", key), value, source="AWS", said=said)
+        for key, value, said in (
+            ("instance_type", "m5.giant", "Invalid value 'm5.giant' for InstanceType"),
+            ("key_name", "nobody", "InvalidKeyPair.NotFound"),
+            ("placement_group", "none", "InvalidPlacementGroup.Unknown: The Placement Group 'none'"),
+        )
     ],
     *[
-        Mistake((*LARGE, "cloud_properties", key), ["nobody"], f"{PROPERTIES}/{key}/0", "AWS")
-        for key in ("security_groups", "elbs", "lb_target_groups")
+        Mistake((*LARGE, "cloud_properties", key), ["nobody"], f"{PROPERTIES}/{key}/0", "AWS", said=said)
+        for key, said in (
+            ("security_groups", "Security group not found with name 'nobody'"),
+            ("elbs", "Could not find classic load balancer `nobody'"),
+            ("lb_target_groups", "Could not find ALB target group `nobody'"),
+        )
     ],
     Mistake(
         (*LARGE, "cloud_properties", "advertised_routes"),
@@ -295,26 +345,44 @@ IN_AWS = [
         )
         for key, value, entry in (("name", "nobody", "nobody"), ("arn", TARGET_GROUP, "0"))
     ],
-    Mistake((*SUBNET, "cloud_properties", "subnet"), "subnet-0123456789abcdef0", source="AWS"),
+    Mistake(
+        (*SUBNET, "cloud_properties", "subnet"),
+        UNKNOWN_SUBNET,
+        source="AWS",
+        said=f"Subnet not found: {UNKNOWN_SUBNET}",
+    ),
     Mistake(
         (*SUBNET, "cloud_properties", "security_groups"),
         ["nobody"],
         "networks/default/subnets/0/cloud_properties/security_groups/0",
         "AWS",
+        said="Security group not found with name 'nobody'",
     ),
-    Mistake((*SUBNET, "reserved"), ["10.0.1.4-10.0.1.9"], "networks/default/subnets/0/range", "AWS"),
+    Mistake(
+        (*SUBNET, "reserved"),
+        ["10.0.1.4-10.0.1.9"],
+        "networks/default/subnets/0/range",
+        "AWS",
+        said="Address 10.0.1.2 is in subnet's reserved address range",
+    ),
 ]
-AT_SUBNET = "networks/default/subnets/0"
+AT_SUBNET, OTHER_SUBNET = "networks/default/subnets/0", "networks/default/subnets/1"
+WITHOUT_Z1 = f"compilation/az {AT_SUBNET}/azs/0 networks/dynamic/subnets/0/az"
+"""Where az z1 is missed."""
 OF_DIRECTOR = [
-    director((*Z1, "name"), GONE, "azs/0"),
-    director((*Z1, "cloud_properties"), None),
-    director(("azs",), {"z1": {}}),
-    director(("azs", 0), "z1", "azs/0"),
+    director((*Z1, "name"), GONE, "azs/0", also=WITHOUT_Z1),
+    director((*Z1, "cloud_properties"), None, also="azs/z1/cloud_properties"),
+    director(
+        ("azs",),
+        {"z1": {}},
+        also=f"{WITHOUT_Z1} networks/default/subnets/1/azs/0 vm_types/small/cloud_properties {PROPERTIES}",
+    ),
+    director(("azs", 0), "z1", "azs/0", also=WITHOUT_Z1),
     director(("vm_extensions",), None),
-    director(("vm_types", 1, "name"), "small", "vm_types/small/name"),
-    director(("vm_types", 1, "name"), value=True, path="vm_types/1/name"),
+    director(("vm_types", 1, "name"), "small", "vm_types/small/name", also="compilation/vm_type"),
+    director(("vm_types", 1, "name"), value=True, path="vm_types/1/name", also="compilation/vm_type"),
     director(("vm_types", 1, "cloud_properties"), ["m5.large"]),
-    director(("networks",), []),
+    director(("networks",), [], also="compilation/network"),
     director(
         ("networks", 1, "name"),
         "Default!",
@@ -325,11 +393,11 @@ OF_DIRECTOR = [
     director((*DISK, "disk_size"), -1),
     director((*NETWORK, "type"), "static"),
     director((*NETWORK, "type"), None),
-    director((*NETWORK, "subnets"), GONE, "networks/default"),
-    director((*NETWORK, "subnets"), {"range": "10.0.1.0/24"}),
-    director((*SUBNET, "azs"), ["z9"], f"{AT_SUBNET}/azs/0"),
-    director((*SUBNET, "azs"), []),
-    director((*SUBNET, "azs"), "z1"),
+    director((*NETWORK, "subnets"), GONE, "networks/default", also="compilation/az"),
+    director((*NETWORK, "subnets"), {"range": "10.0.1.0/24"}, also="compilation/az"),
+    director((*SUBNET, "azs"), ["z9"], f"{AT_SUBNET}/azs/0", also="compilation/az"),
+    director((*SUBNET, "azs"), [], also=f"compilation/az {AT_SUBNET}"),
+    director((*SUBNET, "azs"), "z1", also=f"compilation/az {AT_SUBNET}"),
     director((*SUBNET, "az"), "z1", f"{AT_SUBNET}/az"),
     director((*SUBNET, "range"), GONE, AT_SUBNET),
     director((*SUBNET, "range"), "10.0.1.0"),
@@ -352,11 +420,21 @@ OF_DIRECTOR = [
         28,
         "networks/default/subnets/1",
         "Director",
-        more=(((*NETWORK, "subnets", 2), subnet("10.0.5", "z2", "subnet-0123456789abcdef0")),),
+        also="networks/default/subnets/2/cloud_properties/subnet",
+        more=(((*NETWORK, "subnets", 2), subnet("10.0.5", "z2", UNKNOWN_SUBNET)),),
     ),
-    director((*NETWORK, "subnets", 1, "range"), "10.0.1.128/25"),
+    director(
+        (*NETWORK, "subnets", 1, "range"),
+        "10.0.1.128/25",
+        also=" ".join(f"{OTHER_SUBNET}/{key}" for key in ("gateway", "range", "reserved/0", "static/0")),
+    ),
     director((*NETWORK, "subnets", 1, "azs"), GONE, "networks/default/subnets/1"),
-    director((*NETWORK, "managed"), value=True, path=AT_SUBNET),
+    director(
+        (*NETWORK, "managed"),
+        value=True,
+        path=AT_SUBNET,
+        also=f"{AT_SUBNET}/cloud_properties {OTHER_SUBNET} {OTHER_SUBNET}/cloud_properties",
+    ),
     director((*DYNAMIC, "dns"), ["10.0.0.2"]),
     director((*DYNAMIC, "azs"), ["z1"]),
     director((*DYNAMIC, "subnets", 0, "prefix"), 28),
@@ -367,7 +445,7 @@ OF_DIRECTOR = [
     director((*COMPILATION, "vm_type"), "giant"),
     director((*COMPILATION, "vm_resources"), {"cpu": 1, "ram": 1024, "ephemeral_disk_size": 1}),
     director((*COMPILATION, "vm_extensions"), ["none"], "compilation/vm_extensions/0"),
-    director((*COMPILATION, "az"), "z9"),
-    director((*COMPILATION, "az"), GONE, "compilation/network"),
+    director((*COMPILATION, "az"), "z9", also="compilation/az"),
+    director((*COMPILATION, "az"), GONE, "compilation/network", also=PROPERTIES),
     director((*COMPILATION, "reuse_compilation_vms"), "yes please"),
 ]

@@ -26,6 +26,7 @@ from tests.stories.launches import (
 from tests.stories.own_vm import OwnVm, works_apart
 from tests.stories.said import Said
 from tests.stories.stemcell_images import Heavy
+from tests.stories.vm_and_director import pair
 from tests.stories.volumes import Volumes
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ __all__ = [
     "inline",
     "ipv6",
     "network",
+    "pair",
     "settings",
     "short",
     "start_vm",

@@ -86,8 +86,8 @@ compilation: {workers: 1, az: z1, vm_type: default, network: default}
 """
 CF_DEPLOYMENT = """
 azs:
-- {name: z1, cloud_properties: {availability_zone: us-east-1a}}
-- {name: z2, cloud_properties: {availability_zone: us-east-1b}, cpi: other}
+- {name: z1, cloud_properties: {availability_zone: us-east-1a}, cpi: aws}
+- {name: z2, cloud_properties: {availability_zone: us-east-1b}, cpi: aws}
 vm_types:
 - {name: minimal, cloud_properties: {instance_type: t3.medium, ephemeral_disk: {size: 10240, type: gp3}}}
 - {name: small, cloud_properties: {instance_type: m5.large, ephemeral_disk: {size: 10240, type: gp3}}}

@@ -69,6 +69,25 @@ def far(world: World, fake_aws: FakeAws) -> Far:
     return Far(vpc_id, subnet_id, group_id, table_id)
 
 
+UNKNOWN_WORDS = [
+    ({"metadata_options": {"http_tokens": "requird"}}, "'requird' is not valid for HttpTokens"),
+    ({"metadata_options": {"http_endpoint": "on"}}, "'on' is not valid for HttpEndpoint"),
+    ({"metadata_options": {"http_protocol_ipv6": "on"}}, "'on' is not valid for HttpProtocolIpv6"),
+    ({"metadata_options": {"instance_metadata_tags": "on"}}, "'on' is not valid for InstanceMetadataTags"),
+    ({"metadata_options": {"http_put_response_hop_limit": 65}}, "'65' is not valid for HttpPutResponseHop"),
+    (
+        {"instance_type": "t3.micro", "credit_specification": "unlimted"},
+        "'unlimted' is not valid for CpuCredits",
+    ),
+    ({"cpu_options": {"amd_sev_snp": "on"}}, "'on' is not valid for AmdSevSnp"),
+    ({"cpu_options": {"nested_virtualization": "on"}}, "'on' is not valid for NestedVirtualization"),
+    ({"capacity_reservation": {"preference": "opn"}}, "'opn' is not valid for CapacityReservationPreference"),
+    ({"ephemeral_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
+    ({"root_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
+    ({"ephemeral_disk": {"size": 10**12}}, "is too large for volume type gp3; maximum is 65536GiB"),
+]
+
+
 @dataclass(frozen=True)
 class Wrong:
     """A thing that does not fit.
@@ -112,7 +131,7 @@ def host(world: World, instance_type: str, zone: str) -> str:
 
 
 def of_large(name: str, key: str, value: Callable[[World, Far], Any], inner: str = "") -> Wrong:
-    """A wrong property of the large VM type."""
+    """Write a wrong property of the large VM type."""
     return Wrong(name, (*PROPERTIES, key), value, "/".join(filter(None, (LARGE_PATH, key, inner))))
 
 
@@ -232,24 +251,20 @@ def test_groups_in_use(cpi: Cpi, world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("properties", "severity", "words"),
+    ("properties", "words"),
     [
-        ({"instance_type_fallbacks": [ELSEWHERE]}, "warning", f"does not offer type '{ELSEWHERE}'"),
-        ({"instance_type_fallbacks": ["m5.giant"]}, "warning", "there is no instance type 'm5.giant'"),
-        (
-            {"instance_type": "vt1.3xlarge", "instance_type_fallbacks": ["m5.large"]},
-            "warning",
-            "does not offer",
-        ),
-        ({"instance_type": ONE_ZONE}, "warning", f"zone us-east-1b does not offer type '{ONE_ZONE}'"),
+        ({"instance_type_fallbacks": [ELSEWHERE]}, f"does not offer type '{ELSEWHERE}'"),
+        ({"instance_type_fallbacks": ["m5.giant"]}, "there is no instance type 'm5.giant'"),
+        ({"instance_type": "vt1.3xlarge", "instance_type_fallbacks": ["m5.large"]}, "does not offer"),
+        ({"instance_type": ONE_ZONE}, f"zone us-east-1b does not offer type '{ONE_ZONE}'"),
     ],
 )
-def test_some_types(cpi: Cpi, world: World, properties: dict[str, Any], severity: str, words: str) -> None:
+def test_some_types(cpi: Cpi, world: World, properties: dict[str, Any], words: str) -> None:
     """A type that can't be launched is a warning if the VM can be created with another one, or elsewhere."""
     whole = right(world)
     whole["vm_types"][1]["cloud_properties"] |= properties
     found = checked(cpi, whole)
-    assert {each["severity"] for each in found} == {severity}, found
+    assert {each["severity"] for each in found} == {"warning"}, found
     assert any(words in each["what"] for each in found), found
     assert created(cpi, world, whole, "vm_types", 1).error is None
 
@@ -353,7 +368,7 @@ def launched(world: World, address: str, **tags: str) -> None:
 
 
 def test_addresses(cpi: Cpi, world: World) -> None:
-    """Addresses that others hold are named as the entries that `reserved` lacks; BOSH's own VMs are not."""
+    """Addresses that others hold are printed as the entries that `reserved` lacks, but no Director's."""
     for address in ("10.0.1.5", "10.0.1.20", "10.0.1.21", "10.0.1.22", "10.0.1.30"):
         in_subnet(world, address)
     world.ec2.assign_private_ip_addresses(
@@ -364,11 +379,14 @@ def test_addresses(cpi: Cpi, world: World) -> None:
     assert created(cpi, world, whole, "vm_types").error is None  # 10.0.1.50
     launched(world, "10.0.1.70", deployment="cf", job="router", index="0", id="1", director="prod")
     launched(world, "10.0.1.80", deployment="bosh", job="bosh", index="0", director="bosh-init")
-    (found,) = checked(cpi, whole)
-    entries = "10.0.1.20-10.0.1.22, 10.0.1.30, 10.0.1.40, 10.0.1.42, 10.0.1.60, 10.0.1.80"
+    found, note = checked(cpi, whole)
+    entries = "10.0.1.20-10.0.1.22, 10.0.1.30, 10.0.1.40, 10.0.1.42, 10.0.1.60"
     assert (found["severity"], found["path"]) == ("warning", f"{SUBNET_PATH}/range")
     assert found["remedy"] == f"Add to reserved: [{entries}]"
-    whole["networks"][0]["subnets"][0]["reserved"] += entries.split(", ")
+    assert (note["severity"], note["path"]) == ("note", f"{SUBNET_PATH}/range")
+    assert "a VM of bosh create-env holds 10.0.1.80" in note["what"]
+    assert note["remedy"].endswith("add to reserved: [10.0.1.80]")
+    whole["networks"][0]["subnets"][0]["reserved"] += [*entries.split(", "), "10.0.1.80"]
     assert checked(cpi, whole) == []
 
 
@@ -514,6 +532,75 @@ LOOKUPS = {
     "DescribeKey": "KMS key",
 }
 """What each call looks up."""
+IN_SUBNETS = {"DescribeNetworkInterfaces", "DescribeSecurityGroups"}
+"""The calls that need the answer about subnets."""
+
+
+def test_other_cpis(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """Azs of other CPIs and their subnets are not looked up; what a type lacks is a warning then."""
+    whole = right(world)
+    whole["azs"].append({"name": "z3", "cpi": "eu", "cloud_properties": {"availability_zone": "eu-west-1a"}})
+    entry = subnet("10.7.0", "z3", "subnet-0123456789abcdef0")
+    whole["networks"].append({"name": "eu", "type": "manual", "subnets": [entry]})
+    assert of("error", checked(cpi, whole)) == []
+    (call,) = [each for each in fake_aws.calls() if each["action"] == "DescribeSubnets"]
+    assert entry["cloud_properties"]["subnet"] not in str(call)
+    whole["vm_types"][0]["cloud_properties"]["key_name"] = "european"
+    found = [each for each in checked(cpi, whole) if each["source"] == "AWS"]
+    wanted = ("warning", "vm_types/small/cloud_properties/key_name")
+    assert wanted in {(each["severity"], each["path"]) for each in found}
+    entry["azs"].append("z1")
+    assert "subnet-0123456789abcdef0" in str(errors(checked(cpi, whole)))
+
+
+def test_own_zone(cpi: Cpi, world: World) -> None:
+    """A VM type's own zone needs a subnet of each az: an error if none has one, else a warning."""
+    whole = changed(right(world), (*PROPERTIES, "availability_zone"), world.other_zone)
+    own = [each for each in checked(cpi, whole) if each["path"] == f"{LARGE_PATH}/availability_zone"]
+    (found,) = own
+    assert found["severity"] == "warning"
+    assert f"no subnet of az 'z1' is in zone {world.other_zone}" in found["what"]
+    assert (
+        "can't use multiple availability zones" in created(cpi, world, whole, "vm_types", 1).error["message"]
+    )
+    del whole["azs"][1], whole["networks"][0]["subnets"][1]
+    assert f"{LARGE_PATH}/availability_zone" in {each["path"] for each in errors(checked(cpi, whole))}
+    whole["networks"][1]["subnets"][0]["cloud_properties"]["subnet"] = "((subnet))"
+    assert errors(checked(cpi, whole)) == []
+
+
+@pytest.mark.parametrize("subnet_id", [["subnet-1"], {"id": "subnet-1"}, 5])
+def test_subnet_of_wrong_type(cpi: Cpi, world: World, subnet_id: Any) -> None:
+    """A subnet that is not a string is reported once, and not looked up."""
+    (found,) = errors(checked(cpi, changed(right(world), (*SUBNET, "cloud_properties", "subnet"), subnet_id)))
+    assert (found["source"], found["path"]) == ("CPI", f"{SUBNET_PATH}/cloud_properties/subnet")
+
+
+def managed(world: World, **properties: Any) -> dict[str, Any]:
+    """Write a cloud config with a managed network in z1."""
+    whole = right(world)
+    section = {"vpc_id": world.vpc_id, **properties}
+    entry = {"name": "apps", "azs": ["z1"], "netmask_bits": 24, "cloud_properties": section}
+    whole["networks"].append({"name": "managed", "type": "manual", "managed": True, "subnets": [entry]})
+    return whole
+
+
+@pytest.mark.parametrize("key", ["vpc_id", "route_table", "network_acl"])
+def test_managed_network(cpi: Cpi, world: World, far: Far, key: str) -> None:
+    """What a managed network names must exist, and be in its VPC; else create_network fails."""
+    acls = world.ec2.describe_network_acls(Filters=[{"Name": "vpc-id", "Values": [world.vpc_id, far.vpc_id]}])
+    acl = {each["VpcId"]: each["NetworkAclId"] for each in acls["NetworkAcls"]}
+    fit = managed(world, route_table=world.route_table_id, network_acl=acl[world.vpc_id])
+    assert checked(cpi, fit) == []
+    unknown = {"vpc_id": "vpc-", "route_table": "rtb-", "network_acl": "acl-"}[key] + "0123456789abcdef0"
+    other = {"vpc_id": unknown, "route_table": far.table_id, "network_acl": acl[far.vpc_id]}[key]
+    for value in {unknown, other}:
+        whole = managed(world, **{key: value})
+        (found,) = errors(checked(cpi, whole))
+        assert found["path"] == f"networks/managed/subnets/apps/cloud_properties/{key}"
+        section = whole["networks"][-1]["subnets"][0]["cloud_properties"]
+        argument = {"type": "manual", "netmask_bits": 24, "cloud_properties": section}
+        assert cpi.call("create_network", argument).error is not None
 
 
 def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
@@ -524,16 +611,15 @@ def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
         fake_aws.rule(action=action, error={"code": code, "message": "no", "status": 403})
     found = checked(cpi, whole)
     assert {each["severity"] for each in found} == {"not checked"}
-    # Without subnets nothing is known of their addresses and VPCs.
-    dependent = {"DescribeNetworkInterfaces", "DescribeSecurityGroups"}
-    wanted = {f"{LOOKUPS[action]}" for action in LOOKUPS.keys() - dependent}
+    refused = LOOKUPS.keys() - IN_SUBNETS
+    wanted = {LOOKUPS[action] for action in refused}
     assert {each["what"].partition(":")[0].partition(" '")[0] for each in found} == wanted
-    assert {each["remedy"].rpartition(":")[2] for each in found} == LOOKUPS.keys() - dependent
+    assert {each["remedy"].rpartition(":")[2] for each in found} == refused
 
 
-@pytest.mark.parametrize("action", sorted({"DescribeNetworkInterfaces", "DescribeSecurityGroups"}))
+@pytest.mark.parametrize("action", sorted(IN_SUBNETS))
 def test_refused_in_vpc(cpi: Cpi, world: World, fake_aws: FakeAws, action: str) -> None:
-    """So is a lookup in the subnets, or in their VPC."""
+    """A refused lookup in the subnets, or in their VPC, is reported in the same way."""
     error = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
     fake_aws.rule(action=action, error=error)
     (found,) = checked(cpi, right(world))
@@ -619,8 +705,34 @@ def test_default_kms_keys(cpi_with: CpiWith, world: World) -> None:
     }
 
 
+@pytest.mark.parametrize(("properties", "message"), UNKNOWN_WORDS)
+def test_unknown_words(cpi: Cpi, world: World, properties: dict[str, Any], message: str) -> None:
+    """EC2 refuses a launch with an unknown word, or over a limit, and its message is in create_vm's."""
+    whole = right(world)
+    whole["vm_types"][1]["cloud_properties"] |= properties
+    before = world.state()
+    assert message in created(cpi, world, whole, "vm_types", 1).error["message"]
+    assert world.state() == before
+
+
+@pytest.mark.parametrize(
+    ("disk_type", "message"),
+    [
+        ({"cloud_properties": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
+        ({"disk_size": 10**12}, "is too large for volume type gp3; maximum is 65536GiB"),
+    ],
+)
+def test_unknown_disks(cpi: Cpi, world: World, disk_type: dict[str, Any], message: str) -> None:
+    """EC2 refuses a disk of an unknown type, or over its limit, and its message is in create_disk's."""
+    whole = right(world)
+    whole["disk_types"][0] |= disk_type
+    before = world.state()
+    assert message in created(cpi, world, whole, "disk_types").error["message"]
+    assert world.state() == before
+
+
 def test_resource_groups(cpi: Cpi, world: World) -> None:
-    """The members of resource groups are not looked up, which is said."""
+    """A resource group is reported as not checked, because its members are not looked up."""
     group = {"resource_group_arn": "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"}
     whole = changed(right(world), (*PROPERTIES, "dedicated_host"), group)
     (found,) = checked(cpi, whole)
@@ -681,15 +793,16 @@ STANDARD = "Standard (A, C, D, H, I, M, R, T, Z)"
     ("count", "properties", "severity", "words"),
     [
         (1, {}, "note", f"needs 4 vCPUs of the quota 'Running On-Demand {STANDARD} instances', which is 4.5"),
-        (2, {}, "error", f"needs 6 vCPUs, but the quota 'Running On-Demand {STANDARD} instances' is 4.5"),
+        (2, {}, "note", "instance groups and compilation together need 6 vCPUs"),
+        (3, {}, "error", f"need 6 vCPUs, but the quota 'Running On-Demand {STANDARD} instances' is 4.5"),
         (
             3,
             {"spot_bid_price": 1},
             "error",
-            f"needs 6 vCPUs, but the quota 'All {STANDARD} Spot Instance Requests'",
+            f"need 6 vCPUs, but the quota 'All {STANDARD} Spot Instance Requests'",
         ),
     ],
-    ids=["nearly", "too-many", "spot"],
+    ids=["nearly", "together", "too-many", "spot"],
 )
 def test_quota(
     deployed: Callable[..., list[dict[str, Any]]],
@@ -699,14 +812,14 @@ def test_quota(
     severity: str,
     words: str,
 ) -> None:
-    """The vCPUs that a manifest and its compilation need must be within the account's quota."""
+    """The vCPUs that a manifest needs, and those of its compilation, must be within the account's quota."""
     fake_aws.rule(action="ListServiceQuotas", replace=[[r'"Value": 5\.0', '"Value": 4.5']])
     (found,) = deployed(count, **properties)
     assert (found["severity"], words in found["what"]) == (severity, True), found
 
 
 def test_no_quotas(deployed: Callable[..., list[dict[str, Any]]], fake_aws: FakeAws) -> None:
-    """Quotas that may not be read are not checked; without need of them nobody asks."""
+    """Quotas that may not be read are not checked; VMs on Dedicated Hosts need none of them."""
     error = {"code": "AccessDeniedException", "message": "no", "status": 400}
     fake_aws.rule(action="ListServiceQuotas", error=error)
     (found,) = deployed(1)

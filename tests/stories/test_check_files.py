@@ -83,6 +83,13 @@ def test_several_files(check: Callable[..., list[dict[str, Any]]], second: str, 
         ("a: *b", "is not valid YAML"),
         ("a: !!python/object/apply:os.system [ls]", "is not valid YAML"),
         ("a: .inf", "a number must be finite"),
+        ("a: .nan", "a number must be finite"),
+        ("a: !!binary aGVsbG8=", "marked !!binary"),
+        ("a: !!set {b, c}", "marked !!set"),
+        ("{[a]: b}", "a key must be a string"),
+        ("azs: [\n@", "file-0.yml:2 is not valid YAML: found character '@' that cannot start any token\n"),
+        ("azs: [1, 2", "expected ',' or ']', but got '<stream end>'"),
+        (f"[{'1,' * 200_000}]", "it has more than 200000 values"),
         (b"\x00\xff\xfe\x00binary\x00", "is not valid YAML"),
         ("a: 1\n---\na: 2\n", "is not valid YAML"),
         ("[" * 5_000, "nested too deeply"),
@@ -102,6 +109,64 @@ def test_unreadable(run: Callable[..., Answer], text: str | bytes, said: str) ->
     assert said in answer.stderr
     assert "file-0.yml" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{password: hunter7hunter7, @a}",
+        "password: *hunter7hunter7",
+        "password: !hunter7hunter7 a",
+        "{a: hunter7hunter7",
+    ],
+)
+def test_unreadable_secret(run: Callable[..., Answer], text: str) -> None:
+    """What is said of a file that can't be read never quotes it: it may contain secrets."""
+    answer = run(text)
+    assert answer.returncode == 2
+    assert "file-0.yml:1 is not valid YAML" in answer.stderr
+    assert "hunter7" not in answer.stderr
+
+
+@pytest.mark.parametrize("tags", ["{5: x}", "{true: x}", "{a: 2026-01-01}", "{a: 2026-01-01 10:00:00}"])
+def test_values_of_json(check: Callable[..., list[dict[str, Any]]], tags: str) -> None:
+    """Keys and dates are strings, as in the JSON that the Director sends."""
+    tagged = f"{{instance_type: m5.large, tags: {tags}}}"
+    whole = with_networks(SPECIAL_NETWORKS).replace("{instance_type: m5.large}", tagged)
+    assert check(f"{whole}disk_types: [{{name: a, disk_size: 5, cloud_properties: {{tags: {tags}}}}}]") == []
+
+
+def test_named_like_a_secret(cpi: Cpi, tmp_path: Path) -> None:
+    """An unknown key that is named like a secret is shown; its value is not."""
+    path = tmp_path / "file.yml"
+    path.write_text(OWN.replace("m5.large", "m5.large\n    password: hunter7hunter7"))
+    answer = cpi.run("check", str(path), "--offline")
+    assert "cloud_properties/password: 'password' is unknown and ignored" in answer.stdout.decode()
+    assert "hunter7" not in answer.stdout.decode()
+
+
+def test_same_file(cpi: Cpi, tmp_path: Path) -> None:
+    """A file that is given twice is one mistake of the command line."""
+    path = tmp_path / "file.yml"
+    path.write_text(OWN)
+    answer = cpi.run("check", str(path), f"{tmp_path}/./file.yml", "--offline")
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert "is given twice: name it once" in answer.stderr
+
+
+def test_no_stemcell(run: Callable[..., Answer]) -> None:
+    """A stemcell's CID that can be none is refused."""
+    answer = run(OWN, arguments=("--stemcell", ""))
+    assert answer.returncode == 2
+    assert "is not a stemcell's CID" in answer.stderr
+
+
+def test_help(cpi: Cpi) -> None:
+    """The help names all that ends with status 2."""
+    text = " ".join(cpi.run("check", "--help").stdout.decode().split())
+    assert (
+        "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept" in text
+    )
 
 
 def test_absent_file(cpi: Cpi) -> None:
@@ -129,11 +194,32 @@ def test_create_env_alone(run: Callable[..., Answer]) -> None:
 
 def test_repeated_key(check: Callable[..., list[dict[str, Any]]]) -> None:
     """A key that a hash has twice is a warning at the second one."""
-    text = with_networks(SPECIAL_NETWORKS) + "disk_types: []\nazs: [{name: z1}]\n"
+    more = "disk_types: [{name: disk, disk_size: 1024, disk_size: 2048}]\nazs: [{name: z1}]\n"
+    text = with_networks(SPECIAL_NETWORKS) + more
     found = [each for each in check(text) if "twice" in each["what"]]
+    last = len(text.splitlines())
     assert [(each["severity"], each["path"], each["line"]) for each in found] == [
-        ("warning", "azs", len(text.splitlines()))
+        ("warning", "disk_types/disk/disk_size", last - 1),
+        ("warning", "azs", last),
     ]
+
+
+def test_shared_value(check: Callable[..., list[dict[str, Any]]]) -> None:
+    """A mistake in a value that several entries share is one finding; the same mistake in each is several."""
+    disk = "{size: 10240, iops: 90000}"
+    types = [
+        f"- {{name: vm{n}, cloud_properties: {{instance_type: m5.large, ephemeral_disk: DISK}}}}"
+        for n in "abc"
+    ]
+    text = (
+        with_networks(SPECIAL_NETWORKS)
+        .replace("vm_types: [", "vm_types:\n- ", 1)
+        .replace("m5.large}}]", "m5.large}}")
+    )
+    text = text.replace("compilation:", "\n".join([*types, "compilation:"]))
+    anchored = f"x-disk: &disk {disk}\n{text.replace('DISK', '*disk')}"
+    assert [(each["severity"], each["line"]) for each in check(anchored)] == [("error", 1)]
+    assert len(check(text.replace("DISK", disk))) == 3
 
 
 def test_anchor(check: Callable[..., list[dict[str, Any]]]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.stories import checking
 from tests.stories.checked_config import GONE, changed, line_of
 from tests.stories.right_configs import CREATE_ENV
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from testbed.executable import Answer, Cpi
+    from tests.stories.checking import Findings
 
 Route = tuple[str | int, ...]
 CONFIG: dict[str, Any] = {
@@ -105,10 +107,10 @@ def check(cpi: Cpi, tmp_path: Path) -> Callable[..., Answer]:
     return run
 
 
-def errors_of(answer: Answer) -> list[dict[str, Any]]:
+def errors_of(answer: Answer) -> Findings:
     """Return the errors that a check found."""
     assert answer.returncode in {0, 1}, answer
-    return [each for each in answer.document["findings"] if each["severity"] == "error"]
+    return checking.errors(answer.document["findings"])
 
 
 def test_right(check: Callable[..., Answer]) -> None:
@@ -163,8 +165,27 @@ def test_real_combinations(check: Callable[..., Answer]) -> None:
         ((*WEB, "persistent_disk"), 1024, f"{AT_WEB}/persistent_disk_type"),
         (("networks",), [], "networks"),
         (("resource_pools",), [], "resource_pools"),
-        (("instance_groups",), GONE, ""),
         (("instance_groups",), {"web": {}}, "instance_groups"),
+        (("name",), "cf_", "name"),
+        ((*WEB, "name"), "-web", "instance_groups/-web/name"),
+        ((*WORKER, "name"), "WEB", "instance_groups/WEB/name"),
+        ((*WEB, "lifecycle"), "erand", f"{AT_WEB}/lifecycle"),
+        ((*WEB, "state"), "running", f"{AT_WEB}/state"),
+        ((*WEB, "resource_pool"), "small", f"{AT_WEB}/resource_pool"),
+        ((*WEB, "persistent_disk_pool"), "default", f"{AT_WEB}/persistent_disk_pool"),
+        ((*WEB, "templates"), [], f"{AT_WEB}/templates"),
+        ((*WORKER, "persistent_disks"), "data", f"{AT_WORKER}/persistent_disks"),
+        ((*WORKER, "persistent_disks"), [{"type": "default"}], f"{AT_WORKER}/persistent_disks/0"),
+        (
+            (*WORKER, "persistent_disks"),
+            [{"name": "a", "type": "default"}, {"name": "a", "type": "default"}],
+            f"{AT_WORKER}/persistent_disks/a/name",
+        ),
+        ((*WORKER, "networks", 0, "default"), ["dns", "gatway"], f"{AT_WORKER}/networks/default/default/1"),
+        ((*WEB, "networks", 1, "default"), ["addressable"], f"{AT_WEB}/networks/vip/default"),
+        ((*WORKER, "networks"), [{"name": "vip"}], f"{AT_WORKER}/networks"),
+        ((*WEB, "networks", 1, "static_ips"), GONE, f"{AT_WEB}/networks/vip"),
+        ((*WORKER, "networks", 0, "static_ips"), ["10.0.1.10"], f"{AT_WORKER}/networks/default/static_ips/0"),
     ],
 )
 def test_mistake(check: Callable[..., Answer], route: Route, value: Any, path: str) -> None:
@@ -173,6 +194,71 @@ def test_mistake(check: Callable[..., Answer], route: Route, value: Any, path: s
     text = yaml.safe_dump(manifest, sort_keys=False)
     errors = [(each["path"], each["line"], each["source"]) for each in errors_of(check(CONFIG, manifest))]
     assert (path, line_of(text, path), "Director") in errors
+
+
+TWO_DEFAULTS = [
+    {"name": "default", "default": ["dns", "gateway", "addressable"]},
+    {"name": "other", "default": ["addressable"]},
+]
+
+
+def test_one_default(check: Callable[..., Answer]) -> None:
+    """Only one network can be the default for something that needs none, too."""
+    config = changed(CONFIG, ("networks", 1, "subnets"), [{"azs": ["z1", "z2"]}])
+    config["networks"][1].pop("cloud_properties")
+    config["networks"][1]["subnets"][0]["cloud_properties"] = {"subnet": "subnet-9"}
+    (error,) = errors_of(check(config, changed(MANIFEST, (*WORKER, "networks"), TWO_DEFAULTS)))
+    assert (error["path"], error["source"]) == (f"{AT_WORKER}/networks", "Director")
+    assert error["what"] == "more than one network is the default for addressable"
+
+
+@pytest.mark.parametrize("name", [1, "1"])
+def test_az_that_is_a_number(check: Callable[..., Answer], name: Any) -> None:
+    """The Director takes a number as the name of an az, but not in an instance group; it is said once."""
+    zoned = changed(changed(CONFIG, ("azs", 0, "name"), name), ("compilation", "az"), "1")
+    config = changed(zoned, ("networks", 0, "subnets", 0, "azs"), ["1"])
+    manifest = {**MANIFEST, "instance_groups": [{**MANIFEST["instance_groups"][1], "instances": 2}]}
+    (error,) = errors_of(check(config, changed(manifest, ("instance_groups", 0, "azs"), [1])))
+    assert (error["path"], error["remedy"]) == (f"{AT_WORKER}/azs/0", "Put it into quotation marks")
+    assert not errors_of(check(config, changed(manifest, ("instance_groups", 0, "azs"), ["1"])))
+
+
+def test_errands(check: Callable[..., Answer]) -> None:
+    """A deployment needs no addresses for errands, and they may share static ones."""
+    errand = {**MANIFEST["instance_groups"][1], "name": "errand", "lifecycle": "errand", "instances": 200}
+    networks = [{"name": "default", "static_ips": ["10.0.1.10"]}]
+    sharing = {**errand, "name": "sharing", "instances": 1, "networks": networks}
+    groups = [*MANIFEST["instance_groups"], errand, sharing, {**sharing, "name": "second"}]
+    assert check(CONFIG, {**MANIFEST, "instance_groups": groups}).document["findings"] == []
+
+
+def test_nothing_deployed(check: Callable[..., Answer]) -> None:
+    """The Director accepts a manifest without instance groups; it may be the wrong file."""
+    (found,) = check(CONFIG, {"name": "releases"}).document["findings"]
+    assert (found["severity"], found["what"]) == ("warning", "has no instance_groups: it deploys nothing")
+
+
+VIP: Route = ("networks", 2, "subnets")
+
+
+@pytest.mark.parametrize(
+    ("subnets", "statics", "path"),
+    [
+        ([{"azs": ["z1"], "static": ["203.0.113.5"]}, {"azs": ["z2"], "static": ["203.0.113.6"]}], GONE, ""),
+        ([{"azs": ["z1", "z2"], "static": ["203.0.113.5"]}], GONE, "networks/vip/subnets"),
+        ([{"azs": ["z1"], "static": ["203.0.113.5-203.0.113.9"]}], GONE, "networks/vip/subnets"),
+        ([{"azs": ["z1"], "static": ["((address))"]}], GONE, ""),
+        ([{"static": ["203.0.113.5"]}], ["203.0.113.5-203.0.113.6"], f"{AT_WEB}/networks/vip/static_ips"),
+    ],
+    ids=["enough", "too-few", "too-few-in-z2", "unknown", "both"],
+)
+def test_addresses_of_a_vip_network(
+    check: Callable[..., Answer], subnets: Any, statics: Any, path: str
+) -> None:
+    """A vip network's subnets have an address for each instance; instance groups then name none."""
+    manifest = changed(MANIFEST, (*WEB, "networks", 1, "static_ips"), statics)
+    errors = errors_of(check(changed(CONFIG, VIP, subnets), manifest))
+    assert [(each["path"], each["source"]) for each in errors] == ([(path, "Director")] if path else [])
 
 
 def test_addresses_of_aws(check: Callable[..., Answer]) -> None:
@@ -204,6 +290,22 @@ def test_free_addresses(
     assert [each["what"] for each in errors] == ([said] if said else [])
 
 
+def test_each_network_is_short(check: Callable[..., Answer]) -> None:
+    """Each network without enough addresses is reported."""
+    config = copy.deepcopy(CONFIG)
+    second = {**copy.deepcopy(config["networks"][0]), "name": "second"}
+    for number, subnet in enumerate(second["subnets"], 3):
+        subnet.update(range=f"10.0.{number}.0/28", gateway=f"10.0.{number}.1", static=[])
+        subnet["reserved"] = [f"10.0.{number}.2-10.0.{number}.5"]
+    config["networks"].append(second)
+    manifest = changed(MANIFEST, (*WORKER, "instances"), 100)
+    manifest["instance_groups"].append(
+        {**manifest["instance_groups"][1], "name": "more", "networks": [{"name": "second"}]}
+    )
+    errors = errors_of(check(config, manifest))
+    assert [each["path"] for each in errors] == ["networks/default/subnets", "networks/second/subnets"]
+
+
 def test_networks_of_a_vm(check: Callable[..., Answer]) -> None:
     """The networks of a VM are planned as create_vm does: those of one nic_group have one subnet."""
     config = copy.deepcopy(CONFIG)
@@ -221,6 +323,7 @@ def test_networks_of_a_vm(check: Callable[..., Answer]) -> None:
     assert "nic_group '1' have different subnet ids" in errors[0]["what"]
 
 
+CLI = "bosh create-env"
 IN_POOL, NET, GROUP = ("resource_pools", 0), ("networks", 0), ("instance_groups", 0)
 AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_groups/bosh"
 
@@ -228,9 +331,9 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
 @pytest.mark.parametrize(
     ("route", "value", "path", "source"),
     [
-        ((*IN_POOL, "network"), "privat", f"{AT_POOL}/network", "bosh create-env"),
-        ((*IN_POOL, "network"), GONE, AT_POOL, "bosh create-env"),
-        ((*IN_POOL, "cloud_properties"), [], f"{AT_POOL}/cloud_properties", "bosh create-env"),
+        ((*IN_POOL, "network"), "privat", f"{AT_POOL}/network", CLI),
+        ((*IN_POOL, "network"), GONE, AT_POOL, CLI),
+        ((*IN_POOL, "cloud_properties"), [], f"{AT_POOL}/cloud_properties", CLI),
         ((*IN_POOL, "cloud_properties", "instance_type"), GONE, f"{AT_POOL}/cloud_properties", "CPI"),
         ((*IN_POOL, "cloud_properties", "availability_zone"), GONE, f"{AT_POOL}/cloud_properties", "CPI"),
         (
@@ -240,23 +343,23 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
             "CPI",
         ),
         (("disk_pools", 0, "disk_size"), 0, "disk_pools/disks/disk_size", "CPI"),
-        (("disk_pools", 0, "disk_size"), "64 GB", "disk_pools/disks/disk_size", "bosh create-env"),
+        (("disk_pools", 0, "disk_size"), "64 GB", "disk_pools/disks/disk_size", CLI),
         (("disk_pools", 0, "cloud_properties", "type"), 3, "disk_pools/disks/cloud_properties/type", "CPI"),
-        ((*NET, "type"), GONE, AT_NET, "bosh create-env"),
-        ((*NET, "type"), "static", f"{AT_NET}/type", "bosh create-env"),
-        ((*NET, "subnets"), [], f"{AT_NET}/subnets", "bosh create-env"),
-        ((*NET, "subnets", 0, "range"), "10.0.0.0", f"{AT_NET}/subnets/0/range", "bosh create-env"),
-        ((*NET, "subnets", 0, "gateway"), "10.0.1.1", f"{AT_NET}/subnets/0/gateway", "bosh create-env"),
+        ((*NET, "type"), GONE, AT_NET, CLI),
+        ((*NET, "type"), "static", f"{AT_NET}/type", CLI),
+        ((*NET, "subnets"), [], f"{AT_NET}/subnets", CLI),
+        ((*NET, "subnets", 0, "range"), "10.0.0.0", f"{AT_NET}/subnets/0/range", CLI),
+        ((*NET, "subnets", 0, "gateway"), "10.0.1.1", f"{AT_NET}/subnets/0/gateway", CLI),
         ((*NET, "subnets", 0, "cloud_properties"), {}, f"{AT_NET}/subnets/0/cloud_properties", "CPI"),
-        ((*GROUP, "resource_pool"), "vm", f"{AT_GROUP}/resource_pool", "bosh create-env"),
-        ((*GROUP, "persistent_disk_pool"), "disk", f"{AT_GROUP}/persistent_disk_pool", "bosh create-env"),
-        ((*GROUP, "networks"), [], AT_GROUP, "bosh create-env"),
-        ((*GROUP, "networks", 0, "default"), ["dns"], f"{AT_GROUP}/networks", "bosh create-env"),
+        ((*GROUP, "resource_pool"), "vm", f"{AT_GROUP}/resource_pool", CLI),
+        ((*GROUP, "persistent_disk_pool"), "disk", f"{AT_GROUP}/persistent_disk_pool", CLI),
+        ((*GROUP, "networks"), [], AT_GROUP, CLI),
+        ((*GROUP, "networks", 0, "default"), ["dns"], f"{AT_GROUP}/networks", CLI),
         (
             (*GROUP, "networks", 0, "static_ips", 0),
             "10.0.1.6",
             f"{AT_GROUP}/networks/private/static_ips/0",
-            "bosh create-env",
+            CLI,
         ),
         (
             (*GROUP, "networks", 0, "static_ips", 0),
@@ -266,7 +369,20 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
         ),
         ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks", "CPI"),
         ((*GROUP, "networks", 1, "static_ips"), GONE, f"{AT_GROUP}/networks", "CPI"),
-        (("jobs",), [], "jobs", "bosh create-env"),
+        (("jobs",), [], "jobs", CLI),
+        (("name",), GONE, "", CLI),
+        (("name",), " ", "", CLI),
+        (("instance_groups",), "x", "instance_groups", CLI),
+        ((*GROUP, "name"), GONE, "instance_groups/0", CLI),
+        ((*GROUP, "lifecycle"), "errand", f"{AT_GROUP}/lifecycle", CLI),
+        ((*GROUP, "instances"), -1, f"{AT_GROUP}/instances", CLI),
+        ((*GROUP, "persistent_disk"), "3 GB", f"{AT_GROUP}/persistent_disk", CLI),
+        (
+            (*GROUP, "networks", 0, "default"),
+            ["dns", "gateway", "addressable"],
+            f"{AT_GROUP}/networks/private/default/2",
+            CLI,
+        ),
     ],
 )
 def test_create_env(check: Callable[..., Answer], route: Route, value: Any, path: str, source: str) -> None:

@@ -11,7 +11,15 @@ from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from testbed.executable import ABSENT, MBUS_PASSWORD, Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 from tests.stories.operators import failed
-from tests.stories.ward import AGENT, BLOBSTORE_PASSWORD, CREATE_ENV, DIRECTOR, PRIVATE_KEY, VM, Ward
+from tests.stories.vm_and_director import (
+    AGENT,
+    BLOBSTORE_PASSWORD,
+    CREATE_ENV,
+    DIRECTOR,
+    PRIVATE_KEY,
+    VM,
+    VmAndDirector,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,25 +44,19 @@ READS = {
 
 
 @pytest.fixture
-def ward(fake_aws: FakeAws, world: World) -> Ward:
-    """Return a VM and its Director, between which all is well."""
-    return Ward(fake_aws, world)
-
-
-@pytest.fixture
 def registry() -> Iterator[Registry]:
     """Run a registry."""
     with Registry() as registry:
         yield registry
 
 
-def test_healthy(ward: Ward) -> None:
-    """Nothing is found about a VM that can reach its Director, and AWS is asked a fixed number of times."""
-    answer = ward.diagnose("--json")
+def test_healthy(pair: VmAndDirector) -> None:
+    """Nothing is found about a VM that can reach its Director, and each AWS call is made once."""
+    answer = pair.diagnose("--json")
     assert (answer.returncode, answer.stderr) == (0, "")
     document = answer.document
     assert document["findings"] == []
-    assert document["vm"] == {"id": ward.vm_cid, "state": "running", "type": "t3.micro", "zone": "us-east-1a"}
+    assert document["vm"] == {"id": pair.vm_cid, "state": "running", "type": "t3.micro", "zone": "us-east-1a"}
     assert document["director_address"] == DIRECTOR
     data = document["user_data"]
     assert data.pop("size") > 500
@@ -65,57 +67,66 @@ def test_healthy(ward: Ward) -> None:
         "dns": [],
         "ntp": ["169.254.169.123"],
     }
-    actions = ward.fake_aws.actions()
+    actions = pair.fake_aws.actions()
     assert len(actions) == len(set(actions))
     assert set(actions) == READS - {"DescribeDhcpOptions"}  # the VPC has none
 
 
-def test_text(ward: Ward) -> None:
+def test_text(pair: VmAndDirector) -> None:
     """The text ends with the VM, its message bus, what to do next and the console's last lines."""
-    ward.says_on_console("\n".join(f"line {number}" for number in range(100)))
-    lines = ward.diagnose().stdout.decode().splitlines()
-    vm = f"{ward.vm_cid}: running, t3.micro, us-east-1a"
+    pair.says_on_console("\n".join(f"line {number}" for number in range(100)))
+    lines = pair.diagnose().stdout.decode().splitlines()
+    vm = f"{pair.vm_cid}: running, t3.micro, us-east-1a"
     assert lines[0] == f"0 errors, 0 warnings, 0 notes, 0 not checked. {vm}; mbus nats://{DIRECTOR}:4222"
     assert "/var/vcap/bosh/log/current" in lines[1]
     assert lines[2:4] == ["", "The console's last lines:"]
     assert lines[4:] == [f"  line {number}" for number in range(90, 100)]
 
 
-def stop(ward: Ward) -> None:
+def stop(pair: VmAndDirector) -> None:
     """Stop the VM."""
-    ward.ec2.stop_instances(InstanceIds=[ward.vm_cid])
+    pair.ec2.stop_instances(InstanceIds=[pair.vm_cid])
 
 
-def terminate(ward: Ward) -> None:
+def terminate(pair: VmAndDirector) -> None:
     """Terminate the VM."""
-    ward.ec2.terminate_instances(InstanceIds=[ward.vm_cid])
+    pair.ec2.terminate_instances(InstanceIds=[pair.vm_cid])
 
 
-def disable_metadata(ward: Ward) -> None:
+def disable_metadata(pair: VmAndDirector) -> None:
     """Switch the instance metadata off."""
-    ward.ec2.modify_instance_metadata_options(InstanceId=ward.vm_cid, HttpEndpoint="disabled")
+    pair.ec2.modify_instance_metadata_options(InstanceId=pair.vm_cid, HttpEndpoint="disabled")
 
 
-def leave_interface(ward: Ward) -> None:
+def leave_interface(pair: VmAndDirector) -> None:
     """Have the Director's address on an interface without an instance."""
-    ward.ec2.terminate_instances(InstanceIds=[ward.director])
-    ward.ec2.create_network_interface(
-        SubnetId=ward.world.subnet_ids[1], PrivateIpAddress=DIRECTOR, Groups=[ward.director_group]
+    pair.ec2.terminate_instances(InstanceIds=[pair.director])
+    pair.ec2.create_network_interface(
+        SubnetId=pair.world.subnet_ids[1], PrivateIpAddress=DIRECTOR, Groups=[pair.director_group]
     )
 
 
-def disable_dns(ward: Ward) -> None:
+BY_NAME = {"mbus": f"nats://nats:{MBUS_PASSWORD}@director.example:4222"}
+
+
+def shut_in_with_name(pair: VmAndDirector) -> None:
+    """Have a message bus by name, and let nothing out of the VM."""
+    pair.has_settings(BY_NAME)
+    pair.shut_in(pair.vm_group)
+
+
+def disable_dns(pair: VmAndDirector) -> None:
     """Have a message bus by name, and no DNS in the VPC."""
-    ward.has_settings({"mbus": f"nats://nats:{MBUS_PASSWORD}@director.example:4222"})
-    ward.ec2.modify_vpc_attribute(VpcId=ward.world.vpc_id, EnableDnsSupport={"Value": False})
+    pair.has_settings(BY_NAME)
+    pair.ec2.modify_vpc_attribute(VpcId=pair.world.vpc_id, EnableDnsSupport={"Value": False})
 
 
-def empty_console_after(text: str) -> Callable[[Ward], None]:
-    """Have a text on the console."""
-    return lambda ward: ward.says_on_console(f"booting\n{text}\n")
+def on_console(text: str) -> Callable[[VmAndDirector], None]:
+    """Have EC2 show a text on the console."""
+    return lambda pair: pair.says_on_console(f"booting\n{text}\n")
 
 
-BROKEN: dict[str, tuple[Callable[[Ward], object], str, str]] = {
+BROKEN: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
     "stopped": (stop, "The instance is not running but stopped", "bosh cck"),
     "deleted by BOSH": (
         terminate,
@@ -123,136 +134,137 @@ BROKEN: dict[str, tuple[Callable[[Ward], object], str, str]] = {
         "keep_unreachable_vms",
     ),
     "ended by EC2": (
-        lambda ward: ward.has_reason("terminated", "Client.InternalError: Client error on launch"),
+        lambda pair: pair.has_reason("terminated", "Client.InternalError: Client error on launch"),
         "not running but terminated: Client.InternalError",
         "KMS key",
     ),
     "Spot": (
-        lambda ward: ward.has_reason(
+        lambda pair: pair.has_reason(
             "terminated", "Server.SpotInstanceTermination: Spot instance termination"
         ),
         "Server.SpotInstanceTermination",
         "spot_bid_price",
     ),
-    "host": (lambda ward: ward.has_status("system", "impaired"), "system status check fails", "recreate"),
-    "kernel": (lambda ward: ward.has_status("instance", "impaired"), "instance status check fails", "reboot"),
-    "panic": (empty_console_after(PANIC), f"did not start: the console shows '{PANIC}'", "stemcell"),
+    "host": (lambda pair: pair.has_status("system", "impaired"), "system status check fails", "recreate"),
+    "kernel": (lambda pair: pair.has_status("instance", "impaired"), "instance status check fails", "reboot"),
+    "panic": (on_console(PANIC), f"did not start: the console shows '{PANIC}'", "stemcell"),
     "metadata": (disable_metadata, "Instance metadata is disabled", "metadata_options.http_endpoint"),
-    "no user data": (lambda ward: ward.has_user_data(b""), "no user data", "Recreate"),
+    "no user data": (lambda pair: pair.has_user_data(b""), "no user data", "Recreate"),
     "script as user data": (
-        lambda ward: ward.has_user_data(b"#!/bin/sh\n"),
+        lambda pair: pair.has_user_data(b"#!/bin/sh\n"),
         "user data (10 bytes) is not a JSON object",
         "Recreate",
     ),
     "no message bus": (
-        lambda ward: ward.has_user_data(b'{"agent_id":"a","networks":{"a":{}}}'),
+        lambda pair: pair.has_user_data(b'{"agent_id":"a","networks":{"a":{}}}'),
         "no usable message bus",
         "agent",
     ),
     "no networks": (
-        lambda ward: ward.has_user_data(b'{"agent_id":"a","mbus":"nats://10.0.2.6:4222"}'),
+        lambda pair: pair.has_user_data(b'{"agent_id":"a","mbus":"nats://10.0.2.6:4222"}'),
         "have no networks",
         "Recreate",
     ),
     "VM's group": (
-        lambda ward: ward.shut_in(ward.vm_group),
+        lambda pair: pair.shut_in(pair.vm_group),
         "The security groups of the VM, {vm_group} (bosh), let no tcp 4222 out to 10.0.2.6",
         "outbound rule for tcp 4222",
     ),
     "VM's ACL, out": (
-        lambda ward: ward.acl(ward.world.subnet_id, "in"),
+        lambda pair: pair.acl(pair.world.subnet_id, "in"),
         "drops tcp 4222 to 10.0.2.6",
         "outbound rule",
     ),
     "VM's ACL, answers": (
-        lambda ward: ward.acl(ward.world.subnet_id, "out"),
+        lambda pair: pair.acl(pair.world.subnet_id, "out"),
         "of the VM's subnet {vm_subnet} drops the answers from 10.0.2.6",
         "1024 to 65535",
     ),
     "Director's ACL, in": (
-        lambda ward: ward.acl(ward.world.subnet_ids[1], "out"),
+        lambda pair: pair.acl(pair.world.subnet_ids[1], "out"),
         "of the Director's subnet {director_subnet} drops tcp 4222 from 10.0.1.10",
         "inbound rule",
     ),
     "Director's ACL, answers": (
-        lambda ward: ward.acl(ward.world.subnet_ids[1], "in"),
+        lambda pair: pair.acl(pair.world.subnet_ids[1], "in"),
         "of the Director's subnet {director_subnet} drops the answers to 10.0.1.10",
         "stateless",
     ),
     "Director's group": (
-        lambda ward: ward.shut_out(4222),
+        lambda pair: pair.shut_out(4222),
         "security groups of the Director, {director_group} (web), let no tcp 4222 in from the VM, 10.0.1.10",
         "from the VM's security group",
     ),
-    "blobstore": (lambda ward: ward.shut_out(25250), "let no tcp 25250 in", "tcp 25250"),
+    "blobstore": (lambda pair: pair.shut_out(25250), "let no tcp 25250 in", "tcp 25250"),
     "no Director": (
-        lambda ward: ward.ec2.terminate_instances(InstanceIds=[ward.director]),
+        lambda pair: pair.ec2.terminate_instances(InstanceIds=[pair.director]),
         "No network interface has the Director's address 10.0.2.6",
         "agent.mbus",
     ),
     "stopped Director": (
-        lambda ward: ward.ec2.stop_instances(InstanceIds=[ward.director]),
+        lambda pair: pair.ec2.stop_instances(InstanceIds=[pair.director]),
         "The Director's instance {director} is stopped",
         "Start it",
     ),
     "idle Director's interface": (leave_interface, "is attached to no instance", "Recreate the Director"),
     "certificate": (
-        lambda ward: ward.has_certificate("ca", days=-30),
+        lambda pair: pair.has_certificate("ca", days=-30),
         "certificate in the agent settings (env.bosh.mbus.cert.ca) expired on",
         "bosh.io/docs/nats-ca-rotation",
     ),
-    "name without DNS": (
-        disable_dns,
-        "DNS is disabled in the VPC (enableDnsSupport)",
-        "Enable it",
+    "name without DNS": (disable_dns, "DNS is disabled in the VPC (enableDnsSupport)", "Enable it"),
+    "VM's group, message bus by name": (
+        shut_in_with_name,
+        "let no tcp 4222 out to any address",
+        "outbound rule",
     ),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_cause(ward: Ward, name: str) -> None:
+def test_cause(pair: VmAndDirector, name: str) -> None:
     """With one thing broken, that is the first finding, an error, with its remedy."""
     broken, what, remedy = BROKEN[name]
-    broken(ward)
-    first = ward.findings()[0]
+    broken(pair)
+    first = pair.findings()[0]
     assert first["severity"] == "error"
     expected = what.format(
-        vm_group=ward.vm_group,
-        director=ward.director,
-        director_group=ward.director_group,
-        vm_subnet=ward.world.subnet_ids[0],
-        director_subnet=ward.world.subnet_ids[1],
+        vm_group=pair.vm_group,
+        director=pair.director,
+        director_group=pair.director_group,
+        vm_subnet=pair.world.subnet_ids[0],
+        director_subnet=pair.world.subnet_ids[1],
     )
     assert expected in first["what"]
     assert remedy in first["remedy"]
 
 
-def shut_in_all_but_tcp(ward: Ward) -> None:
+def shut_in_all_but_tcp(pair: VmAndDirector) -> None:
     """Let nothing but TCP out of the VM."""
-    ward.shut_in(ward.vm_group)
+    pair.shut_in(pair.vm_group)
     permission = {"IpProtocol": "tcp", "FromPort": 0, "ToPort": 65535, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}
-    ward.ec2.authorize_security_group_egress(GroupId=ward.vm_group, IpPermissions=[permission])
-    ward.has_settings({**AGENT, "ntp": ["time.example"]})
+    pair.ec2.authorize_security_group_egress(GroupId=pair.vm_group, IpPermissions=[permission])
+    pair.has_settings({**AGENT, "ntp": ["time.example"]})
 
 
-SUSPECT: dict[str, tuple[Callable[[Ward], object], str, str]] = {
+SUSPECT: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
     "clock": (
-        empty_console_after("x509: certificate has expired or is not yet valid: current time 1970-01-01"),
+        on_console("x509: certificate has expired or is not yet valid: current time 1970-01-01"),
         "A certificate is refused: the console shows 'x509: certificate has expired",
         "ntp",
     ),
     "disk": (
-        empty_console_after("Setting up ephemeral disk: Timed out getting real device path for /dev/sdb"),
+        on_console("Setting up ephemeral disk: Timed out getting real device path for /dev/sdb"),
         "The agent did not find a disk",
         "stemcell",
     ),
     "full disk": (
-        empty_console_after("write /var/vcap/data/x: No space left on device"),
+        on_console("write /var/vcap/data/x: No space left on device"),
         "lacks memory or disk space",
         "larger",
     ),
     "tokens": (
-        empty_console_after("invalid status from url http://169.254.169.254/latest/user-data: 401"),
+        on_console("invalid status from url http://169.254.169.254/latest/user-data: 401"),
         "The VM can't read instance metadata",
         "http_tokens",
     ),
@@ -261,35 +273,35 @@ SUSPECT: dict[str, tuple[Callable[[Ward], object], str, str]] = {
 
 
 @pytest.mark.parametrize("name", SUSPECT)
-def test_suspect(ward: Ward, name: str) -> None:
+def test_suspect(pair: VmAndDirector, name: str) -> None:
     """What may be the cause is a warning, and comes first."""
     broken, what, remedy = SUSPECT[name]
-    broken(ward)
-    first = ward.findings()[0]
+    broken(pair)
+    first = pair.findings()[0]
     assert (first["severity"], what in first["what"], remedy in first["remedy"]) == ("warning", True, True)
 
 
-def no_route(ward: Ward) -> str:
+def no_route(pair: VmAndDirector) -> str:
     """Have the Director elsewhere, and no route there."""
-    del ward
+    del pair
     return "10.9.0.5"
 
 
-def black_hole(ward: Ward) -> str:
+def black_hole(pair: VmAndDirector) -> str:
     """Have a route to the Director whose target is gone."""
-    ward.route("10.9.0.0/16", NetworkInterfaceId=ward.idle_interface())
+    pair.route("10.9.0.0/16", NetworkInterfaceId=pair.idle_interface())
     return "10.9.0.5"
 
 
-def private_by_internet(ward: Ward) -> str:
+def private_by_internet(pair: VmAndDirector) -> str:
     """Have a private address, and no route but the internet's."""
-    ward.route("0.0.0.0/0", GatewayId=ward.internet_gateway())
+    pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
     return "10.9.0.5"
 
 
-def internet(ward: Ward) -> str:
+def internet(pair: VmAndDirector) -> str:
     """Have the Director in the internet, and a route there."""
-    return private_by_internet(ward) and "52.1.2.3"
+    return private_by_internet(pair) and "52.1.2.3"
 
 
 @pytest.mark.parametrize(
@@ -302,37 +314,37 @@ def internet(ward: Ward) -> str:
     ],
     ids=["none", "black hole", "private", "internet"],
 )
-def test_route(ward: Ward, lay: Callable[[Ward], str], what: str, remedy: str) -> None:
+def test_route(pair: VmAndDirector, lay: Callable[[VmAndDirector], str], what: str, remedy: str) -> None:
     """A Director outside the VPC needs a route that the VM can use."""
-    first, *_ = ward.findings("--director-address", lay(ward))
+    first, *_ = pair.findings("--director-address", lay(pair))
     assert (first["severity"], first["source"]) == ("error", "AWS")
     assert what in first["what"]
     assert remedy in first["remedy"]
 
 
-def test_public_director(ward: Ward) -> None:
+def test_public_director(pair: VmAndDirector) -> None:
     """A VM with a public address reaches a Director in the internet, whose firewalls can't be looked at."""
-    internet(ward)
-    address = ward.ec2.allocate_address(Domain="vpc")
-    ward.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=ward.vm_cid)
-    (note, *_) = ward.findings("--director-address", "52.1.2.3")
+    internet(pair)
+    address = pair.ec2.allocate_address(Domain="vpc")
+    pair.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=pair.vm_cid)
+    (note, *_) = pair.findings("--director-address", "52.1.2.3")
     assert note["severity"] == "note"
-    assert "its firewalls were not looked at" in note["what"]
+    assert "network ACL and routes were not looked at" in note["what"]
 
 
-def test_peered_vpc(ward: Ward) -> None:
+def test_peered_vpc(pair: VmAndDirector) -> None:
     """A Director in another VPC needs a route back, and rules for the VM's address.
 
     Without the route it is not certain that the VM means this VPC: all that is wrong there is a warning.
     """
-    subnet_id = ward.peer()
-    ward.launch_in(subnet_id, "10.50.1.6")
-    group, way_back, *_ = ward.findings("--director-address", "10.50.1.6")
+    subnet_id = pair.peer()
+    pair.launch_in(subnet_id, "10.50.1.6")
+    group, way_back, *_ = pair.findings("--director-address", "10.50.1.6")
     assert (group["severity"], way_back["severity"]) == ("warning", "warning")
     assert "let no tcp 4222 in from the VM, 10.0.1.10" in group["what"]
     assert f"of the Director's subnet {subnet_id} has no route back to the VM, 10.0.1.10" in way_back["what"]
-    ward.route_back(subnet_id)
-    group, *_ = ward.findings("--director-address", "10.50.1.6")
+    pair.route_back(subnet_id)
+    group, *_ = pair.findings("--director-address", "10.50.1.6")
     assert (group["severity"], "let no tcp 4222 in" in group["what"]) == ("error", True)
 
 
@@ -350,63 +362,60 @@ def create_env(fake_aws: FakeAws) -> Cpi:
         (6868, "52.1.2.0/24", "but the VM has no public address"),
     ],
 )
-def test_create_env(ward: Ward, create_env: Cpi, port: int, source: str, what: str) -> None:
+def test_create_env(pair: VmAndDirector, create_env: Cpi, port: int, source: str, what: str) -> None:
     """The machine that runs `bosh create-env` must be able to connect to the agent."""
-    private_by_internet(ward)
-    ward.admit(ward.vm_group, port, IpRanges=[{"CidrIp": source}])
-    vm_cid = ward.create_vm(create_env, ip="10.0.1.11")
-    first, *_ = ward.findings("--director-address", "52.1.2.3", cpi=create_env, vm_cid=vm_cid)
+    private_by_internet(pair)
+    pair.admit(pair.vm_group, port, IpRanges=[{"CidrIp": source}])
+    vm_cid = pair.create_vm(create_env, ip="10.0.1.11")
+    first, *_ = pair.findings("--director-address", "52.1.2.3", cpi=create_env, vm_cid=vm_cid)
     assert first["severity"] == "error"
     assert what in first["what"]
 
 
-def test_create_env_from_anywhere(ward: Ward, create_env: Cpi) -> None:
+def test_create_env_from_anywhere(pair: VmAndDirector, create_env: Cpi) -> None:
     """Without the operator's address, any rule for the agent's port will do."""
-    vm_cid = ward.create_vm(create_env, ip="10.0.1.11")
-    first, *_ = ward.findings(cpi=create_env, vm_cid=vm_cid)
+    vm_cid = pair.create_vm(create_env, ip="10.0.1.11")
+    first, *_ = pair.findings(cpi=create_env, vm_cid=vm_cid)
     assert "let no tcp 6868 in from any address" in first["what"]
-    ward.admit(ward.vm_group, 6868, IpRanges=[{"CidrIp": "192.0.2.0/24"}])
-    (note,) = ward.findings(cpi=create_env, vm_cid=vm_cid)
+    pair.admit(pair.vm_group, 6868, IpRanges=[{"CidrIp": "192.0.2.0/24"}])
+    (note,) = pair.findings(cpi=create_env, vm_cid=vm_cid)
     assert (note["severity"], "only private addresses" in note["what"]) == ("note", True)
-    address = ward.ec2.allocate_address(Domain="vpc")
-    ward.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=vm_cid)
-    (first,) = ward.findings(cpi=create_env, vm_cid=vm_cid)
+    address = pair.ec2.allocate_address(Domain="vpc")
+    pair.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=vm_cid)
+    (first,) = pair.findings(cpi=create_env, vm_cid=vm_cid)
     assert "has no route to an internet gateway" in first["what"]
 
 
-def test_servers(ward: Ward) -> None:
+def test_servers(pair: VmAndDirector) -> None:
     """DNS and NTP servers that the VM can't reach are warnings, Amazon's own are not looked at."""
     agent = {**AGENT, "ntp": ["10.9.0.7", "169.254.169.123"]}
-    cpi = Cpi(config(ward.fake_aws.endpoint, agent=agent))
-    vm_cid = ward.create_vm(cpi, ip="10.0.1.11", dns=["10.9.0.8", "10.0.0.2"])
-    found = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    cpi = Cpi(config(pair.fake_aws.endpoint, agent=agent))
+    vm_cid = pair.create_vm(cpi, ip="10.0.1.11", dns=["10.9.0.8", "10.0.0.2"])
+    found = pair.findings(cpi=cpi, vm_cid=vm_cid)
     assert [each["severity"] for each in found] == ["warning", "warning"]
     assert "no route to 10.9.0.8, a DNS server" in found[0]["what"]
     assert "no route to 10.9.0.7, an NTP server" in found[1]["what"]
 
 
-def test_servers_by_name(ward: Ward) -> None:
+def test_servers_by_name(pair: VmAndDirector) -> None:
     """An NTP server by name may need a way into the internet; a message bus by name can't be looked at."""
-    agent = {"mbus": f"nats://nats:{MBUS_PASSWORD}@director.example:4222", "ntp": ["0.pool.ntp.org"]}
-    cpi = Cpi(config(ward.fake_aws.endpoint, agent=agent))
-    vm_cid = ward.create_vm(cpi, ip="10.0.1.11")
-    note, not_checked = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    agent = {**BY_NAME, "ntp": ["0.pool.ntp.org"]}
+    cpi = Cpi(config(pair.fake_aws.endpoint, agent=agent))
+    vm_cid = pair.create_vm(cpi, ip="10.0.1.11")
+    note, not_checked = pair.findings(cpi=cpi, vm_cid=vm_cid)
     assert (note["severity"], "0.pool.ntp.org" in note["what"]) == ("note", True)
     assert not_checked["severity"] == "not checked"
     assert "'director.example' is a name" in not_checked["what"]
     assert "--director-address" in not_checked["remedy"]
-    assert ward.findings("--director-address", DIRECTOR, cpi=cpi, vm_cid=vm_cid) == [note]
+    assert pair.findings("--director-address", DIRECTOR, cpi=cpi, vm_cid=vm_cid) == [note]
 
 
-@pytest.mark.parametrize(
-    ("dns", "severity"), [([], "warning"), (["10.0.0.2"], "warning"), (["10.0.1.53"], "note")]
-)
-def test_dns_of_the_vpc(ward: Ward, dns: list[str], severity: str) -> None:
-    """DNS that is disabled in the VPC matters to a VM that has no other server."""
-    ward.ec2.modify_vpc_attribute(VpcId=ward.world.vpc_id, EnableDnsSupport={"Value": False})
-    vm_cid = ward.create_vm(ward.cpi, ip="10.0.1.11", dns=dns)
-    (finding,) = ward.findings(vm_cid=vm_cid)
-    assert (finding["severity"], "enableDnsSupport" in finding["what"]) == (severity, True)
+def test_dns_of_the_vpc(pair: VmAndDirector) -> None:
+    """DNS that is disabled in the VPC does not matter to a VM that has another server."""
+    pair.ec2.modify_vpc_attribute(VpcId=pair.world.vpc_id, EnableDnsSupport={"Value": False})
+    vm_cid = pair.create_vm(pair.cpi, ip="10.0.1.11", dns=["10.0.1.53"])
+    (finding,) = pair.findings(vm_cid=vm_cid)
+    assert (finding["severity"], "enableDnsSupport" in finding["what"]) == ("note", True)
 
 
 @pytest.mark.parametrize(
@@ -417,50 +426,50 @@ def test_dns_of_the_vpc(ward: Ward, dns: list[str], severity: str) -> None:
         ({"Key": "domain-name-servers", "Values": ["AmazonProvidedDNS"]}, None),
     ],
 )
-def test_dhcp_options(ward: Ward, configuration: dict[str, Any], what: str | None) -> None:
+def test_dhcp_options(pair: VmAndDirector, configuration: dict[str, Any], what: str | None) -> None:
     """DHCP options without Amazon's DNS server are a note."""
-    answer = ward.ec2.create_dhcp_options(DhcpConfigurations=[configuration])
+    answer = pair.ec2.create_dhcp_options(DhcpConfigurations=[configuration])
     options_id = answer["DhcpOptions"]["DhcpOptionsId"]
-    ward.ec2.associate_dhcp_options(DhcpOptionsId=options_id, VpcId=ward.world.vpc_id)
-    found = ward.findings()
+    pair.ec2.associate_dhcp_options(DhcpOptionsId=options_id, VpcId=pair.world.vpc_id)
+    found = pair.findings()
     assert [each["severity"] for each in found] == (["note"] if what else [])
     assert all(what in each["what"] for each in found if what)
 
 
-def test_appliance(ward: Ward) -> None:
+def test_appliance(pair: VmAndDirector) -> None:
     """What a route leads through must not drop foreign packets: its source/destination check must be off."""
-    nic_id = ward.world.instance(ward.director)["NetworkInterfaces"][0]["NetworkInterfaceId"]
-    ward.route("10.9.0.0/16", NetworkInterfaceId=nic_id)
-    first, *_ = ward.findings("--director-address", "10.9.0.5")
+    nic_id = pair.world.instance(pair.director)["NetworkInterfaces"][0]["NetworkInterfaceId"]
+    pair.route("10.9.0.0/16", NetworkInterfaceId=nic_id)
+    first, *_ = pair.findings("--director-address", "10.9.0.5")
     assert first["severity"] == "error"
     assert f"through network interface {nic_id}, which drops foreign packets" in first["what"]
     assert f"--network-interface-id {nic_id} --no-source-dest-check" in first["remedy"]
-    ward.ec2.modify_network_interface_attribute(NetworkInterfaceId=nic_id, SourceDestCheck={"Value": False})
-    found = ward.findings("--director-address", "10.9.0.5")
+    pair.ec2.modify_network_interface_attribute(NetworkInterfaceId=nic_id, SourceDestCheck={"Value": False})
+    found = pair.findings("--director-address", "10.9.0.5")
     assert {each["severity"] for each in found} == {"note"}
     assert f"through network interface {nic_id}" in found[-1]["what"]
     assert "its instance runs and forwards packets" in found[-1]["remedy"]
 
 
-def test_events_and_checks(ward: Ward) -> None:
+def test_events_and_checks(pair: VmAndDirector) -> None:
     """A scheduled event is a warning, one that is completed is not; checks that go on are a note."""
-    ward.has_status("system", "initializing")
+    pair.has_status("system", "initializing")
     events = "".join(
         f"<item><code>{code}</code><description>{text}</description>"
         "<notBefore>2026-12-01T10:00:00.000Z</notBefore></item>"
         for code, text in (("instance-retirement", "degraded"), ("system-reboot", "[Completed] reboot"))
     )
-    ward.fake_aws.rule(
+    pair.fake_aws.rule(
         action="DescribeInstanceStatus",
         replace=[["</instanceId>", f"</instanceId><eventsSet>{events}</eventsSet>"]],
     )
-    event, note = ward.findings()
+    event, note = pair.findings()
     assert event["severity"] == "warning"
     assert "an event for the instance: instance-retirement, not before 2026-12-01 10:00 UTC" in event["what"]
     assert (note["severity"], "not complete" in note["what"]) == ("note", True)
 
 
-def test_console(ward: Ward) -> None:
+def test_console(pair: VmAndDirector) -> None:
     """Errors of the agent and of cloud-init on the console are warnings, without secrets."""
     lines = [
         "\x1b[32m[main] 2026/05/01 ERROR - App setup: no route to nats://nats:unknown-secret@10.0.2.6:4222\x1b[0m",
@@ -468,8 +477,8 @@ def test_console(ward: Ward) -> None:
         "cloud-init[512]: Traceback (most recent call last):",
         f"login: {MBUS_PASSWORD}",
     ]
-    ward.says_on_console("\n".join(lines))
-    answer = ward.diagnose("--json")
+    pair.says_on_console("\n".join(lines))
+    answer = pair.diagnose("--json")
     found = answer.document["findings"]
     assert [each["severity"] for each in found] == ["warning", "warning"]
     assert "'[main] 2026/05/01 ERROR - App setup: no route to nats://<redacted>@10.0.2.6" in found[0]["what"]
@@ -479,10 +488,10 @@ def test_console(ward: Ward) -> None:
         "<redacted>cloud-init[512]: Traceback (most recent call last):",
         "login: <redacted>",
     ]
-    assert "unknown-secret" not in ward.diagnose().stdout.decode()
+    assert "unknown-secret" not in pair.diagnose().stdout.decode()
 
 
-def test_secrets_that_are_cut_up(ward: Ward) -> None:
+def test_secrets_that_are_cut_up(pair: VmAndDirector) -> None:
     """The keys and passwords of the settings are masked on the console, whatever stands between."""
     key = PRIVATE_KEY.splitlines()
     lines = [
@@ -494,116 +503,115 @@ def test_secrets_that_are_cut_up(ward: Ward) -> None:
         f"settings {json.dumps(json.dumps(AGENT))}",
     ]
     for text in (lines, lines[::-1]):
-        ward.says_on_console("\r\n".join(text))
-        assert (
-            "redacted" in ward.diagnose("--json").stdout.decode()
-        )  # which looks for all secrets, also on stderr
-        assert "redacted" in ward.diagnose().stdout.decode()
+        pair.says_on_console("\r\n".join(text))
+        for arguments in (["--json"], []):
+            answer = pair.diagnose(*arguments)  # which looks for all secrets, also on stderr
+            assert "redacted" in answer.stdout.decode()
 
 
-def test_debug_log(ward: Ward) -> None:
+def test_debug_log(pair: VmAndDirector) -> None:
     """The log of each AWS call contains no secret of the user data or of the console."""
-    ward.says_on_console(f"{PRIVATE_KEY} {json.dumps(AGENT)}")
-    document = config(ward.fake_aws.endpoint, agent=AGENT)
+    pair.says_on_console(f"{PRIVATE_KEY} {json.dumps(AGENT)}")
+    document = config(pair.fake_aws.endpoint, agent=AGENT)
     document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
-    answer = ward.diagnose("--json", cpi=Cpi(document))
-    assert "AWS ec2.GetConsoleOutput" in answer.stderr  # the function has looked for secrets in all of it
+    answer = pair.diagnose("--json", cpi=Cpi(document))
+    assert "AWS ec2.GetConsoleOutput" in answer.stderr  # diagnose has looked for secrets in all of it
     assert "AWS ec2.DescribeInstanceAttribute" in answer.stderr
 
 
-def test_unreadable_user_data(ward: Ward) -> None:
+def test_unreadable_user_data(pair: VmAndDirector) -> None:
     """User data that is cut off or no JSON is not quoted."""
     whole = json.dumps({"agent_id": "a", **AGENT}).encode()
     for data in (whole[:-1], b"\x1f\x8b" + whole, whole * 2, b"#cloud-config\n" + whole):
-        ward.has_user_data(data)
-        first, *_ = ward.findings()
+        pair.has_user_data(data)
+        first, *_ = pair.findings()
         assert f"The user data ({len(data)} bytes) is not a JSON object" in first["what"]
 
 
-def test_console_of_an_old_type(ward: Ward) -> None:
+def test_console_of_an_old_type(pair: VmAndDirector) -> None:
     """EC2 shows the latest output only for types on Nitro: for others it is asked again without that."""
-    vm_cid = ward.create_vm(ward.cpi, instance_type="m4.large", ip="10.0.1.11")
-    ward.says_on_console(PANIC)
-    assert "Kernel panic" in ward.findings(vm_cid=vm_cid)[0]["what"]
-    assert ward.fake_aws.actions().count("GetConsoleOutput") == 2
+    vm_cid = pair.create_vm(pair.cpi, instance_type="m4.large", ip="10.0.1.11")
+    pair.says_on_console(PANIC)
+    assert "Kernel panic" in pair.findings(vm_cid=vm_cid)[0]["what"]
+    assert pair.fake_aws.actions().count("GetConsoleOutput") == 2
 
 
-def test_registry(ward: Ward, registry: Registry) -> None:
+def test_registry(pair: VmAndDirector, registry: Registry) -> None:
     """The agent of an old stemcell needs its settings in the registry."""
     section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-    cpi = Cpi(config(ward.fake_aws.endpoint, agent=AGENT, registry=section))
-    vm_cid = ward.create_vm(cpi, stemcell=1, ip="10.0.1.11")
-    ward.ec2.modify_instance_metadata_options(InstanceId=vm_cid, HttpTokens="optional")
-    assert ward.findings(cpi=cpi, vm_cid=vm_cid) == []
+    cpi = Cpi(config(pair.fake_aws.endpoint, agent=AGENT, registry=section))
+    vm_cid = pair.create_vm(cpi, stemcell=1, ip="10.0.1.11")
+    pair.ec2.modify_instance_metadata_options(InstanceId=vm_cid, HttpTokens="optional")
+    assert pair.findings(cpi=cpi, vm_cid=vm_cid) == []
     registry.documents.clear()
-    (missing,) = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    (missing,) = pair.findings(cpi=cpi, vm_cid=vm_cid)
     assert "The registry has no settings for this VM" in missing["what"]
     registry.answer(500)
-    (unclear,) = ward.findings(cpi=cpi, vm_cid=vm_cid)
+    (unclear,) = pair.findings(cpi=cpi, vm_cid=vm_cid)
     assert (unclear["severity"], "HTTP 500" in unclear["what"]) == ("not checked", True)
-    (unknown,) = ward.findings(vm_cid=vm_cid)
+    (unknown,) = pair.findings(vm_cid=vm_cid)
     assert (unknown["severity"], "the configuration has none" in unknown["what"]) == ("not checked", True)
-    assert PASSWORD not in ward.diagnose(cpi=cpi, vm_cid=vm_cid).stdout.decode()
+    assert PASSWORD not in pair.diagnose(cpi=cpi, vm_cid=vm_cid).stdout.decode()
 
 
-def test_registry_of_an_old_agent(ward: Ward, registry: Registry) -> None:
-    """An old agent may lack IMDSv2, and another registry than the configured one may be meant."""
+def test_registry_of_an_old_agent(pair: VmAndDirector, registry: Registry) -> None:
+    """An old agent may lack IMDSv2, and its registry may be another one than the configured one."""
     section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-    cpi = Cpi(config(ward.fake_aws.endpoint, agent=AGENT, registry=section))
-    vm_cid = ward.create_vm(cpi, stemcell=1, ip="10.0.1.11")
-    ward.ec2.modify_instance_metadata_options(InstanceId=vm_cid, HttpTokens="required")
+    cpi = Cpi(config(pair.fake_aws.endpoint, agent=AGENT, registry=section))
+    vm_cid = pair.create_vm(cpi, stemcell=1, ip="10.0.1.11")
+    pair.ec2.modify_instance_metadata_options(InstanceId=vm_cid, HttpTokens="required")
     with Registry() as other:
         other.documents[vm_cid] = json.dumps({})
         section = {"endpoint": other.endpoint, "user": USER, "password": PASSWORD}
-        cpi = Cpi(config(ward.fake_aws.endpoint, agent=AGENT, registry=section))
-        tokens, elsewhere = ward.findings(cpi=cpi, vm_cid=vm_cid)
+        cpi = Cpi(config(pair.fake_aws.endpoint, agent=AGENT, registry=section))
+        tokens, elsewhere = pair.findings(cpi=cpi, vm_cid=vm_cid)
     assert "IMDSv2" in tokens["what"]
     assert "another one" in elsewhere["what"]
     assert {tokens["severity"], elsewhere["severity"]} == {"warning"}
-    ward.has_user_data(b'{"networks":{"a":{}}}')
-    assert "neither an agent id nor the registry" in ward.findings(cpi=cpi, vm_cid=vm_cid)[0]["what"]
+    pair.has_user_data(b'{"networks":{"a":{}}}')
+    assert "neither an agent id nor the registry" in pair.findings(cpi=cpi, vm_cid=vm_cid)[0]["what"]
 
 
 @pytest.mark.parametrize("action", sorted(READS - {"DescribeInstances"}))
-def test_refused(ward: Ward, action: str) -> None:
+def test_refused(pair: VmAndDirector, action: str) -> None:
     """What the policy does not allow is named and left out; the rest is looked at."""
-    options = ward.ec2.create_dhcp_options(
+    options = pair.ec2.create_dhcp_options(
         DhcpConfigurations=[{"Key": "domain-name-servers", "Values": ["AmazonProvidedDNS"]}]
     )["DhcpOptions"]
-    ward.ec2.associate_dhcp_options(DhcpOptionsId=options["DhcpOptionsId"], VpcId=ward.world.vpc_id)
+    pair.ec2.associate_dhcp_options(DhcpOptionsId=options["DhcpOptionsId"], VpcId=pair.world.vpc_id)
     error = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
-    ward.fake_aws.rule(action=action, error=error)
-    (finding,) = ward.findings()
+    pair.fake_aws.rule(action=action, error=error)
+    (finding,) = pair.findings()
     assert finding["severity"] == "not checked"
     assert finding["remedy"] == f"Allow ec2:{action}"
-    assert set(ward.fake_aws.actions()) == (
+    assert set(pair.fake_aws.actions()) == (
         READS - {"DescribeDhcpOptions"} if action == "DescribeVpcs" else READS
     )
 
 
-def test_actions(ward: Ward) -> None:
+def test_actions(pair: VmAndDirector) -> None:
     """The feature in the policy has all actions beyond those that every deployment needs."""
-    ward.diagnose()
+    pair.diagnose()
     allowed = {*FEATURES["Diagnose"].actions, *FEATURES["Baseline"].actions}
-    assert {f"ec2:{action}" for action in ward.fake_aws.actions()} <= allowed
+    assert {f"ec2:{action}" for action in pair.fake_aws.actions()} <= allowed
 
 
-def test_fault_of_aws(ward: Ward) -> None:
+def test_fault_of_aws(pair: VmAndDirector) -> None:
     """A call that AWS fails to answer is left out at once, like one that it refuses."""
     errors = {
         "DescribeNetworkAcls": {"code": "InternalError", "message": "oops", "status": 500},
         "DescribeSecurityGroups": {"code": "RequestLimitExceeded", "message": "slowly", "status": 503},
     }
     for action, error in errors.items():
-        ward.fake_aws.rule(action=action, error=error)
-    groups, acls = ward.findings()
+        pair.fake_aws.rule(action=action, error=error)
+    groups, acls = pair.findings()
     assert groups["what"].startswith(
         "security groups: DescribeSecurityGroups failed with RequestLimitExceeded"
     )
     assert acls["what"].startswith("network ACLs: DescribeNetworkAcls failed with InternalError: oops")
     assert {each["severity"] for each in (groups, acls)} == {"not checked"}
     assert {each["remedy"] for each in (groups, acls)} == {"Repeat this command"}
-    assert [ward.fake_aws.actions().count(action) for action in errors] == [1, 1]
+    assert [pair.fake_aws.actions().count(action) for action in errors] == [1, 1]
 
 
 @pytest.mark.parametrize("vm_cid", ["i-0123456789abcdef0", "nonsense", "worker/0", "vm-5c6a4f0e", ""])
@@ -614,24 +622,24 @@ def test_unknown_vm(cpi: Cpi, world: World, vm_cid: str) -> None:
     failed(cpi.run("diagnose", vm_cid), *words)
 
 
-def test_not_carried_out(ward: Ward) -> None:
+def test_not_carried_out(pair: VmAndDirector) -> None:
     """Bad arguments, a bad configuration, and keys that are refused end the command."""
     for text in ("director", "10.0.2.0/24", "10.0.2.6:4222", "nats://10.0.2.6", ""):
-        answer = ward.diagnose("--director-address", text)
+        answer = pair.diagnose("--director-address", text)
         assert answer.returncode == 2
         assert f"not an IP address: '{text}'" in answer.stderr
-    broken = Cpi(config(ward.fake_aws.endpoint, region=ABSENT, ec2_endpoint=ABSENT))
-    failed(ward.diagnose(cpi=broken), "aws:region")
-    ward.fake_aws.rule(
+    broken = Cpi(config(pair.fake_aws.endpoint, region=ABSENT, ec2_endpoint=ABSENT))
+    failed(pair.diagnose(cpi=broken), "aws:region")
+    pair.fake_aws.rule(
         action="DescribeInstances", error={"code": "AuthFailure", "message": "no", "status": 401}
     )
-    failed(ward.diagnose(), "AuthFailure")
+    failed(pair.diagnose(), "AuthFailure")
 
 
-def test_nothing_is_changed(ward: Ward) -> None:
+def test_nothing_is_changed(pair: VmAndDirector) -> None:
     """Nothing is changed, whatever is wrong."""
-    stop(ward)
-    before = ward.world.state()
-    ward.diagnose("--director-address", VM)
-    assert set(ward.fake_aws.actions()) <= READS
-    assert ward.world.state() == before
+    stop(pair)
+    before = pair.world.state()
+    pair.diagnose("--director-address", VM)
+    assert set(pair.fake_aws.actions()) <= READS
+    assert pair.world.state() == before

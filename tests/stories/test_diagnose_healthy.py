@@ -7,109 +7,101 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.executable import MBUS_PASSWORD, Cpi, config
-from tests.stories.ward import AGENT, CREATE_ENV, DIRECTOR, Ward
+from testbed.executable import Cpi, config
+from tests.stories.vm_and_director import AGENT, CREATE_ENV, DIRECTOR, VmAndDirector
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from testbed.cloud import FakeAws
-    from testbed.world import World
 
 OUTSIDE = "52.1.2.3"
 
 
-@pytest.fixture
-def ward(fake_aws: FakeAws, world: World) -> Ward:
-    """Return a VM and its Director, between which all is well."""
-    return Ward(fake_aws, world)
-
-
-def public(ward: Ward) -> str:
+def public(pair: VmAndDirector) -> str:
     """Have the VM in a public subnet, with a public address, and the Director in the internet."""
-    ward.route("0.0.0.0/0", GatewayId=ward.internet_gateway())
-    ward.publish(ward.vm_cid)
+    pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
+    pair.publish(pair.vm_cid)
     return OUTSIDE
 
 
-def private(ward: Ward) -> str:
+def private(pair: VmAndDirector) -> str:
     """Have a NAT gateway before the VM, and the Director in the same VPC."""
-    ward.route_to_nat()
+    pair.route_to_nat()
     return DIRECTOR
 
 
-def through_nat(ward: Ward) -> str:
+def through_nat(pair: VmAndDirector) -> str:
     """Have a NAT gateway before the VM, and the Director reached by its public address."""
-    private(ward)
-    return ward.publish(ward.director)
+    private(pair)
+    return pair.publish(pair.director)
 
 
-def by_own_public_address(ward: Ward) -> str:
+def by_own_public_address(pair: VmAndDirector) -> str:
     """Have both in one VPC, but the Director reached by its public address, which lets the VM's in."""
-    public(ward)
-    source = ward.world.instance(ward.vm_cid)["PublicIpAddress"]
+    public(pair)
+    source = pair.world.instance(pair.vm_cid)["PublicIpAddress"]
     for port in (4222, 25250):
-        ward.admit(ward.director_group, port, IpRanges=[{"CidrIp": f"{source}/32"}])
-    return ward.publish(ward.director)
+        pair.admit(pair.director_group, port, IpRanges=[{"CidrIp": f"{source}/32"}])
+    return pair.publish(pair.director)
 
 
-def same_subnet(ward: Ward) -> str:
+def same_subnet(pair: VmAndDirector) -> str:
     """Have the Director in the VM's subnet, whose network ACL lets nothing pass at its edge."""
-    ward.launch(
-        SubnetId=ward.world.subnet_id, PrivateIpAddress="10.0.1.6", SecurityGroupIds=[ward.director_group]
+    pair.launch(
+        SubnetId=pair.world.subnet_id, PrivateIpAddress="10.0.1.6", SecurityGroupIds=[pair.director_group]
     )
-    ward.acl(ward.world.subnet_id)
+    pair.acl(pair.world.subnet_id)
     return "10.0.1.6"
 
 
-def peered(ward: Ward) -> str:
+def peered(pair: VmAndDirector) -> str:
     """Have the Director in a peered VPC, which has a route back and a rule for the VM's address."""
-    subnet_id = ward.peer()
-    ward.route_back(subnet_id)
-    ward.launch_in(subnet_id, "10.50.1.6", IpRanges=[{"CidrIp": "10.0.0.0/16"}])
+    subnet_id = pair.peer()
+    pair.route_back(subnet_id)
+    pair.launch_in(subnet_id, "10.50.1.6", IpRanges=[{"CidrIp": "10.0.0.0/16"}])
     return "10.50.1.6"
 
 
-def peered_by_group(ward: Ward) -> str:
+def peered_by_group(pair: VmAndDirector) -> str:
     """Have the Director in a peered VPC, whose rule names the VM's group."""
-    subnet_id = ward.peer()
-    ward.route_back(subnet_id)
-    ward.launch_in(subnet_id, "10.50.1.6", UserIdGroupPairs=[{"GroupId": ward.vm_group}])
+    subnet_id = pair.peer()
+    pair.route_back(subnet_id)
+    pair.launch_in(subnet_id, "10.50.1.6", UserIdGroupPairs=[{"GroupId": pair.vm_group}])
     return "10.50.1.6"
 
 
-def transit(ward: Ward) -> str:
+def transit(pair: VmAndDirector) -> str:
     """Have the Director in another account, behind a transit gateway."""
-    ward.route("10.60.0.0/16", TransitGatewayId=ward.transit_gateway())
+    pair.route("10.60.0.0/16", TransitGatewayId=pair.transit_gateway())
     return "10.60.1.6"
 
 
-def vpn(ward: Ward) -> str:
+def vpn(pair: VmAndDirector) -> str:
     """Have the Director on premises, behind a virtual private gateway."""
-    gateway = ward.ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
-    ward.ec2.attach_vpn_gateway(VpnGatewayId=gateway, VpcId=ward.world.vpc_id)
-    ward.route("192.168.0.0/16", GatewayId=gateway)
+    gateway = pair.ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
+    pair.ec2.attach_vpn_gateway(VpnGatewayId=gateway, VpcId=pair.world.vpc_id)
+    pair.route("192.168.0.0/16", GatewayId=gateway)
     return "192.168.7.6"
 
 
-def namesake(ward: Ward) -> str:
+def namesake(pair: VmAndDirector) -> str:
     """Have the Director behind a transit gateway, and its address also in a VPC that is not connected."""
-    subnet_id = ward.other_vpc()
-    ward.route("10.50.0.0/16", TransitGatewayId=ward.transit_gateway())
-    ward.launch_in(subnet_id, "10.50.1.6")
+    subnet_id = pair.other_vpc()
+    pair.route("10.50.0.0/16", TransitGatewayId=pair.transit_gateway())
+    pair.launch_in(subnet_id, "10.50.1.6")
     return "10.50.1.6"
 
 
-def strict_acls(ward: Ward) -> str:
+def strict_acls(pair: VmAndDirector) -> str:
     """Have network ACLs that let just the needed packets pass."""
-    ward.acl(
-        ward.world.subnet_id, rules=[("out", (4222, 4222)), ("out", (25250, 25250)), ("in", (1024, 65535))]
+    pair.acl(
+        pair.world.subnet_id, rules=[("out", (4222, 4222)), ("out", (25250, 25250)), ("in", (1024, 65535))]
     )
-    ward.acl(ward.world.subnet_ids[1], rules=[("in", (4222, 25250)), ("out", (1024, 65535))])
+    pair.acl(pair.world.subnet_ids[1], rules=[("in", (4222, 25250)), ("out", (1024, 65535))])
     return DIRECTOR
 
 
-HEALTHY: list[Callable[[Ward], str]] = [
+HEALTHY: list[Callable[[VmAndDirector], str]] = [
     public,
     private,
     through_nat,
@@ -125,12 +117,12 @@ HEALTHY: list[Callable[[Ward], str]] = [
 
 
 @pytest.mark.parametrize("lay", HEALTHY)
-def test_no_false_alarm(ward: Ward, lay: Callable[[Ward], str]) -> None:
+def test_no_false_alarm(pair: VmAndDirector, lay: Callable[[VmAndDirector], str]) -> None:
     """A VM that can reach its Director has no error."""
-    director = lay(ward)
+    director = lay(pair)
     agent = json.loads(json.dumps(AGENT).replace(DIRECTOR, director))
-    ward.has_settings(agent)
-    answer = ward.diagnose("--json")
+    pair.has_settings(agent)
+    answer = pair.diagnose("--json")
     found = [each["what"] for each in answer.document["findings"] if each["severity"] == "error"]
     assert (answer.returncode, found) == (0, [])
     assert answer.document["director_address"] == director
@@ -149,44 +141,34 @@ def test_no_false_alarm(ward: Ward, lay: Callable[[Ward], str]) -> None:
         },
     ],
 )
-def test_settings_of_other_shapes(ward: Ward, document: dict[str, Any]) -> None:
+def test_settings_of_other_shapes(pair: VmAndDirector, document: dict[str, Any]) -> None:
     """Settings that the Ruby release or another Director wrote can be read."""
-    ward.has_user_data(json.dumps({"networks": {"a": {}}, **AGENT, **document}).encode())
-    assert [each for each in ward.findings() if each["severity"] == "error"] == []
+    pair.has_user_data(json.dumps({"networks": {"a": {}}, **AGENT, **document}).encode())
+    assert [each for each in pair.findings() if each["severity"] == "error"] == []
 
 
-def test_several_interfaces(ward: Ward) -> None:
+def test_several_interfaces(pair: VmAndDirector) -> None:
     """Of several interfaces the one that leads to the Director counts, not one that is shut in."""
-    lonely = ward.ec2.create_security_group(
-        GroupName="lonely", Description="lonely", VpcId=ward.world.vpc_id
+    lonely = pair.ec2.create_security_group(
+        GroupName="lonely", Description="lonely", VpcId=pair.world.vpc_id
     )["GroupId"]
-    ward.shut_in(lonely)
-    nic = ward.ec2.create_network_interface(SubnetId=ward.world.subnet_ids[1], Groups=[ward.vm_group])
+    pair.shut_in(lonely)
+    nic = pair.ec2.create_network_interface(SubnetId=pair.world.subnet_ids[1], Groups=[pair.vm_group])
     nic_id = nic["NetworkInterface"]["NetworkInterfaceId"]
-    ward.ec2.attach_network_interface(NetworkInterfaceId=nic_id, InstanceId=ward.vm_cid, DeviceIndex=1)
-    (first, *_) = ward.world.instance(ward.vm_cid)["NetworkInterfaces"]
-    ward.ec2.modify_network_interface_attribute(
+    pair.ec2.attach_network_interface(NetworkInterfaceId=nic_id, InstanceId=pair.vm_cid, DeviceIndex=1)
+    (first, *_) = pair.world.instance(pair.vm_cid)["NetworkInterfaces"]
+    pair.ec2.modify_network_interface_attribute(
         NetworkInterfaceId=first["NetworkInterfaceId"], Groups=[lonely]
     )
-    assert ward.findings() == []
+    assert pair.findings() == []
 
 
-def test_create_env(ward: Ward) -> None:
+def test_create_env(pair: VmAndDirector) -> None:
     """A VM of `bosh create-env` that lets the operator's machine in is well; it needs no NATS and no SSH."""
-    ward.route("0.0.0.0/0", GatewayId=ward.internet_gateway())
-    ward.admit(ward.vm_group, 6868, IpRanges=[{"CidrIp": f"{OUTSIDE}/32"}])
-    cpi = Cpi(config(ward.fake_aws.endpoint, agent=CREATE_ENV))
-    vm_cid = ward.create_vm(cpi, ip="10.0.1.11")
-    ward.publish(vm_cid)
-    assert ward.findings("--director-address", OUTSIDE, cpi=cpi, vm_cid=vm_cid) == []
-    assert ward.findings(cpi=cpi, vm_cid=vm_cid) == []
-
-
-def test_message_bus_by_name(ward: Ward) -> None:
-    """A message bus by name can't be compared with the Director's rules, but the VM's own can."""
-    agent = {"mbus": f"nats://nats:{MBUS_PASSWORD}@director.example:4222"}
-    ward.has_settings(agent)
-    (not_checked,) = ward.findings()
-    assert (not_checked["severity"], "--director-address" in not_checked["remedy"]) == ("not checked", True)
-    ward.shut_in(ward.vm_group)
-    assert "let no tcp 4222 out to any address" in ward.findings()[0]["what"]
+    pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
+    pair.admit(pair.vm_group, 6868, IpRanges=[{"CidrIp": f"{OUTSIDE}/32"}])
+    cpi = Cpi(config(pair.fake_aws.endpoint, agent=CREATE_ENV))
+    vm_cid = pair.create_vm(cpi, ip="10.0.1.11")
+    pair.publish(vm_cid)
+    assert pair.findings("--director-address", OUTSIDE, cpi=cpi, vm_cid=vm_cid) == []
+    assert pair.findings(cpi=cpi, vm_cid=vm_cid) == []

@@ -206,6 +206,23 @@ def test_set_disk_metadata(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags, fake
 
 
 @pytest.mark.parametrize(
+    ("tags", "reason"),
+    [
+        ({"aws:a": "b"}, "Tags that begin with 'aws:' are reserved for AWS. Remove these: aws:a"),
+        (
+            {f"tag{number}": "x" for number in range(49)},
+            "EC2 allows 50 tags, but there are 51, with the CPI's own and those of env.bosh.tags",
+        ),
+    ],
+)
+def test_tags_that_ec2_would_refuse(
+    cpi: Cpi, refused: CheckRefused, tags: dict[str, str], reason: str
+) -> None:
+    """Tags that EC2 would refuse, with those that the CPI adds, are an error before EC2 is asked."""
+    assert refused(cpi.call("create_disk", 1024, {"tags": tags}, None), reason) == []
+
+
+@pytest.mark.parametrize(
     ("properties", "reason"),
     [
         ({"iops": 3001}, "iops is 3001, but a 1 GiB volume of type gp3 allows at most 3000"),

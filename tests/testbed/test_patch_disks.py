@@ -24,6 +24,23 @@ def vm(run: Any) -> str:
     return instance_id
 
 
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"VolumeType": "gp9", "Size": 10}, "UnknownVolumeType"),
+        ({"VolumeType": "gp3", "Size": 65_537}, "InvalidParameterValue"),
+        ({"VolumeType": "gp2", "Size": 16_385}, "InvalidParameterValue"),
+        ({"VolumeType": "standard", "Size": 1025}, "InvalidParameterValue"),
+    ],
+)
+def test_unknown_volumes(ec2: Any, world: Any, refused: Any, given: dict[str, Any], code: str) -> None:
+    """A volume of an unknown type, or over its limit, is refused, and not created."""
+    before = ec2.describe_volumes()["Volumes"]
+    with refused(code):
+        ec2.create_volume(AvailabilityZone=world.zone, **given)
+    assert ec2.describe_volumes()["Volumes"] == before
+
+
 def attach(ec2: Any, volume: str, vm: str, device: str = "/dev/sdf") -> None:
     """Attach a volume."""
     ec2.attach_volume(VolumeId=volume, InstanceId=vm, Device=device)

@@ -24,6 +24,24 @@ def test_options(run: Any, given: dict[str, Any], shown: dict[str, Any] | None) 
     assert {key: instance.get(key) for key in expected} == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"MetadataOptions": {"HttpEndpoint": "on"}},
+            "A value of 'on' is not valid for HttpEndpoint. Specify either 'enabled' or 'disabled'",
+        ),
+        ({"MetadataOptions": {"HttpPutResponseHopLimit": 65}}, "HttpPutResponseHopLimit"),
+        ({"CreditSpecification": {"CpuCredits": "none"}}, "CpuCredits"),
+        ({"Placement": {"Tenancy": "shared"}}, "Tenancy"),
+    ],
+)
+def test_words(run: Any, refused: Any, given: dict[str, Any], message: str) -> None:
+    """A launch with an unknown word, or a number over its limit, is refused."""
+    with refused("InvalidParameterValue", message):
+        run(**given)
+
+
 def test_hosts(run: Any) -> None:
     """A group of dedicated hosts is shown."""
     assert run(Placement={"HostResourceGroupArn": HOSTS})["Placement"]["HostResourceGroupArn"] == HOSTS

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.instance_types import read
-from bosh_aws_cpi.aws.lookups import listed
+from bosh_aws_cpi.aws.listings import PAGE, listed
 from bosh_aws_cpi.model import InstanceTypeFacts
 
 if TYPE_CHECKING:
@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 
 _PAGE_OF_TYPES: Final = 100
 _PAGE_OF_HOSTS: Final = 500
-_PAGE_OF_RESERVATIONS: Final = 1000
 _PAGE_OF_QUOTAS: Final = 100
-"""AWS's maximum page sizes."""
+"""AWS's maximum page sizes, where they are smaller than `PAGE`."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +28,30 @@ class TypeDetails:
 
 @dataclass(frozen=True)
 class Reservation:
-    """A capacity reservation."""
+    """A capacity reservation.
+
+    Attributes:
+        free: How many more instances it takes.
+    """
 
     state: str
     zone: str
     instance_type: str
     free: int
-    """How many more instances it takes."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """A Dedicated Host."""
+    """A Dedicated Host.
+
+    Attributes:
+        instance_type: The only type that it runs; empty if it runs several of a family.
+        family: The family of the types that it runs: "m5".
+    """
 
     state: str
     zone: str
     instance_type: str
-    """The only type that it runs; empty if it runs several of a family."""
     family: str
 
     def runs(self, name: str) -> bool:
@@ -56,7 +62,7 @@ class Host:
 
 
 def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
-    """DescribeInstanceTypeOfferings: which of the types each zone of the region offers, as (type, zone)."""
+    """DescribeInstanceTypeOfferings: which zones of the region offer these types, as (type, zone)."""
     found = listed(
         client,
         "describe_instance_type_offerings",
@@ -83,7 +89,7 @@ def types(client: "EC2Client", names: Collection[str]) -> dict[str, TypeDetails]
 def reservations(client: "EC2Client") -> dict[str, Reservation]:
     """DescribeCapacityReservations: all of the account's, by id; EC2 has no filter for ids."""
     pages = client.get_paginator("describe_capacity_reservations").paginate(
-        PaginationConfig={"PageSize": _PAGE_OF_RESERVATIONS}
+        PaginationConfig={"PageSize": PAGE}
     )
     return {
         each["CapacityReservationId"]: Reservation(
@@ -113,7 +119,7 @@ def hosts(client: "EC2Client") -> dict[str, Host]:
 
 
 def quotas(client: "ServiceQuotasClient") -> dict[str, float]:
-    """ListServiceQuotas: EC2's quotas, by their names."""
+    """ListServiceQuotas: the account's quotas of EC2, by name; those of instances are in vCPUs."""
     pages = client.get_paginator("list_service_quotas").paginate(
         ServiceCode="ec2", PaginationConfig={"PageSize": _PAGE_OF_QUOTAS}
     )

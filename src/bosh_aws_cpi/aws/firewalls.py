@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from bosh_aws_cpi.aws.listings import listed
+
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import IpPermissionOutputTypeDef, NetworkAclEntryTypeDef
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 ALL: Final = "-1"
 """The protocol of a rule for all protocols."""
 ANY_PORT: Final = (0, 65535)
+"""The ports of a rule that names none."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class GroupRule:
 
 @dataclass(frozen=True)
 class Group:
-    """A security group."""
+    """A security group with its rules."""
 
     group_id: str
     name: str
@@ -72,9 +75,7 @@ class Acl:
 
 def groups(client: "EC2Client", group_ids: Iterable[str]) -> dict[str, Group]:
     """DescribeSecurityGroups, by id; unknown groups are left out."""
-    pages = client.get_paginator("describe_security_groups").paginate(
-        Filters=[{"Name": "group-id", "Values": sorted(set(group_ids))}]
-    )
+    found = listed(client, "describe_security_groups", "SecurityGroups", "group-id", group_ids)
     return {
         entry["GroupId"]: Group(
             entry["GroupId"],
@@ -82,24 +83,20 @@ def groups(client: "EC2Client", group_ids: Iterable[str]) -> dict[str, Group]:
             tuple(map(_group_rule, entry.get("IpPermissions", []))),
             tuple(map(_group_rule, entry.get("IpPermissionsEgress", []))),
         )
-        for page in pages
-        for entry in page["SecurityGroups"]
+        for entry in found
     }
 
 
 def acls(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Acl]:
-    """DescribeNetworkAcls for all of some VPCs."""
-    pages = client.get_paginator("describe_network_acls").paginate(
-        Filters=[{"Name": "vpc-id", "Values": sorted(set(vpc_ids))}]
-    )
+    """DescribeNetworkAcls: all network ACLs of these VPCs."""
+    found = listed(client, "describe_network_acls", "NetworkAcls", "vpc-id", vpc_ids)
     return [
         Acl(
             entry["NetworkAclId"],
             frozenset(each["SubnetId"] for each in entry.get("Associations", [])),
             tuple(map(_acl_rule, entry.get("Entries", []))),
         )
-        for page in pages
-        for entry in page["NetworkAcls"]
+        for entry in found
     ]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws.lookups import listed
+from bosh_aws_cpi.aws.listings import listed
 from bosh_aws_cpi.aws.sdk.idempotency import tags_of
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ class Held:
         subnet_id: The interface's subnet.
         network: What it holds; a single address has the longest prefix.
         nic_id: The interface.
-        description: Its description.
-        tags: Its tags.
+        description: The interface's description.
+        tags: The interface's tags.
         of_instance: The tags of the instance that it is attached to; empty without one.
     """
 
@@ -35,8 +35,9 @@ class Held:
 
 def held(client: "EC2Client", subnet_ids: Collection[str]) -> list[Held]:
     """DescribeNetworkInterfaces, and DescribeInstances for their instances: all that is held in subnets."""
-    name = "describe_network_interfaces"
-    entries = list(listed(client, name, "NetworkInterfaces", "subnet-id", subnet_ids))
+    entries = list(
+        listed(client, "describe_network_interfaces", "NetworkInterfaces", "subnet-id", subnet_ids)
+    )
     is_used = any(each.get("Attachment", {}).get("InstanceId") for each in entries)
     instances = _instances(client, subnet_ids) if is_used else {}
     return [one for each in entries for one in _held(each, instances)]

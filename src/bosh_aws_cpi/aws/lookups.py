@@ -1,8 +1,11 @@
-"""Lookups of many things of one kind with one listing, for `cpi check`; a missing thing is no error."""
+"""Which of many things exist, one listing for each kind, for `cpi check`; a missing thing is no error."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
+
+from bosh_aws_cpi.aws import routes
+from bosh_aws_cpi.aws.listings import PAGE, listed, unpaged
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -10,30 +13,28 @@ if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
     from mypy_boto3_iam import IAMClient
 
-_MOST_VALUES: Final = 200
-"""EC2's maximum number of values in one filter (EC2 user guide, "List and filter using the CLI and API")."""
-_PAGE: Final = 1000
-"""EC2's maximum page size for most listings."""
-
 
 @dataclass(frozen=True)
 class SubnetFacts:
-    """A subnet."""
+    """A subnet.
+
+    Attributes:
+        state: "available", or why no VM can be created in it.
+        ranges: Its ranges in CIDR notation: at most one of IPv4, and those of IPv6.
+        free: The number of its free IPv4 addresses.
+    """
 
     subnet_id: str
     vpc_id: str
     zone: str
     state: str
-    """ "available", or why no VM can be created in it."""
     ranges: tuple[str, ...]
-    """Its ranges in CIDR notation: at most one of IPv4, and those of IPv6."""
     free: int
-    """The number of its free IPv4 addresses."""
 
 
 @dataclass(frozen=True)
-class Group:
-    """A security group."""
+class SecurityGroup:
+    """A security group, without its rules."""
 
     group_id: str
     name: str
@@ -63,10 +64,27 @@ def _ranges(entry: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typ
             yield block["Ipv6CidrBlock"]
 
 
-def security_groups(client: "EC2Client", vpc_ids: Collection[str]) -> list[Group]:
+def security_groups(client: "EC2Client", vpc_ids: Collection[str]) -> list[SecurityGroup]:
     """DescribeSecurityGroups: all groups of these VPCs."""
     found = listed(client, "describe_security_groups", "SecurityGroups", "vpc-id", vpc_ids)
-    return [Group(each["GroupId"], each["GroupName"], each["VpcId"]) for each in found]
+    return [SecurityGroup(each["GroupId"], each["GroupName"], each["VpcId"]) for each in found]
+
+
+def vpcs(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
+    """DescribeVpcs: which of these VPCs exist; each is its own VPC."""
+    found = listed(client, "describe_vpcs", "Vpcs", "vpc-id", ids)
+    return {each["VpcId"]: each["VpcId"] for each in found}
+
+
+def network_acls(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
+    """DescribeNetworkAcls: the VPCs of those of these network ACLs that exist, by id."""
+    found = listed(client, "describe_network_acls", "NetworkAcls", "network-acl-id", ids)
+    return {each["NetworkAclId"]: each["VpcId"] for each in found}
+
+
+def route_tables(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
+    """DescribeRouteTables: the VPCs of those of these route tables that exist, by id."""
+    return {table_id: table.vpc_id for table_id, table in routes.tables(client, sorted(ids)).items()}
 
 
 def zones(client: "EC2Client") -> set[str]:
@@ -77,19 +95,19 @@ def zones(client: "EC2Client") -> set[str]:
 
 def key_pairs(client: "EC2Client", names: Collection[str]) -> set[str]:
     """DescribeKeyPairs: which of these key pairs exist."""
-    found = _unpaged(client.describe_key_pairs, "KeyPairs", "key-name", names)
+    found = unpaged(client.describe_key_pairs, "KeyPairs", "key-name", names)
     return {each["KeyName"] for each in found}
 
 
 def placement_groups(client: "EC2Client", names: Collection[str]) -> dict[str, str]:
-    """DescribePlacementGroups: the states of those placement groups that exist, by name."""
-    found = _unpaged(client.describe_placement_groups, "PlacementGroups", "group-name", names)
+    """DescribePlacementGroups: the states of those of these placement groups that exist, by name."""
+    found = unpaged(client.describe_placement_groups, "PlacementGroups", "group-name", names)
     return {each["GroupName"]: each.get("State", "available") for each in found}
 
 
 def instance_profiles(client: "IAMClient") -> set[str]:
     """ListInstanceProfiles: the names of the account's instance profiles."""
-    pages = client.get_paginator("list_instance_profiles").paginate(PaginationConfig={"PageSize": _PAGE})
+    pages = client.get_paginator("list_instance_profiles").paginate(PaginationConfig={"PageSize": PAGE})
     return {each["InstanceProfileName"] for page in pages for each in page["InstanceProfiles"]}
 
 
@@ -109,40 +127,3 @@ def target_groups(client: "ElasticLoadBalancingv2Client") -> dict[str, tuple[str
         for each in found
         for key in ("TargetGroupName", "TargetGroupArn")
     }
-
-
-def listed(
-    client: Any,  # noqa: ANN401 - the operation is data here
-    operation: str,
-    key: str,
-    name: str,
-    values: Iterable[str],
-    **more: Any,  # noqa: ANN401
-) -> Iterator[Any]:
-    """The entries of a listing of EC2 that have one of these values, in as few calls as possible.
-
-    A filter leaves out what does not exist; an id among a call's own parameters would fail the call.
-
-    Args:
-        client: The EC2 client.
-        operation: The call, by its Python name.
-        key: What the entries stand under in the answer.
-        name: The filter.
-        values: The wanted values.
-        more: Other parameters.
-    """
-    asked = {"PaginationConfig": {"PageSize": _PAGE}, **more}
-    for filters in _filters(name, values):
-        for page in client.get_paginator(operation).paginate(Filters=filters, **asked):
-            yield from page[key]
-
-
-def _unpaged(call: Any, key: str, name: str, values: Iterable[str]) -> Iterator[Any]:  # noqa: ANN401 - any call
-    for filters in _filters(name, values):
-        yield from call(Filters=filters)[key]
-
-
-def _filters(name: str, values: Iterable[str]) -> Iterator[list[dict[str, Any]]]:
-    wanted = sorted(set(values))
-    for start in range(0, len(wanted), _MOST_VALUES):
-        yield [{"Name": name, "Values": wanted[start : start + _MOST_VALUES]}]

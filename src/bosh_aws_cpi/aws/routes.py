@@ -32,7 +32,7 @@ def tables(client: "EC2Client", table_ids: Sequence[str]) -> dict[str, RouteTabl
 
 
 def of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[RouteTable]:
-    """DescribeRouteTables for all tables of some VPCs."""
+    """DescribeRouteTables: all tables of these VPCs."""
     return list(_tables(client, "vpc-id", vpc_ids))
 
 

@@ -46,7 +46,8 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
         message = f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {', '.join(reserved)}"
         raise CloudError(message)
     if len(tags) > MAX_TAGS:
-        message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}; some come from env.bosh.tags"
+        more = "with the CPI's own and those of env.bosh.tags"
+        message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}"
         raise CloudError(message)
 
 
@@ -58,15 +59,6 @@ def of_environment(environment: Json | None) -> Json:
     """
     bosh = (environment or {}).get("bosh")
     return checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
-
-
-def of_disk(name: str | None, tags: object) -> dict[str, str]:
-    """The tags of a disk's cloud properties: its ``name`` is the tag ``Name``, unless its ``tags`` have one.
-
-    Raises:
-        CloudError: The ``tags`` are not a hash.
-    """
-    return formatted({"Name": name or None, **checked(tags)})
 
 
 DIRECTOR_TAG = "bosh_director_uuid"
@@ -101,6 +93,19 @@ def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
         default: Whether VMs may that say nothing of it.
     """
     return {"true": True, "false": False}.get(tags.get(SHUTDOWN_TAG, ""), default)
+
+
+def of_disk(name: str | None, tags: object, director_uuid: str | None) -> dict[str, str]:
+    """The tags of a new disk, without its call's: those of its cloud properties, and its origin.
+
+    Its ``name`` is the tag ``Name``, unless its ``tags`` have one.
+
+    Raises:
+        CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
+    """
+    found = {**formatted({"Name": name or None, **checked(tags)}), **of_origin(director_uuid)}
+    check_for_ec2({**found, CALL_TAG: ""})
+    return found
 
 
 CALL_TAG = "bosh_call"

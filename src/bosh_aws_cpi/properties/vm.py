@@ -22,8 +22,8 @@ from bosh_aws_cpi.properties.vm_traffic import AdvertisedRoute, TargetGroup
 HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 
 
-_OTHER_SPELLINGS = {"http_protocol_ipv_6": "http_protocol_ipv6"}
-"""The spelling that the Ruby CPI takes."""
+OTHER_SPELLINGS = {"http_protocol_ipv_6": "http_protocol_ipv6"}
+"""The spelling in the Ruby release of an option of `metadata_options`, and the one in EC2's style."""
 
 
 class MetadataOptions(Properties):
@@ -57,7 +57,7 @@ class MetadataOptions(Properties):
     @staticmethod
     def renamed(values: Json) -> Json:
         """The options with one spelling for each."""
-        return {_OTHER_SPELLINGS.get(key, key): value for key, value in values.items()}
+        return {OTHER_SPELLINGS.get(key, key): value for key, value in values.items()}
 
 
 class CapacityReservation(Properties):

@@ -23,7 +23,8 @@ may do something else than expected. not checked: a value is a ((variable)), or 
 exit status:
 0: no finding is an error
 1: a finding is an error: the deployment fails
-2: the check failed: bad arguments, or a file that can't be read"""
+2: the check failed: bad arguments, a file or configuration that can't be read, or keys that AWS does not
+   accept"""
 
 
 def main(arguments: list[str]) -> int:
@@ -59,12 +60,26 @@ def _parser() -> argparse.ArgumentParser:
         "--stemcell",
         metavar="CID",
         action="append",
+        type=_stemcell,
         default=[],
         help="a stemcell that the instance types must fit: ami-…; may be repeated",
+    )
+    parser.add_argument(
+        "--cpi",
+        metavar="NAME",
+        default="",
+        help="the CPI's name in the CPI config, if azs name several: only its azs are checked",
     )
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
+
+
+def _stemcell(text: str) -> str:
+    if not text.startswith("ami-"):
+        message = f"'{text}' is not a stemcell's CID, which begins with ami-"
+        raise argparse.ArgumentTypeError(message)
+    return text
 
 
 def _check(given: argparse.Namespace) -> int:
@@ -72,11 +87,11 @@ def _check(given: argparse.Namespace) -> int:
     from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
 
     aws = load(given.config, {}).aws
-    files = Files.read(given.files, given.manifest, aws.vm_resources_families)
+    files = Files.read(given.files, given.manifest, given.cpi, aws.vm_resources_families)
     asked = [] if given.offline else _account(aws, files, given.stemcell)
     found = ordered([*files.findings(aws), *asked])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
-    closing = f"Checked {', '.join(names)}"
+    closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     sys.stdout.write(json_text(found, {"files": names}) if given.json else text(found, closing))
     return status(found)
 
@@ -85,11 +100,11 @@ def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "I
     """What AWS says of the things that the files name."""
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account.inquiry import REPETITIONS  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account.survey import Wishes, findings  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.inquiry import RETRIES  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.survey import Extras, findings  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
-    clients = CommandClients(aws._replace(max_retries=REPETITIONS), CallStatistics())
+    clients = CommandClients(aws._replace(max_retries=RETRIES), CallStatistics())
     references = References.of(files.config, files.uses())
-    wishes = Wishes(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
-    return findings(clients, aws, references, wishes)
+    extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
+    return findings(clients, aws, references, extras)

@@ -1,4 +1,4 @@
-"""`cpi diagnose CONFIG VM_CID`: says why a VM does not answer, the likeliest cause first; read-only."""
+"""`cpi diagnose CONFIG_PATH VM_CID`: says why a VM does not answer, the likeliest cause first; read-only."""
 
 import argparse
 import sys
@@ -7,14 +7,14 @@ from typing import Final
 
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
-from bosh_aws_cpi.tools import findings
 from bosh_aws_cpi.tools.command import carried_out
+from bosh_aws_cpi.tools.findings import json_text, status
 
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
 console, and the routes and firewalls between it and the Director. Nothing is created or changed."""
 _EPILOG: Final = """\
-The exit status:
+exit status:
 0: no cause was found
 1: a cause was found
 2: the command failed: bad arguments, a bad configuration, an unknown VM, or keys that AWS does not accept"""
@@ -67,13 +67,11 @@ def _diagnose(given: argparse.Namespace) -> int:
 
     config = load(given.config, {})
     statistics = CallStatistics()
-    patient = CommandClients(config.aws, statistics).ec2
-    details = gathering.details(patient, config, given.vm)
-    hasty = CommandClients(config.aws._replace(max_retries=0), statistics).ec2  # the rest may be left out
-    facts = gathering.gather(hasty, config, details, given.director_address or "")
+    details = gathering.details(CommandClients(config.aws, statistics).ec2, config, given.vm)
+    # Only the first call must succeed; all others are left out if AWS does not answer at once.
+    without_retries = CommandClients(config.aws._replace(max_retries=0), statistics).ec2
+    facts = gathering.gather(without_retries, config, details, given.director_address or "")
     found = causes.of(facts)
-    is_json = given.json
-    sys.stdout.write(
-        findings.json_text(found, report.document(facts)) if is_json else report.text(facts, found)
-    )
-    return findings.status(found)
+    text = json_text(found, report.document(facts)) if given.json else report.text(facts, found)
+    sys.stdout.write(text)
+    return status(found)

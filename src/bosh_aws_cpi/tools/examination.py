@@ -41,8 +41,8 @@ Result = TypeVar("Result", bound=Mapping[str, Any])
 State = Literal["allowed", "missing", "not checkable", "no verdict"]
 """Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
 
-_REPETITIONS: Final = 1
-"""The SDK's retries: enough for throttling, but so few that an unreachable service costs little time."""
+_RETRIES: Final = 1
+"""So few that an unreachable service costs little time; throttled calls have a limit of their own."""
 _DRY_RUN: Final = "DryRunOperation"
 _ABOUT_AN_ID: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING | NIC_MISSING
 _NO_SUCH_ID: Final = ("NotFound", "Malformed")
@@ -103,7 +103,7 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = CommandClients(config._replace(max_retries=_REPETITIONS), CallStatistics())
+        self._clients = CommandClients(config._replace(max_retries=_RETRIES), CallStatistics())
         self._problems: dict[str, str] = {}
         self._are_keys_taken = False
 

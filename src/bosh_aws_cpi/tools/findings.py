@@ -1,7 +1,7 @@
 """What `cpi check` and `cpi diagnose` report: findings, as text for a terminal or as JSON. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
@@ -30,11 +30,14 @@ class Place:
         path: The path of the value: "vm_types/worker/cloud_properties/ephemeral_disk/iops".
         file: The file's name, as it was given.
         line: Its line, from 1; None when the value is absent.
+        position: What tells values on one line apart. With YAML anchors a value has several paths, but one
+            position.
     """
 
     path: str
     file: str = ""
     line: int | None = None
+    position: tuple[int | str, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line is not None else self.file
@@ -72,10 +75,26 @@ class Finding:
             "source": self.source,
         }
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """The same for what is found several times of one value, however bad, by different paths to it."""
+        place = self.place
+        where = (place.file, place.position or place.path) if place else ()
+        return (self.what, self.remedy, self.source, where)
+
     def __str__(self) -> str:
-        place = f"{self.place}: " if self.place else ""
-        remedy = f". {self.remedy}" if self.remedy else ""
-        return f"{self.severity.value}: {place}{self.what}{remedy}"
+        """One line without secrets.
+
+        Each part is masked alone, because the end of a path and the text look like a key with its value.
+        """
+        place = f"{redact(str(self.place))}: " if self.place else ""
+        remedy = f". {redact(self.remedy)}" if self.remedy else ""
+        return f"{self.severity.value}: {place}{redact(self.what)}{remedy}"
+
+
+def as_warning(finding: Finding) -> Finding:
+    """The finding of something that may not be deployed: what would be an error is a warning."""
+    return replace(finding, severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
 
 
 _ORDER: Final = list(Severity)
@@ -83,7 +102,10 @@ _ORDER: Final = list(Severity)
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
     """The findings without duplicates: the worst first, else in the order in which they were found."""
-    return sorted(dict.fromkeys(findings), key=lambda each: _ORDER.index(each.severity))
+    distinct: dict[tuple[object, ...], Finding] = {}
+    for each in sorted(findings, key=lambda each: _ORDER.index(each.severity)):
+        distinct.setdefault(each.identity, each)
+    return list(distinct.values())
 
 
 def status(findings: Iterable[Finding]) -> int:
@@ -94,7 +116,7 @@ def status(findings: Iterable[Finding]) -> int:
 def text(findings: Sequence[Finding], closing: str) -> str:
     """The report for a terminal: a line for each finding, and a last line with their numbers."""
     counts = ", ".join(_count(severity, findings) for severity in Severity)
-    return redact("".join(f"{line}\n" for line in [*map(str, findings), f"{counts}. {closing}"]))
+    return "".join(f"{line}\n" for line in [*map(str, findings), redact(f"{counts}. {closing}")])
 
 
 def json_text(findings: Sequence[Finding], more: Json) -> str:

@@ -37,6 +37,7 @@ _PROPERTIES: Final = {
     "kms": "the routes to it",
     "service-quotas": "the routes to it",
 }
+"""What to check if a service does not answer: its endpoint's property; three services have none."""
 _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
     (ProxyConnectionError, "the proxy does not answer: check env.https_proxy and env.no_proxy"),
     (

@@ -12,6 +12,7 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config
 
 if TYPE_CHECKING:
+    from bosh_aws_cpi.config.aws_config import AwsConfig
     from testbed.cloud import FakeAws
     from tests.unit.conftest import Clock
 
@@ -23,8 +24,8 @@ def max_retries() -> int:
 
 
 @pytest.fixture
-def clients(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> Clients:
-    """Return clients whose pauses take no time."""
+def aws(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> AwsConfig:
+    """Return the configuration of clients whose pauses take no time."""
     monkeypatch.setenv("no_proxy", "")
     monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
     # A call reads the clock through a name that was bound before the clock was replaced.
@@ -35,8 +36,14 @@ def clients(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_
         ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), server.endpoint
     )
     keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
-    aws = {"max_retries": max_retries, "region": "us-east-1", **endpoints, **keys}
-    return Clients(cpi_config.parse({"cloud": {"properties": {"aws": aws}}}, {}, {}).aws, CallStatistics())
+    section = {"max_retries": max_retries, "region": "us-east-1", **endpoints, **keys}
+    return cpi_config.parse({"cloud": {"properties": {"aws": section}}}, {}, {}).aws
+
+
+@pytest.fixture
+def clients(aws: AwsConfig) -> Clients:
+    """Return a verb's clients."""
+    return Clients(aws, CallStatistics())
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import random
 import time
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,7 +36,26 @@ _THROTTLED_PAUSE: Final = (1.0, THROTTLED_CALL.longest_pause)
 """Ranges in seconds; each pause is a random value in its range (jitter)."""
 
 
-def watch(client: "BaseClient", max_retries: int, statistics: "CallStatistics") -> None:
+@dataclass
+class Allowance:
+    """The pauses for throttling that several calls share.
+
+    Attributes:
+        seconds: What is left of them.
+    """
+
+    seconds: float
+
+    def take(self, pause: float) -> bool:
+        """Use some seconds; when too few are left, the others are gone too, and the answer is False."""
+        is_enough = pause <= self.seconds
+        self.seconds = self.seconds - pause if is_enough else 0
+        return is_enough
+
+
+def watch(
+    client: "BaseClient", max_retries: int, statistics: "CallStatistics", allowance: Allowance | None = None
+) -> None:
     """Set the retry rules of a client's calls, and count their attempts.
 
     After each attempt botocore calls all handlers: first those of the operation, then those of the
@@ -46,12 +66,13 @@ def watch(client: "BaseClient", max_retries: int, statistics: "CallStatistics") 
         client: The client.
         max_retries: How often a call is retried after a fault of AWS or of the connection.
         statistics: Counts each attempt.
+        allowance: Limits the pauses for throttling; without one, each call is retried for `THROTTLED_CALL`.
     """
     events: Any = client.meta.events  # its stubs only allow handlers that return nothing
     service = client.meta.service_model.service_id.hyphenize()
     events.register_first(f"needs-retry.{service}", _end_for_signal)
     events.register_first(f"needs-retry.{service}", _leave_untrusted)
-    events.register("needs-retry", partial(_after_attempt, max_retries, statistics))
+    events.register("needs-retry", partial(_after_attempt, max_retries, statistics, allowance))
     events.register("needs-retry.ec2.RunInstances", _leave_shortage)
     for operation in _WITHOUT_TOKEN:
         events.register(f"needs-retry.ec2.{operation}", _leave_uncertain)
@@ -62,7 +83,12 @@ def _end_for_signal(**event: Any) -> bool | None:  # noqa: ANN401 - botocore's e
     return False if _error(event) is not None and interrupts.pending() is not None else None
 
 
-def _after_attempt(max_retries: int, statistics: "CallStatistics", **event: Any) -> float | None:  # noqa: ANN401
+def _after_attempt(
+    max_retries: int,
+    statistics: "CallStatistics",
+    allowance: Allowance | None,
+    **event: Any,  # noqa: ANN401
+) -> float | None:
     """Record how an attempt ended, and return the pause before the next; None leaves the decision to the SDK.
 
     A throttled attempt has had no effect. It does not count against `max_retries`, which short pauses would
@@ -76,7 +102,7 @@ def _after_attempt(max_retries: int, statistics: "CallStatistics", **event: Any)
     call: Call = event["request_dict"]["context"][CALL]
     if is_throttled:
         call.throttled += 1
-        return random.uniform(*_THROTTLED_PAUSE) if _is_waited_out(call, max_retries, event) else None  # noqa: S311 - spreads calls
+        return _throttled_pause(allowance) if _is_waited_out(call, max_retries, event) else None
     call.was_uncertain = call.was_uncertain or is_uncertain(error)
     faults = event["attempts"] - call.throttled
     return random.uniform(*_FAULT_PAUSE) if is_transient(error) and faults <= max_retries else None  # noqa: S311
@@ -86,6 +112,12 @@ def _is_waited_out(call: Call, max_retries: int, event: dict[str, Any]) -> bool:
     """Whether a throttled call is retried."""
     is_in_time = time.monotonic() - call.began < THROTTLED_CALL.seconds
     return bool(max_retries) and is_in_time and event["operation"].name not in _WITH_PATIENCE
+
+
+def _throttled_pause(allowance: Allowance | None) -> float | None:
+    """The pause after a throttled attempt; None when the allowance is spent."""
+    pause = random.uniform(*_THROTTLED_PAUSE)  # noqa: S311 - spreads calls
+    return pause if allowance is None or allowance.take(pause) else None
 
 
 def _leave_shortage(**event: Any) -> bool | None:  # noqa: ANN401

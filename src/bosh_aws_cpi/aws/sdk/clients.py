@@ -42,15 +42,19 @@ class Clients:
     Args:
         config: The ``aws`` section.
         statistics: Counts the calls that the clients make.
+        allowance: Limits the pauses for throttling; without one, each call has a limit of its own.
 
     Raises:
         CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist, or ``connection_options.ca_cert``
             holds no certificate.
     """
 
-    def __init__(self, config: "AwsConfig", statistics: CallStatistics) -> None:
+    def __init__(
+        self, config: "AwsConfig", statistics: CallStatistics, allowance: attempts.Allowance | None = None
+    ) -> None:
         self._config = config
         self._statistics = statistics
+        self._allowance = allowance
         self._verify = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
         self._session = credentials.session(config, statistics, self._create)
@@ -100,7 +104,7 @@ class Clients:
             config=self._client_config(service).merge(config or Config()),
             **keys,
         )
-        attempts.watch(client, self._config.max_retries, self._statistics)
+        attempts.watch(client, self._config.max_retries, self._statistics, self._allowance)
         return client
 
     def _client_config(self, service: str) -> Config:

@@ -4,7 +4,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.sdk import data
+from bosh_aws_cpi.aws.sdk.attempts import Allowance
 from bosh_aws_cpi.aws.sdk.clients import Clients
+from bosh_aws_cpi.aws.sdk.timing import THROTTLED_COMMAND
 
 if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
@@ -16,10 +18,17 @@ if TYPE_CHECKING:
 
 
 class CommandClients(Clients):
-    """AWS clients for one command; arguments and errors are those of `Clients`."""
+    """AWS clients for one command; errors are those of `Clients`.
+
+    All calls together pause for throttling as long as `THROTTLED_COMMAND` says.
+
+    Args:
+        config: The ``aws`` section.
+        statistics: Counts the calls that the clients make.
+    """
 
     def __init__(self, config: "AwsConfig", statistics: "CallStatistics") -> None:
-        super().__init__(config, statistics)
+        super().__init__(config, statistics, Allowance(THROTTLED_COMMAND.seconds))
         self._session.register_component("data_loader", data.loader(for_commands=True))
 
     @cached_property

@@ -66,7 +66,8 @@ FEATURES: Final = {
     # For `cpi check`, which only reads.
     "Check": Feature(
         "ec2:DescribeCapacityReservations ec2:DescribeHosts ec2:DescribeInstanceTypeOfferings "
-        "ec2:DescribeKeyPairs ec2:DescribePlacementGroups ec2:DescribeRouteTables "
+        "ec2:DescribeKeyPairs ec2:DescribeNetworkAcls ec2:DescribePlacementGroups "
+        "ec2:DescribeRouteTables ec2:DescribeVpcs "
         "elasticloadbalancing:DescribeLoadBalancers elasticloadbalancing:DescribeTargetGroups "
         "iam:ListInstanceProfiles kms:DescribeKey servicequotas:ListServiceQuotas",
         is_for_commands=True,

@@ -94,6 +94,11 @@ THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first at
 
 EC2 allows two more launches per second: when some hundreds begin at once, the last one waits for minutes.
 """
+THROTTLED_COMMAND: Final = Policy("an operator's command is no longer throttled, all calls together", 20)
+"""How long the calls of an operator's command pause for throttling, all together.
+
+A person waits for the command, which reports what it could not look up.
+"""
 UNTHROTTLED: Final = Policy("a deletion is no longer throttled", 120)
 """How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource leaks."""
 AT_ONCE: Final = Policy("none: one attempt", 0)

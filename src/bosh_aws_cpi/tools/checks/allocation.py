@@ -1,101 +1,107 @@
 """The addresses that a deployment manifest asks for: the Director's rules, and whether there are enough.
 
-Rules of BOSH: deployment_plan/instance_group_networks_parser.rb, instance_group_spec_parser.rb
-(parse_desired_instances) and placement_planner/networks_to_static_ips.rb.
+Rules of BOSH, deployment_plan: instance_group_networks_parser.rb (parse_static_ips), dynamic_network.rb
+(validate_reference_from_job!), instance_group_spec_parser.rb (parse_desired_instances),
+placement_planner/networks_to_static_ips.rb, network_planner/vip_planner.rb, ip_provider/ip_provider.rb
+(reserve_manual, reserve_vip) and ip_provider/ip_repo.rb: an address belongs to one instance.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks import interfaces
+from bosh_aws_cpi.tools.checks import group_networks
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.combinations import Use
-from bosh_aws_cpi.tools.checks.deployment import Group
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.interfaces import Attachment, any_address
-from bosh_aws_cpi.tools.checks.network_properties import entries_of
-from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, overlaps, ranges_of, within
-from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
-from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, wrong_types
+from bosh_aws_cpi.tools.checks.instance_groups import Group
+from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, Blocks, overlaps, ranges_of, shared
+from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused
 from bosh_aws_cpi.tools.checks.subnets import Addresses, delegated_length, kept_by_aws
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_DEFAULTS: Final = ("dns", "gateway")
+Block = tuple[Node, AnyNetwork]
+"""A block of addresses, and where it is written."""
+_OTHER: Final = "Use another address"
+_LARGER: Final = {
+    "manual": "Use a larger range, or fewer instances",
+    "vip": "Add elastic IPs to static, or use fewer instances",
+}
+"""What to do if a network of a type has not enough addresses."""
 
 
 def findings(
     groups: Sequence[Group], uses: Sequence[Use], config: CloudConfig, aws: AwsConfig
 ) -> Iterator[Finding]:
     """Check the networks and addresses of all instance groups."""
+    statics = {name_of(network): _Statics(network) for group in groups for _, network in group.networks}
     for group in groups:
-        yield from _networks(group, config)
+        yield from group_networks.findings(group, config)
+        for entry, network in group.networks:
+            yield from _static(entry, statics[name_of(network)], group)
+    yield from _twice(groups)
     yield from _enough(groups)
     by_node = {use.node.route: use for use in uses}
     for group in groups:
         if (use := by_node.get(group.node.route)) is not None:
-            yield from _interfaces(group, use, aws)
+            yield from group_networks.of_vms(group, use, aws)
 
 
-def _networks(group: Group, config: CloudConfig) -> Iterator[Finding]:
-    listed = group.node.get("networks")
-    if listed is not None and listed.value == []:
-        yield refused(listed, "must not be empty", "Name a network")
-    entries = hashes(listed)
-    for entry in entries:
-        yield from wrong_types(entry, name=str, default=list, nic_group=str)
-        if entry.child("name") is None:
-            yield refused(entry, "has no name", "Add name")
-        yield from config.missing(entry.get("name"), "networks")
-    if listed is not None and not listed.has_variables:
-        yield from _defaults(listed, entries)
-    for entry, network in group.networks:
-        yield from _static(entry, network, group)
+class _Statics:
+    """A network with the static addresses of its subnets."""
+
+    def __init__(self, network: Node) -> None:
+        self.network = network
+        self.kind = type_of(network)
+        nodes = hashes(network.get("subnets"))
+        self.has_variables = any(each.at(key).has_variables for each in nodes for key in ("range", "static"))
+        known = [(each, found) for each in nodes if (found := Addresses.of(each)) is not None]
+        self._subnets = [(node, found, Blocks(found.static_blocks)) for node, found in known]
+
+    def around(self, block: AnyNetwork) -> tuple[Node, Addresses] | None:
+        """The subnet that has a block among its static addresses."""
+        return next(((node, found) for node, found, own in self._subnets if own.overlap(block)), None)
 
 
-def _defaults(listed: Node, entries: Sequence[Node]) -> Iterator[Finding]:
-    """With several networks, one is the default for DNS and one for the gateway."""
-    given = Counter(
-        str(each.value) for entry in entries if entry.get("default") for each in entry.at("default").entries()
-    )
-    for key in _DEFAULTS:
-        if given[key] > 1 or (not given[key] and len(entries) > 1):
-            what = f"one network must be the default for {key}"
-            yield refused(listed, what, "Add default: [dns, gateway] to one network")
+def _static(entry: Node, statics: _Statics, group: Group) -> Iterator[Finding]:
+    """Check static_ips."""
+    node, kind = entry.get("static_ips"), statics.kind
+    subnets = statics.network.get("subnets")
+    if kind == "dynamic" and (given := entry.child("static_ips")) is not None:
+        yield refused(given, "a dynamic network has no static addresses", "Remove static_ips")
+    elif kind == "vip" and subnets is not None and subnets.value and node is not None and node.value:
+        what = "the vip network's subnets have the addresses: instance groups must not name any"
+        yield refused(node, what, "Remove static_ips, or the network's subnets")
+    elif kind == "vip" and node is None and (subnets is None or subnets.value == []) and group.instances:
+        what = "has no static_ips, which a vip network without subnets needs"
+        yield refused(entry, what, "Add static_ips, one elastic IP for each instance")
+    elif node is not None:
+        yield from _listed(node, statics, group)
 
 
-def _static(entry: Node, network: Node, group: Group) -> Iterator[Finding]:
-    node = entry.get("static_ips")
-    if node is None:
-        return
-    if type_of(network) == "dynamic":
-        yield refused(node, "a dynamic network has no static addresses", "Remove static_ips")
-        return
+def _listed(node: Node, statics: _Statics, group: Group) -> Iterator[Finding]:
     found, wrong = ranges_of(node)
     yield from wrong
     blocks = [(each.node, one) for each in found for one in each.networks]
     count = sum(one.num_addresses for _, one in blocks)
     if not node.has_variables and not wrong and group.instances not in {None, count}:
-        yield refused(
-            node, f"has {count} addresses for {group.instances} instances", "Give one for each instance"
-        )
+        what = f"has {count} addresses for {group.instances} instances"
+        yield refused(node, what, "Give one for each instance")
+    repeated = shared([one for _, one in blocks])
     for index, (place, one) in enumerate(blocks):
-        if overlaps(one, [other for _, other in blocks[:index]]):
-            yield refused(place, f"'{place.value}' is there more than once", "Remove it")
-        elif type_of(network) == "manual":
-            yield from _static_block(place, one, network, group)
+        if index in repeated:
+            yield refused(place, f"'{place.value}' is listed more than once", "Remove it")
+        elif statics.kind == "manual" and not statics.has_variables:
+            yield from _static_block((place, one), statics, group)
 
 
-def _static_block(place: Node, block: AnyNetwork, network: Node, group: Group) -> Iterator[Finding]:
+def _static_block(block: Block, statics: _Statics, group: Group) -> Iterator[Finding]:
     """An address must be static in a subnet of one of the group's zones, and none that AWS keeps."""
-    subnets = hashes(network.get("subnets"))
-    if any(subnet.at(key).has_variables for subnet in subnets for key in ("range", "static")):
-        return
-    known = [(subnet, found) for subnet in subnets if (found := Addresses.of(subnet)) is not None]
-    own = next(((subnet, one) for subnet, one in known if overlaps(block, one.statics)), None)
+    place, one = block
+    own = statics.around(one)
     if own is None:
-        what = f"'{place.value}' is not among the static addresses of network '{name_of(network)}'"
+        what = f"'{place.value}' is not among the static addresses of network '{name_of(statics.network)}'"
         yield refused(place, what, "Add it to the subnet's static, or use another address")
         return
     subnet, addresses = own
@@ -103,74 +109,94 @@ def _static_block(place: Node, block: AnyNetwork, network: Node, group: Group) -
     if zones and group.zones is not None and not set(zones) & set(group.zones):
         what = f"'{place.value}' is in {', '.join(zones)}, which is none of the instance group's azs"
         yield refused(place, what, "Add the az, or use another address")
-    elif any(within(block, kept) or overlaps(block, [kept]) for kept in addresses.kept_by_aws):
+    elif overlaps(one, addresses.kept_by_aws):
         what = f"'{place.value}' is one of the addresses that AWS keeps: {kept_by_aws(addresses.whole)}"
-        yield Finding(Severity.ERROR, what, "Use another address", place.place, "AWS")
+        yield Finding(Severity.ERROR, what, _OTHER, place.place, "AWS")
+
+
+def _twice(groups: Sequence[Group]) -> Iterator[Finding]:
+    """An address belongs to one instance; errands, which may run one after the other, may share theirs."""
+    given = [
+        (group, each.node, one)
+        for group in groups
+        if not group.is_errand
+        for entry, network in group.networks
+        if type_of(network) != "dynamic"
+        for each in ranges_of(entry.get("static_ips"))[0]
+        for one in each.networks
+    ]
+    for later, earlier in shared([one for _, _, one in given]).items():
+        (group, place, _), (other, _, _) = given[later], given[earlier]
+        if group is not other:
+            yield refused(place, f"'{place.value}' is also a static address of {other.shown}", _OTHER)
 
 
 def _enough(groups: Sequence[Group]) -> Iterator[Finding]:
-    """Each zone of a network has addresses for the instances that it gets at least."""
-    wanted: dict[tuple[str, ...], int] = defaultdict(int)
+    """Each network, and each of its zones, has addresses for the instances that it gets at least.
+
+    A deployment reserves none for errands (BOSH: instance_groups_starting_on_deploy in planner.rb, and
+    bind_instance_networks in assembler.rb).
+    """
     networks: dict[str, Node] = {}
+    wanted: dict[str, Counter[str | None]] = {}
     for group in groups:
         for entry, network in group.networks:
-            if type_of(network) != "manual" or entry.get("static_ips") is not None or not group.zones:
-                continue
-            networks[name_of(network)] = network
-            wanted[name_of(network),] += group.instances or 0
-            for zone in group.zones:
-                wanted[name_of(network), zone] += (group.instances or 0) // len(group.zones)
-    for (name, *zones), count in wanted.items():
-        free = _free(networks[name], zones)
+            is_chosen = type_of(network) in _LARGER and entry.get("static_ips") is None
+            if is_chosen and group.zones and not group.is_errand:
+                name = name_of(network)
+                networks[name] = network
+                _add(wanted.setdefault(name, Counter()), group)
+    for name, network in networks.items():
+        yield from _short(network, wanted[name])
+
+
+def _add(wanted: Counter[str | None], group: Group) -> None:
+    """Add the instances of a group: all of them (None), and those that each of its zones gets at least."""
+    count, zones = group.instances or 0, group.zones or ()
+    wanted[None] += count
+    for zone in filter(None, zones):
+        wanted[zone] += count // len(zones)
+
+
+def _short(network: Node, wanted: Counter[str | None]) -> Iterator[Finding]:
+    """The first shortage of a network: in all zones, or in one."""
+    for zone, count in wanted.items():
+        free = _free(network, zone)
         if free is not None and count > free:
-            where = f" in az '{zones[0]}'" if zones and zones[0] else ""
+            where = f" in az '{zone}'" if zone is not None else ""
             what = f"the manifest needs {count} addresses{where}, but only {free} are free"
-            remedy = "Use a larger range, or fewer instances"
-            yield refused(networks[name].at("subnets"), what, remedy)
+            yield refused(network.at("subnets"), what, _LARGER[type_of(network)])
             return
 
 
-def _free(network: Node, zone: Sequence[str]) -> int | None:
+def _free(network: Node, zone: str | None) -> int | None:
     """How many addresses a network has for instances without static ones; None when that isn't known."""
+    subnets = network.get("subnets")
+    if subnets is None or (type_of(network) == "vip" and subnets.value == []):
+        return None
+    if any(each.is_unknown for each in [subnets, *subnets.entries()]):
+        return None
     free = 0
-    for subnet in hashes(network.get("subnets")):
-        zones, addresses = zones_of(subnet), Addresses.of(subnet)
-        if zones is None or addresses is None or not addresses.is_complete:
+    for subnet in hashes(subnets):
+        zones, own = zones_of(subnet), _free_in(subnet, type_of(network))
+        if zones is None or own is None:
             return None
-        if delegated_length(subnet, addresses.whole) is not None:
-            return None
-        if not zone or not zone[0] or zone[0] in zones:
-            free += addresses.free
+        if zone is None or zone in zones:
+            free += own
     return free
 
 
-def _interfaces(group: Group, use: Use, aws: AwsConfig) -> Iterator[Finding]:
-    """What create_vm refuses, for each zone in which each network has one subnet."""
-    listed = group.node.at("networks")
-    properties = {
-        key: node for each in (*use.types, *use.extensions) for key, node in properties_of(each).items()
-    }
-    if any(map(is_open, [*use.types, *use.extensions])) or len(group.networks) != len(listed.entries()):
-        return
-    found: dict[Finding, None] = {}
-    for zone in use.zones:
-        attachments = [
-            each
-            for index, (entry, network) in enumerate(group.networks)
-            if (each := _attachment(entry, network, zone, index)) is not None
-        ]
-        if len(attachments) == len(group.networks):
-            merged = {**(properties_of(zone) if zone is not None else {}), **properties}
-            found.update(dict.fromkeys(interfaces.findings(attachments, merged, aws, listed)))
-    yield from found
-
-
-def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> Attachment | None:
-    kind = type_of(network)
+def _free_in(subnet: Node, kind: str) -> int | None:
+    """The same of a subnet: a vip network gives its static addresses."""
     if kind == "vip":
-        return Attachment(entry, kind, network, f"192.0.2.{index}")
-    name = name_of(zone) if zone is not None else ""
-    there = [each for each in entries_of(network) if not name or name in (zones_of(each) or [name])]
-    if len(there) != 1 or not kind or network.value.get("managed"):
+        found, wrong = ranges_of(subnet.get("static"))
+        is_known = not wrong and not subnet.at("static").has_variables
+        return sum(one.num_addresses for each in found for one in each.networks) if is_known else None
+    addresses = Addresses.of(subnet)
+    if (
+        addresses is None
+        or not addresses.is_complete
+        or delegated_length(subnet, addresses.whole) is not None
+    ):
         return None
-    return Attachment(entry, kind, there[0], any_address(there[0], index) if kind == "manual" else None)
+    return addresses.free

@@ -6,6 +6,7 @@ and deployment_plan/cloud_manifest_parser.rb.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from bosh_aws_cpi.tools.checks.documents import Document, Node
@@ -24,13 +25,16 @@ from bosh_aws_cpi.tools.findings import Finding
 
 LISTS: Final = ("azs", "vm_types", "vm_extensions", "disk_types", "networks")
 _KEYS: Final = (*LISTS, "compilation")
+NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
+_DNS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+"""What the Director keeps of a network's name in DNS."""
 _OF_ENTRY: Final = {
     "azs": ("name", "cpi", "cloud_properties"),
     "vm_types": ("name", "cloud_properties"),
     "vm_extensions": ("name", "cloud_properties"),
     "disk_types": ("name", "disk_size", "cloud_properties"),
 }
-_EXTRA: Final = ("x-", "_", "meta")
+_EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
 """Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
 
 
@@ -44,6 +48,7 @@ class CloudConfig:
         open_lists: The lists that may have more entries, since a part of them is a variable.
         findings: What BOSH refuses, or ignores.
         families: What the CPI chooses from for ``vm_resources``: ``aws.vm_resources_families``.
+        cpi: The name in the CPI config of the CPI whose azs are checked; empty for those that name none.
     """
 
     lists: dict[str, list[Node]]
@@ -51,10 +56,16 @@ class CloudConfig:
     open_lists: frozenset[str] = frozenset()
     findings: tuple[Finding, ...] = ()
     families: Sequence[str] = ()
+    cpi: str = ""
 
     @classmethod
-    def merged(cls, documents: Sequence[Document]) -> "CloudConfig":
-        """Merge files: lists are joined, and only one may have ``compilation``."""
+    def merged(cls, documents: Sequence[Document], cpi: str = "") -> "CloudConfig":
+        """Merge files: lists are joined, and only one may have ``compilation``.
+
+        Args:
+            documents: The files.
+            cpi: See the attribute.
+        """
         roots = [document.root for document in documents]
         findings = [finding for root in roots for finding in _top(root)]
         sections = [root for root in roots if isinstance(root.value, dict)]
@@ -62,16 +73,36 @@ class CloudConfig:
         open_lists = frozenset(key for key, nodes in found.items() if any(map(_is_open, nodes)))
         lists = {key: [entry for node in nodes for entry in hashes(node)] for key, nodes in found.items()}
         compilations = [node for root in sections if (node := root.get("compilation"))]
-        findings += [refused(each, "compilation is in several files") for each in compilations[1:]]
+        remedy = "Keep it in one file"
+        findings += [refused(each, "compilation is in several files", remedy) for each in compilations[1:]]
         for key in ("compilation", "networks"):
             present = compilations if key == "compilation" else [*lists[key], *open_lists & {key}]
-            if sections and not present:
+            if sections and not present and not any(root.is_unknown for root in sections):
                 remedy = f"Add {key}, or also check the cloud config that has it"
                 findings.append(refused(sections[0].at(key), f"there is no {key}", remedy))
         for key, nodes in found.items():
             findings += [finding for node in nodes for finding in _no_hashes(node)]
             findings += _of_entries(key, lists[key])
-        return cls(lists, compilations[0] if compilations else None, open_lists, tuple(findings))
+        compilation = compilations[0] if compilations else None
+        return cls(lists, compilation, open_lists, tuple(findings), cpi)
+
+    @cached_property
+    def azs_of_others(self) -> list[Node]:
+        """The azs of other CPIs; without a name of the CPI none, if all azs have the same one."""
+        cpis = [(az, "" if az.get("cpi") is None else str(az.at("cpi").value)) for az in self.lists["azs"]]
+        if not self.cpi and len({name for _, name in cpis}) == 1:
+            return []
+        return [az for az, name in cpis if name != self.cpi]
+
+    @cached_property
+    def own_azs(self) -> list[Node]:
+        """The azs whose cloud properties are for this CPI."""
+        return [each for each in self.lists["azs"] if each not in self.azs_of_others]
+
+    def is_of_others(self, subnet: Node) -> bool:
+        """Whether a subnet is only in azs of other CPIs, so that this one never gets its properties."""
+        names = zones_of(subnet)
+        return bool(names) and set(names or ()) <= {name_of(each) for each in self.azs_of_others}
 
     def names(self, key: str) -> list[str]:
         """The names of a list's entries."""
@@ -96,10 +127,10 @@ def _is_open(node: Node) -> bool:
 
 def _top(root: Node) -> Iterator[Finding]:
     if not isinstance(root.value, dict):
-        what = "is empty" if root.value is None else "is no hash"
-        yield refused(root, f"{what}: a cloud config has azs, vm_types, networks and others")
+        what = "is empty" if root.value is None else "is not a hash"
+        yield refused(root, f"{what}: a cloud config is a hash with azs, vm_types, networks and others")
         return
-    for entry in root.entries():
+    for entry in root.entries() if not root.is_unknown else ():
         key = str(entry.route[-1])
         if key not in _KEYS and not key.startswith(_EXTRA):
             yield unknown_key(entry, key, _KEYS)
@@ -145,12 +176,9 @@ def canonical(name: str) -> str:
     return "".join(each for each in name.lower().replace("_", "-") if each in _DNS)
 
 
-_DNS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-
-
 def unknown_keys(node: Node, known: Sequence[str]) -> Iterator[Finding]:
     """A warning for each key that BOSH ignores."""
-    for entry in node.entries():
+    for entry in node.entries() if not node.is_unknown else ():
         if (key := str(entry.route[-1])) not in known:
             yield unknown_key(entry, key, known)
 
@@ -163,7 +191,7 @@ def _of_disk_type(entry: Node) -> Iterator[Finding]:
     elif wrong := unlike(size, int):
         yield wrong
     elif isinstance(size.value, int) and size.value < 0:
-        yield refused(size, f"must not be negative, got {size.value}", "Give MiB")
+        yield refused(size, f"must not be negative, got {size.value}", "Give the size in MiB, more than 0")
 
 
 def zones_of(subnet: Node) -> list[str] | None:
@@ -183,9 +211,6 @@ def type_of(network: Node) -> str:
     if node is None:
         return "manual"
     return node.value if node.value in NETWORK_TYPES else ""
-
-
-NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
 
 
 def unserved(network: Node, zones: Sequence[str]) -> list[str]:

@@ -15,6 +15,9 @@ from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, said
 from bosh_aws_cpi.tools.checks.rules import name_of, text_of
 
 Identity = tuple[object, ...]
+_ZONE: Final = "availability_zone"
+_FEW: Final = 3
+"""How many names a message has."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,6 @@ class Merged:
         return (_ZONE in self.nodes, *own, str(self.sized))
 
 
-_ZONE: Final = "availability_zone"
-
-
 def identity(node: Node) -> Identity:
     """What tells a value from all others: its place."""
     return (node.document.name, *node.route)
@@ -81,13 +81,13 @@ def vms(config: CloudConfig, uses: Iterable[Use] | None = None) -> Iterator[Merg
     Args:
         config: The cloud config.
         uses: What a manifest asks for; None without a manifest: then each VM type is combined with each
-            extension, though no manifest may do so.
+            extension, though no manifest may do so. Azs of other CPIs are left out.
     """
-    zones: Sequence[Node | None] = config.lists["azs"] or [None]
+    zones: Sequence[Node | None] = config.own_azs if config.lists["azs"] else [None]
     for entry in config.lists["vm_types"]:
         yield from (_merged(entry, [entry], zone) for zone in zones)
     for use in [*of_compilation(config), *(uses or ())]:
-        for zone in use.zones:
+        for zone in (each for each in use.zones if each not in config.azs_of_others):
             yield _merged(use.types[0] if use.types else use.node, use.types, zone, use.extensions, use)
     for extension in config.lists["vm_extensions"] if uses is None else ():
         for entry in config.lists["vm_types"]:
@@ -150,6 +150,3 @@ def shown(nodes: Sequence[Node]) -> str:
     names = [f"'{name_of(each)}'" for each in nodes]
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     return f"{', '.join(names[:_FEW])}{more}"
-
-
-_FEW: Final = 3

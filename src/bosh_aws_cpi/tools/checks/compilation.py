@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unknown_keys, unserved
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.reading import said
+from bosh_aws_cpi.tools.checks.reading import read, said
 from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -15,6 +16,7 @@ _KEYS: Final = (
     *("reuse_compilation_vms", "orphan_workers"),
 )
 _KINDS: Final = ("vm_type", "vm_resources", "cloud_properties")
+_SIZES: Final = ("cpu", "ram", "ephemeral_disk_size")
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
@@ -61,17 +63,22 @@ def of_resources(node: Node, config: CloudConfig) -> Iterator[Finding]:
     """Check ``vm_resources`` (BOSH: deployment_plan/vm_resources.rb), and that there is such a type."""
     if not isinstance(node.value, dict):
         return
-    wrong = [
-        refused(node, f"has no {key}", f"Add {key}")
-        for key in ("cpu", "ram", "ephemeral_disk_size")
-        if node.child(key) is None
-    ]
-    wrong += wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int)
+    for key in _SIZES:
+        if node.child(key) is None:
+            yield refused(node, f"has no {key}", f"Add {key}")
+    wrong = list(wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int))
     yield from wrong
-    if not wrong and not node.has_variables:
-        values = node.value
-        text = said(lambda: vm_sizes.cloud_properties(values, config.families))
-        yield from [Finding(Severity.ERROR, text, "", node.place)] if text else []
+    if not wrong and not node.has_variables and all(node.get(key) is not None for key in _SIZES):
+        yield from _chosen(node, config)
+
+
+def _chosen(node: Node, config: CloudConfig) -> Iterator[Finding]:
+    """The CPI chooses a type that is large enough, and create_vm must accept what it has chosen."""
+    if text := said(lambda: vm_sizes.cloud_properties(node.value, config.families)):
+        yield Finding(Severity.ERROR, text, "", node.place)
+        return
+    properties = vm_sizes.cloud_properties(node.value, config.families)
+    yield from read(VmProperties, properties, lambda *_: node.at("ephemeral_disk_size"))[1]
 
 
 def _zone(config: CloudConfig, node: Node) -> Iterator[Finding]:

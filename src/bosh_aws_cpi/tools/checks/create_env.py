@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks import interfaces
+from bosh_aws_cpi.tools.checks import interfaces, network_defaults
 from bosh_aws_cpi.tools.checks.cloud_config import NETWORK_TYPES, CloudConfig, type_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment
@@ -18,6 +18,7 @@ from bosh_aws_cpi.tools.checks.reading import properties_of
 from bosh_aws_cpi.tools.checks.rules import (
     BOSH_CLI,
     hashes,
+    name_of,
     refused,
     text_of,
     unknown_key,
@@ -25,18 +26,20 @@ from bosh_aws_cpi.tools.checks.rules import (
     unlike,
     wrong_types,
 )
-from bosh_aws_cpi.tools.checks.subnets import gateway, kept_by_aws
+from bosh_aws_cpi.tools.checks.subnets import CIDR, WITHIN, gateway, kept_by_aws
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _SIGNS: Final = ("cloud_provider", "resource_pools", "disk_pools")
 _LISTS: Final = {"resource_pools": "vm_types", "disk_pools": "disk_types", "networks": "networks"}
 """The lists, and those of a cloud config that have the same cloud properties."""
+_GROUPS: Final = ("instance_groups", "jobs")
 _KEYS: Final = {
     "resource_pools": ("name", "network", "size", "cloud_properties", "env", "stemcell"),
     "disk_pools": ("name", "disk_size", "cloud_properties"),
     "networks": ("name", "type", "cloud_properties", "subnets", "ip", "netmask", "gateway", "dns"),
 }
-_DEFAULTS: Final = ("dns", "gateway")
+_SERVICE: Final = "service"
+"""The only lifecycle that bosh-cli takes."""
 
 
 def is_for_create_env(document: Document) -> bool:
@@ -47,25 +50,36 @@ def is_for_create_env(document: Document) -> bool:
 
 def config_of(document: Document) -> CloudConfig:
     """The manifest's pools and networks, as a cloud config has them."""
-    root = document.root
-    nodes = {key: root.get(key) for key in _LISTS}
-    lists = {target: hashes(nodes[key]) for key, target in _LISTS.items()}
-    is_open = {
+    nodes = {target: document.root.get(key) for key, target in _LISTS.items()}
+    may_have_more = frozenset(
         target
-        for key, target in _LISTS.items()
-        if (node := nodes[key]) is not None and any(each.is_unknown for each in [node, *node.entries()])
-    }
-    findings = [*wrong_types(root, BOSH_CLI, **dict.fromkeys(_LISTS, list))]
-    for key in _LISTS:
-        findings += [finding for entry in lists[_LISTS[key]] for finding in _of_entry(key, entry)]
-    config = CloudConfig({"azs": [], "vm_extensions": [], **lists}, None, frozenset(is_open))
-    findings += [
-        finding
-        for pool in lists["vm_types"]
-        if (node := pool.get("network")) is not None
-        for finding in _missing(config, node, "networks", "networks")
-    ]
-    return CloudConfig(config.lists, None, config.open_lists, tuple(findings))
+        for target, node in nodes.items()
+        if node is not None and any(each.is_unknown for each in [node, *node.entries()])
+    )
+    lists = {target: hashes(node) for target, node in nodes.items()}
+    return CloudConfig({"azs": [], "vm_extensions": [], **lists}, None, may_have_more)
+
+
+def findings(document: Document, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+    """Check the pools, the networks and the instance group, whose VM create-env creates."""
+    root = document.root
+    if _is_blank(root.get("name")):
+        yield refused(root, "has no name", "Add name", BOSH_CLI)
+    for key in (*_LISTS, *_GROUPS):
+        if wrong := unlike(root.get(key), list, BOSH_CLI):
+            yield wrong
+    for key, target in _LISTS.items():
+        for entry in config.lists[target]:
+            yield from _of_entry(key, entry)
+    for pool in config.lists["vm_types"]:
+        if (node := pool.get("network")) is not None:
+            yield from _missing(config, node, "networks", "networks")
+    yield from _groups(root, config, aws)
+
+
+def _is_blank(node: Node | None) -> bool:
+    """Whether a name is absent, or has nothing but spaces (bosh-cli: isBlank)."""
+    return node is None or (isinstance(node.value, str) and not node.value.strip())
 
 
 def _missing(config: CloudConfig, node: Node, key: str, where: str) -> Iterator[Finding]:
@@ -97,14 +111,14 @@ def _size(entry: Node) -> Iterator[Finding]:
         yield refused(entry, "has no disk_size", "Add disk_size, in MiB", BOSH_CLI)
     elif wrong := unlike(size, int, BOSH_CLI):
         yield wrong
-    elif isinstance(size.value, int) and size.value < 0:
-        yield refused(size, f"must be more than 0, got {size.value}", "Give MiB", BOSH_CLI)
+    elif isinstance(size.value, int) and size.value < 0:  # 0 is a finding of disks.py
+        yield refused(size, f"must not be negative, got {size.value}", "Give the size in MiB", BOSH_CLI)
 
 
 def _network(network: Node) -> Iterator[Finding]:
     kind = network.get("type")
     if kind is None or (not kind.is_unknown and kind.value not in NETWORK_TYPES):
-        what = "has no type" if kind is None else f"'{kind.value}' is no network type"
+        what = "has no type" if kind is None else f"'{kind.value}' is not a network type"
         yield refused(network.at("type"), what, f"Use {', '.join(NETWORK_TYPES)}", BOSH_CLI)
         return
     subnets = network.get("subnets")
@@ -112,7 +126,9 @@ def _network(network: Node) -> Iterator[Finding]:
         return
     entries = hashes(subnets)
     if len(entries) != 1:
-        yield refused(network.at("subnets"), "a manual network needs one subnet", "", BOSH_CLI)
+        yield refused(
+            network.at("subnets"), "a manual network needs one subnet", "Give exactly one subnet", BOSH_CLI
+        )
     for subnet in entries:
         yield from _subnet(subnet)
 
@@ -127,24 +143,28 @@ def _subnet(subnet: Node) -> Iterator[Finding]:
     whole = range_of(node.value)
     if whole is None:
         what = f"'{node.value}' is not a range of addresses in CIDR notation"
-        yield refused(node, what, "", BOSH_CLI)
+        yield refused(node, what, CIDR, BOSH_CLI)
         return
     yield from gateway(subnet, whole, BOSH_CLI)
 
 
-def findings(document: Document, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
-    """Check the instance group, whose VM create-env creates."""
-    groups = [node for key in ("instance_groups", "jobs") if (node := document.root.get(key))]
+def _groups(root: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+    groups = [node for key in _GROUPS if (node := root.get(key))]
     if len(groups) > 1:
         yield refused(groups[1], "has both instance_groups and jobs", "Keep one of them", BOSH_CLI)
     entries = hashes(groups[0]) if groups else []
     for extra in entries[1:]:
         yield refused(extra, "create-env deploys only one instance group", "Remove it", BOSH_CLI)
     for group in entries[:1]:
-        yield from _group(group, config, aws)
+        yield from _group(group, config)
+        yield from _networks_of(group, config)
+        yield from _of_vm(group, config, aws)
 
 
-def _group(group: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+def _group(group: Node, config: CloudConfig) -> Iterator[Finding]:
+    """The keys of an instance group, apart from its networks."""
+    if _is_blank(group.get("name")):
+        yield refused(group, "has no name", "Add name", BOSH_CLI)
     pool, disk = group.get("resource_pool"), group.get("persistent_disk_pool")
     if pool is None:
         yield refused(group, "has no resource_pool", "Add resource_pool", BOSH_CLI)
@@ -152,13 +172,26 @@ def _group(group: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding
         yield from _missing(config, pool, "vm_types", "resource_pools")
     if disk is not None:
         yield from _missing(config, disk, "disk_types", "disk_pools")
-    networks = group.get("networks")
-    entries = hashes(networks)
-    if networks is None or networks.value == []:
+    lifecycle = group.get("lifecycle")
+    if lifecycle is not None and not lifecycle.is_unknown and lifecycle.value not in {"", _SERVICE}:
+        what = f"lifecycle '{lifecycle.value}' is not supported"
+        yield refused(lifecycle, what, f"Use {_SERVICE}, or remove lifecycle", BOSH_CLI)
+    for key in ("instances", "persistent_disk"):
+        number = group.get(key)
+        if wrong := unlike(number, int, BOSH_CLI):
+            yield wrong
+        elif number is not None and not number.is_unknown and number.value < 0:
+            what = f"must not be negative, got {number.value}"
+            yield refused(number, what, "Use 0 or more", BOSH_CLI)
+
+
+def _networks_of(group: Node, config: CloudConfig) -> Iterator[Finding]:
+    listed = group.get("networks")
+    if listed is None or listed.value == []:
         yield refused(group, "has no networks", "Add networks", BOSH_CLI)
         return
-    yield from _defaults(networks, entries)
-    attachments = []
+    entries = hashes(listed)
+    yield from network_defaults.findings(listed, entries, source=BOSH_CLI)
     for entry in entries:
         name = entry.get("name")
         if name is None:
@@ -167,30 +200,20 @@ def _group(group: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding
         yield from _missing(config, name, "networks", "networks")
         if (network := config.named("networks", text_of(name))) is not None:
             yield from _static(entry, network)
-            attachments += _attachment(entry, network)
-    own = config.named("vm_types", text_of(pool))
-    if (
-        len(attachments) == len(networks.entries())
-        and own is not None
-        and not own.at("cloud_properties").is_unknown
-    ):
-        yield from interfaces.findings(attachments, properties_of(own), aws, networks)
 
 
-def _defaults(networks: Node, entries: list[Node]) -> Iterator[Finding]:
-    given = [each for entry in entries for each in entry.at("default").entries() if entry.get("default")]
-    for node in given:
-        if not node.is_unknown and node.value not in _DEFAULTS:
-            yield refused(node, f"'{node.value}' is no default", "Use dns or gateway", BOSH_CLI)
-    for key in _DEFAULTS if not any(node.is_unknown for node in given) and not networks.is_unknown else ():
-        number = sum(node.value == key for node in given)
-        if number > 1 or (number == 0 and len(entries) > 1):
-            yield refused(
-                networks,
-                f"one network must be the default for {key}",
-                "Add default: [dns, gateway]",
-                BOSH_CLI,
-            )
+def _of_vm(group: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+    """What create_vm refuses of the networks together."""
+    listed, pool = group.at("networks"), config.named("vm_types", text_of(group.get("resource_pool")))
+    attachments = [
+        attachment
+        for entry in hashes(listed)
+        if (network := config.named("networks", name_of(entry))) is not None
+        for attachment in _attachment(entry, network)
+    ]
+    is_whole = bool(attachments) and len(attachments) == len(listed.entries())
+    if is_whole and pool is not None and not pool.at("cloud_properties").is_unknown:
+        yield from interfaces.findings(attachments, properties_of(pool), aws, listed)
 
 
 def _static(entry: Node, network: Node) -> Iterator[Finding]:
@@ -201,11 +224,11 @@ def _static(entry: Node, network: Node) -> Iterator[Finding]:
             continue
         address = address_of(ip.value)
         if address is None:
-            yield refused(ip, f"'{ip.value}' is not an IP address", "", BOSH_CLI)
+            yield refused(ip, f"'{ip.value}' is not an IP address", WITHIN, BOSH_CLI)
         elif type_of(network) != "manual" or whole is None:
             continue
         elif address not in whole:
-            yield refused(ip, f"{address} is not within range {whole}", "", BOSH_CLI)
+            yield refused(ip, f"{address} is not within range {whole}", WITHIN, BOSH_CLI)
         elif overlaps((parsed(str(address)) or ())[0], aws_addresses(whole)):
             what = f"{address} is one of the addresses that AWS keeps: {kept_by_aws(whole)}"
             yield Finding(Severity.ERROR, what, "Use another address", ip.place, "AWS")

@@ -1,7 +1,7 @@
 """The cloud properties of disk types: read with the models and plans of create_disk."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 from bosh_aws_cpi.model import gib
@@ -10,23 +10,33 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read, said
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.checks.rules import name_of
+from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
 _OF_VOLUME: Final = ("type", "iops", "throughput")
+_DIRECTOR: Final = "director"
+"""Stands for the Director's UUID."""
 
 
-def findings(config: CloudConfig) -> Iterator[Finding]:
-    """Check the cloud properties of all disk types."""
+def findings(config: CloudConfig, used: Container[str] | None = None) -> Iterator[Finding]:
+    """Check the cloud properties of all disk types.
+
+    Args:
+        config: The cloud config.
+        used: The names of those that a manifest uses; None without a manifest. Errors of the others
+            are warnings, and so are all with several CPIs, since a disk type may be another one's.
+    """
     for entry in config.lists["disk_types"]:
-        yield from _size(entry)
-        if not is_open(entry):
-            yield from _of_disk_type(entry)
+        found = [*_size(entry), *(_of_disk_type(entry) if not is_open(entry) else ())]
+        is_used = (used is None or name_of(entry) in used) and not config.azs_of_others
+        yield from found if is_used else map(as_warning, found)
 
 
 def _size(entry: Node) -> Iterator[Finding]:
     size = entry.get("disk_size")
     if size is not None and size.value == 0 and not isinstance(size.value, bool):
-        yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", "Give MiB", size.place)
+        remedy = "Give the size in MiB, more than 0"
+        yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", remedy, size.place)
 
 
 def _of_disk_type(entry: Node) -> Iterator[Finding]:
@@ -38,7 +48,7 @@ def _of_disk_type(entry: Node) -> Iterator[Finding]:
         return
     size = entry.value.get("disk_size")
     size_gib = gib(size) if isinstance(size, int) and size > 0 else None
-    checks = [said(lambda: tags.formatted(tags.checked(properties.tags)))]
+    checks = [said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR))]
     if not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
         figures = (properties.type, properties.iops, properties.throughput, size_gib)
         checks.append(said(lambda: ebs.check("disk", "cloud_properties", *figures)))

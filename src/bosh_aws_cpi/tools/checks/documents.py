@@ -1,42 +1,19 @@
 """YAML files whose values know their place: path and line."""
 
-import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
-
-import yaml
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
+from bosh_aws_cpi.tools.checks.yaml_loading import loaded
 from bosh_aws_cpi.tools.findings import Place
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
-_MOST_VALUES: Final = 200_000
-"""A file whose aliases stand for more values than this is refused: no cloud config is so large."""
-
-
-class _Loader(yaml.SafeLoader):
-    """Reads a date as a string, as the bosh CLI does, and no infinite numbers, which JSON lacks."""
-
-    def construct_date(self, node: yaml.ScalarNode) -> str:
-        """The text of a date."""
-        return self.construct_scalar(node)
-
-    def construct_finite(self, node: yaml.ScalarNode) -> float:
-        """A number; the CPI's JSON has no others."""
-        number = self.construct_yaml_float(node)
-        if not math.isfinite(number):
-            raise yaml.constructor.ConstructorError(
-                problem="a number must be finite", problem_mark=node.start_mark
-            )
-        return number
-
-
-_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_date)
-_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_finite)
 
 
 @dataclass(frozen=True)
@@ -46,13 +23,13 @@ class Document:
     Attributes:
         name: The path that the operator gave.
         value: What the YAML says; variables are still text.
-        lines: The line of each value, from 1.
+        places: Line and column of each value, from 1.
         repeated: Keys that a hash has twice: what leads to them, and the line of the later one.
     """
 
     name: str
     value: Any
-    lines: dict[Route, int] = field(default_factory=dict)
+    places: dict[Route, tuple[int, int]] = field(default_factory=dict)
     repeated: tuple[tuple[Route, int], ...] = ()
 
     @classmethod
@@ -60,30 +37,14 @@ class Document:
         """Read a YAML file.
 
         Raises:
-            CloudError: It can't be read, or is no YAML.
+            CloudError: It can't be read, or is not YAML.
         """
         try:
             content = Path(name).read_bytes()
         except OSError as error:
             raise CloudError(f"'{name}' can't be read: {error.strerror}") from error
-        try:
-            return cls._parsed(name, content)
-        except (yaml.YAMLError, ValueError) as error:  # a number such as 0b is a ValueError
-            raise CloudError(f"'{name}' is not valid YAML: {' '.join(str(error).split())}") from error
-        except RecursionError as error:
-            raise CloudError(f"'{name}' can't be read: its values are nested too deeply") from error
-
-    @classmethod
-    def _parsed(cls, name: str, content: bytes) -> "Document":
-        loader = _Loader(content)
-        node = loader.get_single_node()
-        if node is None:
-            return cls(name, None)
-        if _size(node, {}) > _MOST_VALUES:
-            raise CloudError(f"'{name}' can't be read: its aliases (*NAME) stand for too many values")
-        repeated = tuple(_repeated(node, (), set()))
-        value = loader.construct_document(node)
-        return cls(name, value, dict(_lines(node, ())), repeated)
+        found = loaded(name, content)
+        return cls(name, found.value, found.places, found.repeated)
 
     @property
     def root(self) -> "Node":
@@ -109,26 +70,22 @@ class Node:
 
     @property
     def place(self) -> Place:
-        """Where it is."""
-        return Place(self.path, self.document.name, self._line)
-
-    @property
-    def _line(self) -> int | None:
-        """Its line, or that of the nearest value around it."""
+        """Where it is; what is absent is at the nearest value around it."""
         for end in range(len(self.route), -1, -1):
-            if (line := self.document.lines.get(self.route[:end])) is not None:
-                return line
-        return None
+            if (found := self.document.places.get(self.route[:end])) is not None:
+                return Place(self.path, self.document.name, found[0], (*found, *self.route[-1:]))
+        return Place(self.path, self.document.name)
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it contains a variable, whose value only the Director knows."""
-        return isinstance(self.value, str) and _VARIABLE.search(self.value) is not None
+        """Whether its text, or a key of its hash, has a variable, whose value only the Director knows."""
+        return bool(self.variable_names)
 
     @property
     def variable_names(self) -> list[str]:
-        """The variables in it, as they are written; empty when it is no text."""
-        return _VARIABLE.findall(self.value) if isinstance(self.value, str) else []
+        """The variables in its text, or in its keys, as they are written."""
+        texts = self.value if isinstance(self.value, dict) else [self.value]
+        return [name for each in texts if isinstance(each, str) for name in _VARIABLE.findall(each)]
 
     def get(self, *keys: str | int) -> "Node | None":
         """A value within it; None when there is none, or null."""
@@ -138,7 +95,7 @@ class Node:
         return None if node is None or node.value is None else node
 
     def at(self, *keys: str | int) -> "Node":
-        """The same, or the nearest value around it: for messages.
+        """A value within it, or the nearest value around a missing one: for messages.
 
         An index counts only the entries that `known` keeps, since it comes from a check of those.
         """
@@ -155,7 +112,7 @@ class Node:
         """The entries of a list, or the values of a hash."""
         keys: Any = ()
         if isinstance(self.value, dict):
-            keys = [key for key in self.value if isinstance(key, str)]
+            keys = self.value
         elif isinstance(self.value, list):
             keys = range(len(self.value))
         return [child for key in keys if (child := self.child(key)) is not None]
@@ -191,48 +148,3 @@ class Node:
             kept = {entry.route[-1]: entry.known() for entry in self.entries() if not entry.is_unknown}
             return kept if isinstance(self.value, dict) else list(kept.values())
         return None if self.is_unknown else self.value
-
-
-def _size(node: yaml.Node, known: dict[int, int | None]) -> int:
-    """How many values a node stands for, with aliases in full."""
-    if id(node) not in known:
-        known[id(node)] = None
-        inner: list[yaml.Node] = []
-        if isinstance(node, yaml.MappingNode):
-            inner = [each for pair in node.value for each in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            inner = node.value
-        known[id(node)] = 1 + sum(_size(each, known) for each in inner)
-    size = known[id(node)]
-    return _MOST_VALUES + 1 if size is None else size  # an alias within its own anchor never ends
-
-
-def _repeated(node: yaml.Node, route: Route, seen: set[int]) -> Iterator[tuple[Route, int]]:
-    """The keys that a hash has twice, before the constructor resolves merge keys."""
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    if isinstance(node, yaml.MappingNode):
-        keys: set[str] = set()
-        for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                if key.value in keys:
-                    yield (*route, key.value), key.start_mark.line + 1
-                keys.add(key.value)
-            yield from _repeated(value, (*route, key.value if isinstance(key.value, str) else ""), seen)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, each in enumerate(node.value):
-            yield from _repeated(each, (*route, index), seen)
-
-
-def _lines(node: yaml.Node, route: Route) -> Iterator[tuple[Route, int]]:
-    """The line of each value; that of a hash's entry is its key's."""
-    yield route, node.start_mark.line + 1
-    if isinstance(node, yaml.MappingNode):  # the constructor has resolved its merge keys
-        for key, value in node.value:
-            inner = (*route, key.value if isinstance(key.value, str) else "")
-            yield from _lines(value, inner)
-            yield inner, key.start_mark.line + 1
-    elif isinstance(node, yaml.SequenceNode):
-        for index, value in enumerate(node.value):
-            yield from _lines(value, (*route, index))

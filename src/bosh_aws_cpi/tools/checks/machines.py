@@ -23,13 +23,15 @@ from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identi
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, read, said
 from bosh_aws_cpi.tools.checks.rules import name_of
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
 _ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is_encrypted=True)
 """Stands for the stemcell, which a cloud config does not name; whether it is encrypted is not known."""
 _UNKNOWN: Final = "a variable"
 """Stands for a required value that is not known."""
 _REQUIRED: Final = ("instance_type", "availability_zone")
+_ENOUGH: Final = 16 * 1024 * 1024
+"""The size in MiB of a disk that has the most iops at any size."""
 Contradiction = tuple[str, Node]
 """What create_vm says, and the property that it names."""
 
@@ -42,7 +44,8 @@ def findings(config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = N
         aws: The CPI's configuration, for its defaults.
         uses: What a manifest asks for; None without a manifest.
     """
-    yield from _Machines(config, disk_defaults(aws)).findings(vms(config, uses))
+    found = _Machines(config, disk_defaults(aws), has_manifest=uses is not None)
+    yield from found.findings(vms(config, uses))
 
 
 @dataclass
@@ -51,28 +54,41 @@ class _Machines:
 
     config: CloudConfig
     defaults: DiskDefaults
+    has_manifest: bool
     mistakes: dict[Identity, list[Finding]] = field(default_factory=dict)
     contradictions: dict[Identity, list[Contradiction]] = field(default_factory=dict)
+    found: set[tuple[Identity, str]] = field(default_factory=set)
+    of_extensions: dict[tuple[Identity, object], list[tuple[Merged, Contradiction]]] = field(
+        default_factory=dict
+    )
 
     def findings(self, combinations: Iterable[Merged]) -> Iterator[Finding]:
         """All findings."""
-        found: set[tuple[Identity, str]] = set()
-        by_extension: dict[tuple[str, Identity], list[tuple[Merged, Contradiction]]] = {}
-        for merged in combinations:
-            yield from self._of_properties(merged)
-            yield from self._missing(merged)
-            for contradiction in self._contradictions(merged):
-                text, node = contradiction
-                if (key := (identity(node), text)) in found:
-                    continue
-                if merged.extensions and merged.use is None:
-                    names = name_of(merged.extensions[0])
-                    by_extension.setdefault((names, identity(node)), []).append((merged, contradiction))
-                    continue
-                found.add(key)
-                yield Finding(Severity.ERROR, f"{_asked_by(merged)}{text}", "", node.place)
-        for cases in by_extension.values():
-            yield _of_extension(cases, len(self.config.lists["vm_types"]))
+        for merged in sorted(combinations, key=self._may_be_unused):  # an error goes before a warning
+            own = [*self._of_properties(merged), *self._missing(merged), *self._together(merged)]
+            yield from map(as_warning, own) if self._may_be_unused(merged) else own
+        for cases in self.of_extensions.values():
+            found = self._of_extension(cases)
+            yield as_warning(found) if self._may_be_unused(cases[0][0]) else found
+
+    def _may_be_unused(self, merged: Merged) -> bool:
+        """Whether a manifest has no such VM, or its VM type may be another CPI's."""
+        return merged.use is None and (self.has_manifest or bool(self.config.azs_of_others))
+
+    def _together(self, merged: Merged) -> Iterator[Finding]:
+        """What the properties contradict, unless it has been found; those of extensions are kept."""
+        for text, node in self._contradictions(merged):
+            key = (identity(node), text)
+            if key in self.found:
+                continue
+            if merged.extensions and merged.use is None:
+                extension = merged.extensions[0]
+                of_one = identity(node) if _is_within(node, extension) else text
+                cases = self.of_extensions.setdefault((identity(extension), of_one), [])
+                cases.append((merged, (text, node)))
+                continue
+            self.found.add(key)
+            yield Finding(Severity.ERROR, f"{_asked_by(merged)}{text}", "", node.place)
 
     def _of_properties(self, merged: Merged) -> Iterator[Finding]:
         """What is wrong with each property alone."""
@@ -111,6 +127,23 @@ class _Machines:
     def _is_wrong(self, node: Node) -> bool:
         return any(each.severity is Severity.ERROR for each in self.mistakes.get(identity(node), ()))
 
+    def _of_extension(self, cases: Sequence[tuple[Merged, Contradiction]]) -> Finding:
+        """What an extension contradicts: an error only if it does so alone.
+
+        Otherwise a manifest may use it with other VM types, or together with other extensions.
+        """
+        merged, (text, node) = cases[0]
+        extension = merged.extensions[0]
+        place = (node if _is_within(node, extension) else extension.at("cloud_properties")).place
+        named = f"with vm_extension '{name_of(extension)}'"
+        if text in _said_of(_values_alone(extension), self.defaults):
+            return Finding(Severity.ERROR, f"{named}: {text}", "", place)
+        entries = list({identity(each.entry): each.entry for each, _ in cases}.values())
+        is_all = len(entries) == len(self.config.lists["vm_types"])
+        types = "every vm_type" if is_all else f"vm_type {shown(entries)}"
+        remedy = "Don't use this extension with these VM types"
+        return Finding(Severity.WARNING, f"{named} and {types}: {text}", remedy, place)
+
 
 def _of_property(key: str, node: Node) -> Iterator[Finding]:
     def at(*route: str | int) -> Node:
@@ -137,6 +170,19 @@ def _values(merged: Merged) -> Json:
     if "instance_type" not in values and not (known.get("ephemeral_disk") or {}).get("size"):
         values.pop("ephemeral_disk", None)  # its default size depends on the type
     return {**dict.fromkeys(_REQUIRED, _UNKNOWN), **values}
+
+
+def _values_alone(extension: Node) -> Json:
+    """An extension's own properties without variables in them, as if a VM type gave it all that it needs."""
+    own = properties_of(extension).items()
+    known = {key: node.known() for key, node in own if not node.has_variables}
+    if isinstance(disk := known.get("ephemeral_disk"), dict):
+        known["ephemeral_disk"] = {"size": _ENOUGH, **disk}
+    return {**dict.fromkeys(_REQUIRED, _UNKNOWN), **known}
+
+
+def _is_within(node: Node, whole: Node) -> bool:
+    return node.document is whole.document and node.route[: len(whole.route)] == whole.route
 
 
 def _said_of(values: Json, defaults: DiskDefaults) -> dict[str, str]:
@@ -204,14 +250,3 @@ def disk_defaults(aws: AwsConfig) -> DiskDefaults:
 def _check_tags(given: object) -> None:
     checked = tags.formatted(tags.checked(given))
     tags.check_for_ec2({**checked, **tags.of_origin("director", "agent")})
-
-
-def _of_extension(cases: Sequence[tuple[Merged, Contradiction]], number: int) -> Finding:
-    """What an extension contradicts: an error if it does so with all VM types."""
-    merged, (text, node) = cases[0]
-    entries = list({identity(each.entry): each.entry for each, _ in cases}.values())
-    name = name_of(merged.extensions[0])
-    if len(entries) == number:
-        return Finding(Severity.ERROR, f"with vm_extension '{name}': {text}", "", node.place)
-    what = f"with vm_extension '{name}' and vm_type {shown(entries)}: {text}"
-    return Finding(Severity.WARNING, what, "Don't combine them", node.place)

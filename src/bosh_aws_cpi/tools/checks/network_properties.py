@@ -17,7 +17,7 @@ def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     """Check the cloud properties of all networks."""
     for network in config.lists["networks"]:
         for entry in entries_of(network):
-            if is_open(entry):
+            if is_open(entry) or config.is_of_others(entry):
                 continue
             if network.value.get("managed") and type_of(network) == "manual":
                 yield from _of_managed(entry, config)
@@ -83,7 +83,7 @@ def _without_groups(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     if aws.default_security_groups or has_more:
         return
     is_extension = any(map(_may_have_groups, config.lists["vm_extensions"]))
-    severity = Severity.WARNING if is_extension else Severity.ERROR
+    severity = Severity.WARNING if is_extension or config.azs_of_others else Severity.ERROR
     for entry in config.lists["vm_types"]:
         if not _may_have_groups(entry):
             what = "has no security_groups; neither has a network, nor aws.default_security_groups"

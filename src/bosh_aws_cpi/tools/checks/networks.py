@@ -6,7 +6,6 @@ network_parser/name_servers_parser.rb.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Final
 
 from bosh_aws_cpi.tools.checks.cloud_config import (
@@ -17,7 +16,7 @@ from bosh_aws_cpi.tools.checks.cloud_config import (
     zones_of,
 )
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.ranges import address_of, overlap, range_of, ranges_of
+from bosh_aws_cpi.tools.checks.ranges import address_of, range_of, ranges_of, shared
 from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.checks.subnets import manual_subnet
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -33,8 +32,10 @@ _KEYS: Final = {
     "vip": ((*_COMMON, "cloud_properties"), (*_OF_SUBNET, "static")),
 }
 """The keys of a network and of its subnets, by type."""
-_DYNAMIC_HAS_NOT: Final = ("az", "azs", "managed", "prefix")
+_NOT_IN_DYNAMIC: Final = ("az", "azs", "managed", "prefix")
 _SINGLE: Final = 32
+"""The length of the prefix that is one IPv4 address."""
+_SAME_LENGTH: Final = "Use one prefix length, or put the subnet into another network"
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
@@ -54,10 +55,10 @@ def _network(network: Node, config: CloudConfig) -> Iterator[Finding]:
     if not kind:
         wrong_type = network.at("type")
         if not wrong_type.is_unknown and unlike(wrong_type, str) is None:
-            what = f"'{wrong_type.value}' is no network type"
+            what = f"'{wrong_type.value}' is not a network type"
             yield refused(wrong_type, what, f"Use {', '.join(NETWORK_TYPES)}")
         return
-    forbidden = _DYNAMIC_HAS_NOT if kind == "dynamic" else ()
+    forbidden = _NOT_IN_DYNAMIC if kind == "dynamic" else ()
     yield from unknown_keys(network, (*_KEYS[kind][0], *forbidden))
     for key in forbidden:
         if (node := network.child(key)) is not None:
@@ -137,8 +138,8 @@ def _zones_without_subnet(config: CloudConfig, used: set[str]) -> Iterator[Findi
             return
     for zone in config.lists["azs"]:
         if (name := name_of(zone)) and name not in used:
-            what = f"no subnet is in zone '{name}': no VM can be deployed there"
-            yield Finding(Severity.WARNING, what, "Add a subnet, or remove the zone", zone.place, "Director")
+            what = f"no subnet is in az '{name}': no VM can be deployed there"
+            yield Finding(Severity.WARNING, what, "Add a subnet, or remove the az", zone.place, "Director")
 
 
 def _dns(node: Node) -> Iterator[Finding]:
@@ -157,9 +158,9 @@ def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
     They don't overlap, all name their zones, or none, and their VMs get prefixes of one length.
     """
     known = [(each, found) for each in subnets if (found := range_of(each.value.get("range")))]
-    for (_, first), (other, second) in combinations(known, 2):
-        if overlap(first, second):
-            yield refused(other.at("range"), f"{second} overlaps {first}, another subnet of the network")
+    for later, earlier in shared([whole for _, whole in known]).items():
+        what = f"{known[later][1]} overlaps {known[earlier][1]}, another subnet of the network"
+        yield refused(known[later][0].at("range"), what, "Use ranges without common addresses")
     zoned = [zones_of(each) for each in subnets]
     if any(each == [] for each in zoned) and any(zoned):
         without = subnets[zoned.index([])]
@@ -172,7 +173,7 @@ def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
     for index, (each, length) in enumerate(lengths):
         if length != lengths[0][1]:
             what = f"a VM's prefix is /{length} here, but /{lengths[0][1]} in another subnet of the network"
-            wrong = refused(each.at("prefix"), what, "Make two networks")
+            wrong = refused(each.at("prefix"), what, _SAME_LENGTH)
             is_last = index == len(subnets) - 1  # the Director does not compare the last one
             yield replace(wrong, severity=Severity.WARNING) if is_last else wrong
             return

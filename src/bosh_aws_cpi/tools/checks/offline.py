@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -18,11 +19,14 @@ from bosh_aws_cpi.tools.checks import (
     machines,
     network_properties,
     networks,
+    words,
 )
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import said
+from bosh_aws_cpi.tools.checks.rules import hashes, text_of
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
@@ -44,17 +48,24 @@ class Files:
     config: CloudConfig
 
     @classmethod
-    def read(cls, names: Sequence[str], manifest: str | None, families: Sequence[str] = ()) -> "Files":
+    def read(
+        cls, names: Sequence[str], manifest: str | None, cpi: str = "", families: Sequence[str] = ()
+    ) -> "Files":
         """Read and merge files.
 
         Args:
             names: Cloud configs, or one manifest for create-env.
             manifest: A deployment manifest.
+            cpi: The name in the CPI config of the CPI whose azs are checked.
             families: ``aws.vm_resources_families``.
 
         Raises:
             CloudError: One can't be read, or they don't belong together.
         """
+        if again := [
+            name for index, name in enumerate(names) if Path(name).resolve() in _resolved(names[:index])
+        ]:
+            raise CloudError(f"'{again[0]}' is given twice: name it once")
         documents = [Document.read(name) for name in names]
         if wrapped := [document for document in documents if _is_table(document)]:
             message = (
@@ -70,7 +81,7 @@ class Files:
         if named := [document for document in documents if not whole and _is_deployment(document)]:
             message = f"'{named[0].name}' is a deployment manifest: name it after --manifest"
             raise CloudError(message)
-        config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents)
+        config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents, cpi)
         known = () if said(lambda: vm_sizes.of_families(families)) else families
         return cls(documents, deployed, replace(config, families=known))
 
@@ -81,6 +92,7 @@ class Files:
             yield from _repeated(document)
         yield from config.findings
         yield from _of_configuration(aws)
+        yield from _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
         else:
@@ -91,8 +103,9 @@ class Files:
             groups = deployment.groups(self.manifest, config)
             yield from allocation.findings(groups, self.uses() or [], config, aws)
         yield from machines.findings(config, aws, self.uses())
-        yield from disks.findings(config)
+        yield from disks.findings(config, self._disk_types())
         yield from network_properties.findings(config, aws)
+        yield from words.findings(config)
         yield from _variables(self._all())
 
     @property
@@ -108,8 +121,22 @@ class Files:
         """The number of instances of each type that the manifest needs; empty without one."""
         return deployment.demand(self.manifest, self.config) if self.manifest is not None else Demand()
 
+    def _disk_types(self) -> set[str] | None:
+        """The names of the disk types that the manifest uses; None without one."""
+        if self.manifest is None:
+            return None
+        groups = [group.node for group in deployment.groups(self.manifest, self.config)]
+        several = [each.get("type") for group in groups for each in hashes(group.get("persistent_disks"))]
+        return {
+            text_of(node) for node in [*several, *(group.get("persistent_disk_type") for group in groups)]
+        }
+
     def _all(self) -> list[Document]:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]
+
+
+def _resolved(names: Sequence[str]) -> set[Path]:
+    return {Path(name).resolve() for name in names}
 
 
 def _is_table(document: Document) -> bool:
@@ -125,18 +152,30 @@ def _is_deployment(document: Document) -> bool:
 def _repeated(document: Document) -> Iterator[Finding]:
     """The bosh CLI, as most programs, keeps only the last of several equal keys."""
     for route, line in document.repeated:
-        path = "/".join(map(str, route))
-        what = f"'{route[-1]}' is there twice: only the last one counts"
-        yield Finding(Severity.WARNING, what, "Remove one", Place(path, document.name, line), "bosh")
+        what = f"key '{route[-1]}' occurs twice in this hash, and only the last one counts"
+        node = document.root
+        for key in route:
+            node = node.child(key) or node
+        place = Place(node.path, document.name, line)
+        yield Finding(Severity.WARNING, what, "Remove one", place, "bosh")
 
 
 def _of_configuration(aws: AwsConfig) -> Iterator[Finding]:
     if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
-        yield Finding(Severity.ERROR, f"aws.metadata_options: {text}", "Correct cpi.json")
+        yield Finding(
+            Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
+        )
     if text := said(lambda: vm_sizes.of_families(aws.vm_resources_families)):
         yield Finding(Severity.ERROR, text, "Correct cpi.json")
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, "Correct cpi.json")
+
+
+def _of_others(config: CloudConfig) -> Iterator[Finding]:
+    if others := config.azs_of_others:
+        what = f"another CPI has the azs {shown(others)}: they and the subnets only in them are not checked"
+        remedy = "Check them with --cpi NAME and that CPI's configuration"
+        yield Finding(Severity.NOT_CHECKED, what, remedy, others[0].at("cpi").place)
 
 
 def _variables(documents: Sequence[Document]) -> Iterator[Finding]:

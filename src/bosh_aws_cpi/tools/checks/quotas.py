@@ -21,11 +21,13 @@ _NO_FAMILIES: Final = frozenset({"standard", "and"})
 _HIGH_MEMORY: Final = "High Memory"
 _NEARLY: Final = 0.8
 """A need beyond this share of a quota gets a note."""
+_RAISE: Final = "Ask AWS to raise the quota (Service Quotas, Amazon EC2)"
+_LATER: Final = "The first deployment compiles before it creates instances; a later one may need all at once"
 
 
 @dataclass(frozen=True)
-class Demand:
-    """The number of instances that a deployment needs, by type.
+class Instances:
+    """A number of instances, by type.
 
     Attributes:
         on_demand: Those on demand.
@@ -35,10 +37,31 @@ class Demand:
     on_demand: Mapping[str, int] = field(default_factory=dict)
     spot: Mapping[str, int] = field(default_factory=dict)
 
+    def listed(self) -> Iterator[tuple[str, str, int]]:
+        """Type, market ("demand" or "spot") and number."""
+        for market, counts in (("demand", self.on_demand), ("spot", self.spot)):
+            yield from ((name, market, count) for name, count in counts.items())
+
+
+@dataclass(frozen=True)
+class Demand:
+    """The instances that a deployment needs.
+
+    The Director deletes the VMs that compile before it creates the others (BOSH: jobs/update_deployment.rb,
+    PackageCompileStage before UpdateStage).
+
+    Attributes:
+        deployed: Those of instance groups.
+        compiling: The most that compile packages at once; fewer packages need fewer VMs.
+    """
+
+    deployed: Instances = field(default_factory=Instances)
+    compiling: Instances = field(default_factory=Instances)
+
     @property
     def types(self) -> set[str]:
         """All types."""
-        return {*self.on_demand, *self.spot}
+        return {name for part in (self.deployed, self.compiling) for name, _, _ in part.listed()}
 
 
 def findings(demand: Demand, vcpus: Mapping[str, int], quotas: Mapping[str, float]) -> Iterator[Finding]:
@@ -49,31 +72,47 @@ def findings(demand: Demand, vcpus: Mapping[str, int], quotas: Mapping[str, floa
         vcpus: The types' numbers of vCPUs; 0 or absent for one that isn't known.
         quotas: The account's quotas, in vCPUs, by their names.
     """
-    for wanted, market in ((demand.on_demand, "demand"), (demand.spot, "spot")):
-        needs: Counter[str] = Counter()
-        for name, count in wanted.items():
+    deployed: Counter[str] = Counter()
+    compiling: Counter[str] = Counter()
+    unknown: dict[Finding, None] = {}
+    for needs, instances in ((deployed, demand.deployed), (compiling, demand.compiling)):
+        for name, market, count in instances.listed():
             quota = quota_of(name, market, quotas)
             if quota is None or not vcpus.get(name):
-                yield _unknown(name, "quota" if quota is None else "number of vCPUs")
+                unknown[_unknown(name, "quota" if quota is None else "number of vCPUs")] = None
             else:
                 needs[quota] += count * vcpus[name]
-        for quota, need in needs.items():
-            yield from _judged(quota, need, quotas[quota])
+    yield from unknown
+    for quota in dict.fromkeys([*deployed, *compiling]):
+        yield from _judged(quota, deployed[quota], compiling[quota], quotas[quota])
 
 
-def _judged(quota: str, need: int, limit: float) -> Iterator[Finding]:
-    if need > limit:
-        what = f"the deployment needs {need} vCPUs, but the quota '{quota}' is {limit:g}"
-        yield Finding(
-            Severity.ERROR, what, "Ask AWS to raise the quota (Service Quotas, Amazon EC2)", source="AWS"
+def _judged(quota: str, deployed: int, compiling: int, limit: float) -> Iterator[Finding]:
+    too_many = {
+        f"the instance groups need {deployed} vCPUs": (deployed, _RAISE),
+        f"compilation.workers need {compiling} vCPUs": (compiling, f"Use fewer workers. {_RAISE}"),
+    }
+    errors = [
+        Finding(Severity.ERROR, f"{who}, but the quota '{quota}' is {limit:g}", remedy, source="AWS")
+        for who, (need, remedy) in too_many.items()
+        if need > limit
+    ]
+    yield from errors
+    total = deployed + compiling
+    if total > limit and not errors:
+        what = (
+            f"instance groups and compilation together need {total} vCPUs; the quota '{quota}' is {limit:g}"
         )
-    elif need > limit * _NEARLY:
-        what = f"the deployment needs {need} vCPUs of the quota '{quota}', which is {limit:g}"
+        yield Finding(Severity.NOTE, what, _LATER, source="AWS")
+    elif total > limit * _NEARLY and not errors:
+        what = f"the deployment needs {total} vCPUs of the quota '{quota}', which is {limit:g}"
         yield Finding(Severity.NOTE, what, "Other instances of the account count too", source="AWS")
 
 
 def _unknown(name: str, what: str) -> Finding:
-    return Finding(Severity.NOT_CHECKED, f"the vCPUs of type '{name}': its {what} is not known", source="AWS")
+    text = f"the vCPUs of type '{name}': its {what} is not known"
+    remedy = "Compare them with the quotas in the AWS console (Service Quotas, Amazon EC2)"
+    return Finding(Severity.NOT_CHECKED, text, remedy, source="AWS")
 
 
 def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:

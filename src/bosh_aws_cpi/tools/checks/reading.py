@@ -43,7 +43,7 @@ def _doubtful(values: Json, properties: Properties, at: At, route: Route) -> Ite
     for key, value in values.items():
         read_as = getattr(properties, key, None)
         if isinstance(read_as, bool) and isinstance(value, str):
-            what = f"'{value}' is a text, which counts as true"
+            what = f"'{value}' is a string, and any string counts as true"
             yield Finding(Severity.WARNING, what, "Remove the quotation marks", at(*route, key).place)
         elif isinstance(read_as, Properties) and isinstance(value, dict):
             yield from _doubtful(value, read_as, at, (*route, key))
@@ -79,11 +79,11 @@ def named_in(text: str, nodes: dict[str, Node], other: Node) -> Node:
 def properties_of(entry: Node) -> dict[str, Node]:
     """An entry's cloud properties that are not null; empty when they are a variable, or no hash."""
     node = entry.get("cloud_properties")
-    nodes = node.entries() if node is not None and isinstance(node.value, dict) else []
+    nodes = node.entries() if node is not None and not is_open(entry) else []
     return {str(each.route[-1]): each for each in nodes if each.value is not None}
 
 
 def is_open(entry: Node) -> bool:
-    """Whether an entry's cloud properties are a variable, or no hash: they may be meant to hold anything."""
+    """Whether an entry's cloud properties may hold anything: they or a key are a variable, or no hash."""
     node = entry.get("cloud_properties")
-    return node is not None and not isinstance(node.value, dict)
+    return node is not None and (node.is_unknown or not isinstance(node.value, dict))

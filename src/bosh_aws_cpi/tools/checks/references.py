@@ -21,17 +21,23 @@ class SubnetUse:
     Attributes:
         entry: The subnet's entry; a dynamic network without subnets is its own.
         node: Where its id is.
+        azs: The names of its azs; empty if it has none; None if they aren't known.
         zones: AWS's zones of its azs, with the places that say so.
     """
 
     entry: Node
     node: Node
+    azs: Sequence[str] | None
     zones: Sequence[tuple[str, Node]]
 
     @property
     def subnet_id(self) -> str:
         """The subnet's id in AWS."""
         return str(self.node.value)
+
+    def serves(self, az: Node | None) -> bool:
+        """Whether VMs of an az may be in it; those without an az only if it has none."""
+        return self.azs is None or (name_of(az) in self.azs if az is not None else not self.azs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +75,8 @@ class Launch:
     def named(self, key: str) -> list[Node]:
         """The known texts of a property; none if it is no list and must be one, or the other way round."""
         node = self.get(key)
-        is_right = node is not None and isinstance(node.value, list) == (key in _LISTS)
-        return list(texts(node)) if node is not None and is_right else []
+        has_right_form = node is not None and isinstance(node.value, list) == (key in _LISTS)
+        return list(texts(node)) if node is not None and has_right_form else []
 
     def chosen(self, key: str, choice: str) -> list[Node]:
         """The known text under a hash's key; none if the hash says more, which is refused."""
@@ -100,17 +106,23 @@ class Launch:
 
 @dataclass(frozen=True)
 class References:
-    """All that a cloud config names.
+    """All that a cloud config names in the account; the azs of other CPIs are elsewhere.
 
     Attributes:
         subnets: The subnets.
+        managed: The cloud properties of managed networks' subnets, which the CPI creates.
         launches: The combinations for VMs.
         disk_types: The entries of disk types.
+        knows_all_subnets: Whether each network of VMs names its subnets.
+        has_other_cpis: Whether some azs have another CPI, which VM types and disk types may be for.
     """
 
     subnets: Sequence[SubnetUse]
+    managed: Sequence[Node]
     launches: Sequence[Launch]
     disk_types: Sequence[Node]
+    knows_all_subnets: bool
+    has_other_cpis: bool
 
     @classmethod
     def of(cls, config: CloudConfig, uses: Iterable[Use] | None = None) -> "References":
@@ -120,8 +132,15 @@ class References:
             config: The cloud config.
             uses: What a manifest asks for; None without a manifest.
         """
-        launches = [Launch(merged, _zone(merged)) for merged in vms(config, uses)]
-        return cls(list(_subnets(config)), launches, config.lists["disk_types"])
+        subnets = list(_subnets(config))
+        return cls(
+            [use for use in subnets if use is not None],
+            list(_managed(config)),
+            [Launch(each, _zone(each)) for each in vms(config, uses)],
+            config.lists["disk_types"],
+            knows_all_subnets=None not in subnets and "networks" not in config.open_lists,
+            has_other_cpis=bool(config.azs_of_others),
+        )
 
     @property
     def plain(self) -> list[Launch]:
@@ -136,7 +155,7 @@ class Named:
     node: Node
     launches: Sequence[Launch]
 
-    def judged(
+    def findings_if_wrong(
         self,
         judge: Callable[[Launch], str],
         remedy: str = "",
@@ -190,19 +209,35 @@ def _zone(merged: Merged) -> str:
     return next((str(each.value) for each in texts(node)), "") if node is not None else ""
 
 
-def _subnets(config: CloudConfig) -> Iterator[SubnetUse]:
-    zones = {name_of(az): node for az in config.lists["azs"] if (node := _zone_of(az)) is not None}
-    for network in config.lists["networks"]:
-        if type_of(network) not in {"manual", "dynamic"}:
+def _subnets(config: CloudConfig) -> Iterator[SubnetUse | None]:
+    """The subnets, except those that are only in the azs of other CPIs; None for one without a known id."""
+    zones = {name_of(az): node for az in config.own_azs if (node := _zone_of(az)) is not None}
+    for entry in (each for network in config.lists["networks"] for each in _entries(network)):
+        if config.is_of_others(entry):
             continue
-        subnets = network.get("subnets")
-        for entry in subnets.entries() if subnets is not None else [network]:
-            node = entry.get("cloud_properties", "subnet")
-            for each in texts(node) if node is not None else ():
-                own = [
-                    (str(zones[name].value), zones[name]) for name in zones_of(entry) or () if name in zones
-                ]
-                yield SubnetUse(entry, each, own)
+        azs = zones_of(entry)
+        node = entry.get("cloud_properties", "subnet")
+        if node is None or node.is_unknown or not isinstance(node.value, str) or not node.value:
+            yield None
+            continue
+        own = [zones[name] for name in azs or () if name in zones]
+        yield SubnetUse(entry, node, azs, [(str(each.value), each) for each in own])
+
+
+def _managed(config: CloudConfig) -> Iterator[Node]:
+    for network in config.lists["networks"]:
+        for entry in _entries(network) if network.value.get("managed") is True else ():
+            section = entry.get("cloud_properties")
+            if section is not None and not config.is_of_others(entry):
+                yield section
+
+
+def _entries(network: Node) -> Sequence[Node]:
+    """What names the subnets of a network; the network itself, if it has none."""
+    subnets = network.get("subnets")
+    if type_of(network) == "vip":
+        return []
+    return subnets.entries() if subnets is not None and not subnets.is_unknown else [network]
 
 
 def _zone_of(az: Node) -> Node | None:

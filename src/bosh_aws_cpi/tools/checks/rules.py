@@ -76,6 +76,6 @@ def name_of(entry: Node) -> str:
 
 
 def hashes(node: Node | None) -> list[Node]:
-    """The hashes in a list; none when it is no list."""
+    """The hashes in a list, without those that have variables as keys; none when it is not a list."""
     entries = node.entries() if node is not None and isinstance(node.value, list) else []
-    return [each for each in entries if isinstance(each.value, dict)]
+    return [each for each in entries if isinstance(each.value, dict) and not each.is_unknown]

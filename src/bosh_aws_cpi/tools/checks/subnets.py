@@ -13,6 +13,7 @@ from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.ranges import (
     AWS_FIRST,
     AnyNetwork,
+    Blocks,
     Range,
     address_of,
     aws_addresses,
@@ -22,9 +23,11 @@ from bosh_aws_cpi.tools.checks.ranges import (
     ranges_of,
     within,
 )
-from bosh_aws_cpi.tools.checks.rules import refused, text_of, unlike, wrong_types
+from bosh_aws_cpi.tools.checks.rules import DIRECTOR, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
+CIDR: Final = "Write it like 10.0.1.0/24"
+WITHIN: Final = "Use an address within the range"
 _ROUTER: Final = 1
 """The index of the address that AWS's router has in a subnet (VPC user guide, "Subnet CIDR blocks")."""
 
@@ -37,6 +40,7 @@ class Addresses:
         whole: The range.
         restricted: What the Director gives to no VM: gateway, first and last address, reserved ones.
         static: What it gives only to instances that name the address.
+        reserved: What the file reserves; `restricted` has it too.
         wrong: What it can't read.
         is_complete: Whether all of it is known: nothing is a variable.
     """
@@ -63,7 +67,7 @@ class Addresses:
         return cls(whole, restricted, static, reserved, [*wrong, *wrong_too], is_complete)
 
     @property
-    def statics(self) -> list[AnyNetwork]:
+    def static_blocks(self) -> list[AnyNetwork]:
         """The static addresses, as blocks."""
         return [one for each in self.static for one in each.networks]
 
@@ -75,14 +79,14 @@ class Addresses:
     @property
     def free(self) -> int:
         """How many addresses the Director can give to instances that name none."""
-        return number_outside(self.whole, [*self.restricted, *self.statics, *self.kept_by_aws])
+        return number_outside(self.whole, [*self.restricted, *self.static_blocks, *self.kept_by_aws])
 
 
 def manual_subnet(subnet: Node, *, is_managed: bool) -> Iterator[Finding]:
     """Check the range of a manual network's subnet, and the addresses in it."""
     yield from wrong_types(subnet, range=str, gateway=str, netmask_bits=int)
     if is_managed and subnet.get("name") is None:
-        yield refused(subnet, "has no name, which a subnet of a managed network needs")
+        yield refused(subnet, "has no name, which a subnet of a managed network needs", "Add name")
     for key in ("range", "gateway"):
         if subnet.child(key) is None and not is_managed:
             yield refused(subnet, f"has no {key}", f"Add {key}")
@@ -90,7 +94,7 @@ def manual_subnet(subnet: Node, *, is_managed: bool) -> Iterator[Finding]:
     if node is None or node.is_unknown or unlike(node, str):
         return
     if addresses is None:
-        yield refused(node, f"'{node.value}' is not a range of addresses in CIDR notation")
+        yield refused(node, f"'{node.value}' is not a range of addresses in CIDR notation", CIDR)
         return
     yield from gateway(subnet, addresses.whole)
     yield from addresses.wrong
@@ -105,21 +109,25 @@ def manual_subnet(subnet: Node, *, is_managed: bool) -> Iterator[Finding]:
 def _reserved(addresses: Addresses) -> Iterator[Finding]:
     for each in addresses.reserved:
         if not all(within(one, addresses.whole) for one in each.networks):
-            yield refused(each.node, f"'{each.node.value}' is not within range {addresses.whole}")
+            what = f"'{each.node.value}' is not within range {addresses.whole}"
+            yield refused(each.node, what, WITHIN)
 
 
 def _static(addresses: Addresses) -> Iterator[Finding]:
     """Since 282.0.10 the Director compares blocks: it refuses one that is within a reserved one."""
+    restricted = Blocks(addresses.restricted)
     for each in addresses.static:
         shown = f"static '{each.node.value}'"
         if not all(within(one, addresses.whole) for one in each.networks):
-            yield refused(each.node, f"'{each.node.value}' is not within range {addresses.whole}")
-        elif any(within(one, other) for one in each.networks for other in addresses.restricted):
-            yield refused(each.node, f"{shown} is reserved, or the range's gateway, first or last address")
-        elif any(overlaps(one, addresses.restricted) for one in each.networks):
+            what = f"'{each.node.value}' is not within range {addresses.whole}"
+            yield refused(each.node, what, WITHIN)
+        elif any(map(restricted.contain, each.networks)):
+            what = f"{shown} is reserved, or the range's gateway, first or last address"
+            yield refused(each.node, what, "Use another address, or remove it from reserved")
+        elif any(map(restricted.overlap, each.networks)):
             what = f"{shown} contains reserved addresses: Directors before 282.0.10 refuse it"
             yield Finding(
-                Severity.WARNING, what, "Take them out of one of the lists", each.node.place, "Director"
+                Severity.WARNING, what, "Take them out of one of the lists", each.node.place, DIRECTOR
             )
 
 
@@ -136,7 +144,8 @@ def _prefix(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
     if node is None or length is None:
         return
     if length < whole.prefixlen:
-        yield refused(node, f"a VM's prefix /{length} is larger than the range {whole}")
+        what = f"a VM's prefix /{length} is larger than the range {whole}"
+        yield refused(node, what, "Use a longer prefix, or a larger range")
     elif length != (delegated := DELEGATED_LENGTHS[whole.version]):
         what = f"EC2 delegates no prefix /{length} of IPv{whole.version}"
         yield Finding(Severity.ERROR, what, f"Use {delegated}, or remove prefix", node.place)
@@ -153,7 +162,7 @@ def _of_aws(addresses: Addresses, subnet: Node) -> Iterator[Finding]:
         if any(overlaps(one, kept) for one in each.networks):
             what = f"static '{each.node.value}' contains addresses that AWS keeps: {kept_by_aws(whole)}"
             yield Finding(Severity.WARNING, what, "Give them to no instance", each.node.place, "AWS")
-    given = [one for one in kept if not overlaps(one, [*addresses.restricted, *addresses.statics])]
+    given = [one for one in kept if not overlaps(one, [*addresses.restricted, *addresses.static_blocks])]
     if not given:
         return
     first, last = given[0].network_address, given[-1].network_address
@@ -169,18 +178,19 @@ def kept_by_aws(whole: AnyNetwork) -> str:
     return f"{whole[0]}-{whole[AWS_FIRST - 1]} and {whole[-1]}"
 
 
-def gateway(subnet: Node, whole: AnyNetwork, source: str = "Director") -> Iterator[Finding]:
+def gateway(subnet: Node, whole: AnyNetwork, source: str = DIRECTOR) -> Iterator[Finding]:
     """Check the gateway of a subnet; bosh-cli has the same rules (deployment/manifest/validator.go)."""
     node = subnet.get("gateway")
     if node is None or node.is_unknown or unlike(node, str):
         return
     address = address_of(node.value)
     if address is None:
-        yield refused(node, f"'{node.value}' is not an IP address", "", source)
+        yield refused(node, f"'{node.value}' is not an IP address", WITHIN, source)
     elif address not in whole:
-        yield refused(node, f"{address} is not within range {whole}", "", source)
+        yield refused(node, f"{address} is not within range {whole}", WITHIN, source)
     elif address in {whole[0], whole[-1]}:
-        yield refused(node, f"{address} is the first or the last address of range {whole}", "", source)
+        what = f"{address} is the first or the last address of range {whole}"
+        yield refused(node, what, f"Use {whole[_ROUTER]}", source)
     elif whole.version == 4 and address != whole[_ROUTER]:  # noqa: PLR2004 - IPv4
         what = f"{address} is not AWS's router, which has the address {whole[_ROUTER]} in a subnet {whole}"
         yield Finding(Severity.WARNING, what, f"Use {whole[_ROUTER]}", node.place, "AWS")

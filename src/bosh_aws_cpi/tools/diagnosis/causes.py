@@ -10,8 +10,9 @@ from bosh_aws_cpi.tools.findings import Finding
 
 _CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
     vm_causes.state,
-    vm_causes.checks,
-    vm_causes.shown,
+    vm_causes.status_checks,
+    vm_causes.events,
+    vm_causes.on_console,
     vm_causes.metadata,
     vm_causes.user_data,
     vm_causes.certificates,

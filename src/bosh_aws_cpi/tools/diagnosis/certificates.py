@@ -1,4 +1,4 @@
-"""When certificates end: just as much of X.509 as that takes, because Python's library can't tell. Pure."""
+"""When certificates expire: only as much of X.509 as that takes, which Python's library can't read. Pure."""
 
 import binascii
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ _UTC_TIME: Final = 0x17
 _END: Final = "-----END CERTIFICATE-----"
 
 
-def end_of(pem: object) -> datetime | None:
-    """The end of the last of some certificates (RFC 5280, section 4.1: Validity); None if none can be read.
+def expiry_of(pem: object) -> datetime | None:
+    """When the last of some certificates expires (RFC 5280, section 4.1: Validity); None if none can be read.
 
     Args:
         pem: Certificates in PEM, or any other JSON value.
@@ -24,10 +24,10 @@ def end_of(pem: object) -> datetime | None:
     if not isinstance(pem, str):
         return None
     blocks = [block.strip() + _END for block in pem.split(_END)[:-1]]
-    return max(filter(None, map(_end_of_one, blocks)), default=None)
+    return max(filter(None, map(_expiry_of_one, blocks)), default=None)
 
 
-def _end_of_one(pem: str) -> datetime | None:
+def _expiry_of_one(pem: str) -> datetime | None:
     try:
         (_, certificate), *_ = _parts(PEM_cert_to_DER_cert(pem[pem.find("-----BEGIN") :]))
         (_, signed), *_ = _parts(certificate)

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.redact import MASK
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-SHOWN: Final = 10
-"""The number of last lines in the report."""
+LAST_LINES: Final = 10
+"""How many of the last lines are in the report."""
 _LONGEST: Final = 200
 """The maximum length of a line in the report."""
 _MOST: Final = 3
@@ -25,13 +26,30 @@ _SECRETS: Final = (
     re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     re.compile(r"(?<![A-Za-z0-9+/])(?=[\w+/]*[a-z])(?=[\w+/]*[A-Z])(?=[\w+/]*\d)[A-Za-z0-9+/]{40,}={0,2}"),
 )
-"""What else applications may write: the parts of keys, and tokens. The last one is Base64."""
+"""Secrets that are told by their form alone: parts of keys, and tokens. The last pattern is Base64."""
 _NAMED: Final = re.compile(
     r"((?:password|passwd|passphrase|secret|token)[\w-]{0,40}: +)[\w/+.-]\S*", re.IGNORECASE
 )
 """A secret after its name, without quotation marks."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of line that tells why a VM does not work.
+
+    Attributes:
+        pattern: Finds it in a line.
+        what: What is wrong.
+    """
+
+    pattern: re.Pattern[str]
+    severity: Severity
+    what: str
+    remedy: str
+
+
 _KINDS: Final = (
-    (
+    _Kind(
         re.compile(
             r"Kernel panic|You are in emergency mode|Emergency Mode|emergency shell|Unable to mount root|"
             r"VFS: Cannot open root device|ALERT! .* does not exist|No bootable device|"
@@ -42,25 +60,25 @@ _KINDS: Final = (
         "The VM did not start",
         "Recreate the VM; use another stemcell if it recurs",
     ),
-    (
+    _Kind(
         re.compile(r"No space left on device|Out of memory: Kill|oom-kill|invoked oom-killer"),
         Severity.WARNING,
         "The VM lacks memory or disk space",
         "Use a larger instance type or a larger root or ephemeral disk",
     ),
-    (
+    _Kind(
         re.compile(r"x509: |certificate (has expired|is not yet valid|verify failed)|tls: bad certificate"),
         Severity.WARNING,
         "A certificate is refused",
         "Check the clocks (ntp) and the Director's NATS certificates; recreate the VM after they change",
     ),
-    (
+    _Kind(
         re.compile(r"getting real device path|(ephemeral|persistent) disk.*(fail|error)", re.IGNORECASE),
         Severity.WARNING,
         "The agent did not find a disk",
         "Look at the VM's volumes; use a newer stemcell if the instance type is newer than it",
     ),
-    (
+    _Kind(
         re.compile(
             r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable)|invalid status from .*169\.254",
             re.IGNORECASE,
@@ -69,7 +87,7 @@ _KINDS: Final = (
         "The VM can't read instance metadata",
         "Check metadata_options; stemcells before May 2022 need http_tokens: optional",
     ),
-    (
+    _Kind(
         re.compile(
             r"^(?=.*(bosh-agent|cloud-init)).*(error|fail|panic|traceback)|agent exited with error| ERROR - ",
             re.IGNORECASE,
@@ -115,16 +133,16 @@ def findings(text: str) -> list[Finding]:
     """
     shown = lines(text)
     begin = max((number for number, line in enumerate(shown) if _START.search(line)), default=0)
-    kinds = [_kind(line) for line in shown[begin:]]
-    found = []
-    for number, (_, severity, what, remedy) in enumerate(_KINDS):
-        of_kind = [line for line, kind in zip(shown[begin:], kinds, strict=True) if kind == number]
-        found += [
-            Finding(severity, f"{what}: the console shows '{line}'", remedy, source="AWS")
-            for line in of_kind[:_MOST]
-        ]
-    return found
+    lines_of: dict[_Kind, list[str]] = {kind: [] for kind in _KINDS}
+    for line in shown[begin:]:
+        if (kind := _kind_of(line)) is not None:
+            lines_of[kind].append(line)
+    return [
+        Finding(kind.severity, f"{kind.what}: the console shows '{line}'", kind.remedy, source="AWS")
+        for kind, found in lines_of.items()
+        for line in found[:_MOST]
+    ]
 
 
-def _kind(line: str) -> int | None:
-    return next((number for number, (pattern, *_) in enumerate(_KINDS) if pattern.search(line)), None)
+def _kind_of(line: str) -> _Kind | None:
+    return next((kind for kind in _KINDS if kind.pattern.search(line)), None)

@@ -1,4 +1,4 @@
-"""What `cpi diagnose` knows about a VM: the values that the causes are derived from. Pure."""
+"""What `cpi diagnose` knows about a VM, and from which it derives the causes. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,26 +6,27 @@ from datetime import datetime
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from bosh_aws_cpi.aws.endpoints import Endpoint
 from bosh_aws_cpi.aws.firewalls import Acl, Group
-from bosh_aws_cpi.aws.instance_health import Details, Health
+from bosh_aws_cpi.aws.instance_details import Details, Health
+from bosh_aws_cpi.aws.interface_lookups import Interface
 from bosh_aws_cpi.aws.vpc_settings import Vpc
 from bosh_aws_cpi.model import Route, RouteTable
-from bosh_aws_cpi.tools.diagnosis.reachability import is_within, route_to, table_of
+from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
 
 _UNFILTERED: Final = ("169.254.0.0/16", "fd00:ec2::/32")
-"""Amazon's DNS, NTP and metadata servers: neither groups nor ACLs filter them, and they need no route."""
+"""Amazon's DNS, NTP and metadata servers: traffic to them needs no route, and neither security groups nor
+network ACLs filter it."""
 _RESOLVER: Final = 2
 """The VPC's DNS server is this address of its primary range."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One end of a connection within AWS, with what filters its traffic; None for what is not known."""
+    """One end of a connection within AWS, with what filters and routes its traffic; None if not known."""
 
-    endpoint: Endpoint
+    interface: Interface
     groups: tuple[Group, ...] | None
     acl: Acl | None
     table: RouteTable | None
@@ -36,9 +37,13 @@ class Side:
         return ", ".join(f"{group.group_id} ({group.name})" for group in self.groups or ())
 
     def address_like(self, other: str) -> str:
-        """Its first address of the same version as another one; empty when it has none."""
+        """Its first address of the IP version that another address has; empty when it has none."""
         version = ip_address(other).version if other else 4
-        return next((each for each in self.endpoint.addresses if ip_address(each).version == version), "")
+        return next((each for each in self.interface.addresses if ip_address(each).version == version), "")
+
+    def as_seen_from(self, other: str) -> Remote:
+        """This side as the rules at another address see it, unless a gateway changes its address."""
+        return Remote(self.address_like(other), frozenset(self.interface.group_ids))
 
     def route_to(self, address: str) -> Route | None:
         """The route of its subnet for an address; None also when the routes are not known."""
@@ -52,28 +57,28 @@ class Side:
 
 @dataclass(frozen=True)
 class Network:
-    """The VPCs of both ends; None for what could not be looked at."""
+    """Security groups, network ACLs and route tables of both ends; None for what could not be looked at."""
 
     groups: dict[str, Group] | None
     acls: list[Acl] | None
     tables: list[RouteTable] | None
 
-    def side(self, endpoint: Endpoint) -> Side:
+    def side(self, interface: Interface) -> Side:
         """An interface with its groups, its subnet's network ACL and its subnet's route table."""
         return Side(
-            endpoint,
-            self._groups(endpoint),
-            next((acl for acl in self.acls or () if endpoint.subnet_id in acl.subnet_ids), None),
-            table_of(self.tables or (), endpoint.vpc_id, endpoint.subnet_id),
+            interface,
+            self._groups(interface),
+            next((acl for acl in self.acls or () if interface.subnet_id in acl.subnet_ids), None),
+            table_of(self.tables or (), interface.vpc_id, interface.subnet_id),
         )
 
-    def _groups(self, endpoint: Endpoint) -> tuple[Group, ...] | None:
-        """Its groups, if all of them are known.
+    def _groups(self, interface: Interface) -> tuple[Group, ...] | None:
+        """An interface's groups; None unless all of them are known.
 
-        In a shared VPC another account's are not; some interfaces of AWS, such as those of load balancers,
-        need none.
+        In a shared VPC, another account's groups are not; some interfaces of AWS, such as those of load
+        balancers, have none.
         """
-        known, ids = self.groups or {}, endpoint.group_ids
+        known, ids = self.groups or {}, interface.group_ids
         return tuple(known[each] for each in ids) if ids and known.keys() >= set(ids) else None
 
 
@@ -84,6 +89,7 @@ class Facts:
     Attributes:
         details: The instance.
         now: When AWS was asked.
+        health: The instance's state and status checks.
         console: The console's text, without secrets.
         settings: The agent settings in user data.
         mbus: The agent's message bus: from user data, else from the configuration.
@@ -111,9 +117,9 @@ class Facts:
     remote: str = ""
     vm: Side | None = None
     peer: Side | None = None
-    holders: tuple[Endpoint, ...] | None = None
+    holders: tuple[Interface, ...] | None = None
     peer_health: Health | None = None
-    forwarder: Endpoint | None = None
+    forwarder: Interface | None = None
     vpc: Vpc | None = None
     has_dns: bool | None = None
     dns_servers: tuple[str, ...] | None = None
@@ -127,17 +133,19 @@ class Facts:
         return self.mbus is not None and self.mbus.is_of_agent
 
 
-def own_endpoint(endpoints: tuple[Endpoint, ...], gateway: str, peer: Endpoint | None) -> Endpoint | None:
+def own_interface(
+    interfaces: tuple[Interface, ...], gateway: str, peer: Interface | None
+) -> Interface | None:
     """The interface through which a VM reaches a peer.
 
     It is the interface in the peer's subnet, else the one of the default gateway, else the first.
     """
-    near = [each for each in endpoints if peer is not None and each.subnet_id == peer.subnet_id]
-    default = [each for each in endpoints if gateway in each.addresses]
-    return next(iter([*near, *default, *endpoints]), None)
+    near = [each for each in interfaces if peer is not None and each.subnet_id == peer.subnet_id]
+    default = [each for each in interfaces if gateway in each.addresses]
+    return next(iter([*near, *default, *interfaces]), None)
 
 
-def peer_endpoint(holders: Iterable[Endpoint], vpc_ids: set[str], *, is_local: bool) -> Endpoint | None:
+def peer_interface(holders: Iterable[Interface], vpc_ids: set[str], *, is_local: bool) -> Interface | None:
     """The interface that a VM means by an address: the one in its own VPC, or else the only one.
 
     Args:

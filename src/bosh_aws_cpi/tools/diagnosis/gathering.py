@@ -1,4 +1,4 @@
-"""Asks AWS, and the registry, about one VM: a fixed number of calls, each of which may be refused."""
+"""Asks AWS and the registry about one VM, in a fixed number of calls, each of which may be refused."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -8,16 +8,16 @@ from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnected
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws import endpoints, firewalls, instance_health, routes, vpc_settings
-from bosh_aws_cpi.aws.endpoints import Endpoint
-from bosh_aws_cpi.aws.instance_health import Details, Health
+from bosh_aws_cpi.aws import firewalls, instance_details, interface_lookups, routes, vpc_settings
+from bosh_aws_cpi.aws.instance_details import Details, Health
+from bosh_aws_cpi.aws.interface_lookups import Interface
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis import settings as agent_settings
-from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, Side, is_in_vpc, own_endpoint, peer_endpoint
+from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, Side, is_in_vpc, own_interface, peer_interface
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -41,7 +41,7 @@ def details(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Details:
         ClientError: EC2 refuses to describe it.
     """
     try:
-        return instance_health.details(client, vm_cid)
+        return instance_details.details(client, vm_cid)
     except VMNotFound as error:
         message = f"{error.message} in {config.aws.region}. {_UNKNOWN}"
         raise CloudError(message) from error
@@ -73,16 +73,18 @@ class _Gathering:
         self._not_checked: list[Finding] = []
 
     def facts(self, director: str) -> Facts:
+        """Make all calls, in an order in which each answer is known before another call needs it."""
         client, vm_cid = self._client, self._vm_cid
         settings = self._settings()  # first, because it tells which secrets the console may show
-        text = self._ask("the console", lambda: instance_health.console(client, vm_cid))
-        mbus = settings.mbus if settings and settings.mbus else self._configured_mbus()
-        remote = director or (mbus.host if mbus and is_ip(mbus.host) and not mbus.is_of_agent else "")
+        text = self._ask("the console", lambda: instance_details.console(client, vm_cid))
+        mbus = (settings and settings.mbus) or agent_settings.address(self._config.agent.get("mbus"))
+        remote = director or _host_of(mbus)
         holders = self._holders(remote)
         vpc, has_dns, dns_servers = self._vpc()
         is_local = is_in_vpc(vpc, remote)
         vm, peer = self._sides(holders, settings.gateway if settings else "", is_local=is_local)
-        health, peer_health = self._health(vm_cid, peer)
+        health, peer_health = self._health(peer)
+        registry = self._config.registry
         return Facts(
             details=self._details,
             now=datetime.now(UTC),
@@ -100,14 +102,13 @@ class _Gathering:
             has_dns=has_dns,
             dns_servers=dns_servers,
             has_document=self._has_document(settings),
-            registry=agent_settings.address(self._config.registry.base_url)
-            if self._config.registry
-            else None,
+            registry=agent_settings.address(registry.base_url) if registry else None,
             not_checked=tuple(self._not_checked),
         )
 
     def _settings(self) -> AgentSettings | None:
-        data = self._ask("user data", lambda: instance_health.user_data(self._client, self._vm_cid))
+        """The agent settings in user data; from then on, their secrets are masked in all output."""
+        data = self._ask("user data", lambda: instance_details.user_data(self._client, self._vm_cid))
         if data is None:
             return None
         document = agent_settings.parsed(data)
@@ -115,25 +116,23 @@ class _Gathering:
         log.redact.learn({"secret": agent_settings.secret_lines(document)})
         return agent_settings.read(data)
 
-    def _configured_mbus(self) -> Address | None:
-        return agent_settings.address(self._config.agent.get("mbus"))
-
-    def _holders(self, remote: str) -> tuple[Endpoint, ...] | None:
+    def _holders(self, remote: str) -> tuple[Interface, ...] | None:
         """The interfaces with the other side's address: the Director's, or a jumpbox's."""
         if not remote:
             return None
         found = self._ask(
-            "who has the Director's address", lambda: endpoints.with_address(self._client, remote)
+            "the interface with the Director's address",
+            lambda: interface_lookups.with_address(self._client, remote),
         )
         return None if found is None else tuple(found)
 
     def _sides(
-        self, holders: tuple[Endpoint, ...] | None, gateway: str, *, is_local: bool
+        self, holders: tuple[Interface, ...] | None, gateway: str, *, is_local: bool
     ) -> tuple[Side | None, Side | None]:
-        """The VM's interface and the Director's, with what filters their traffic."""
-        client, own = self._client, self._details.endpoints
-        peer = peer_endpoint(holders or (), {endpoint.vpc_id for endpoint in own}, is_local=is_local)
-        vm = own_endpoint(own, gateway, peer)
+        """The VM's interface and the other side's, with what filters and routes their traffic."""
+        client, own = self._client, self._details.interfaces
+        peer = peer_interface(holders or (), {interface.vpc_id for interface in own}, is_local=is_local)
+        vm = own_interface(own, gateway, peer)
         if vm is None:
             return None, None
         both = [vm, peer] if peer else [vm]
@@ -146,19 +145,21 @@ class _Gathering:
         )
         return network.side(vm), network.side(peer) if peer else None
 
-    def _health(self, vm_cid: str, peer: Side | None) -> tuple[Health | None, Health | None]:
+    def _health(self, peer: Side | None) -> tuple[Health | None, Health | None]:
         """The states and status checks of the VM and of the other side's instance."""
-        peer_cid = peer.endpoint.vm_cid if peer else ""
+        vm_cid, peer_cid = self._vm_cid, peer.interface.vm_cid if peer else ""
         vm_cids = [vm_cid, *filter(None, [peer_cid])]
-        found = self._ask("status checks", lambda: instance_health.health(self._client, vm_cids)) or {}
+        found = self._ask("status checks", lambda: instance_details.health(self._client, vm_cids)) or {}
         return found.get(vm_cid), found.get(peer_cid)
 
-    def _forwarder(self, vm: Side | None, remote: str) -> Endpoint | None:
+    def _forwarder(self, vm: Side | None, remote: str) -> Interface | None:
         """The interface that the route to the other side leads to, if it leads to one."""
         nic_id = vm.forwarder_id(remote) if vm and remote else ""
         if not nic_id:
             return None
-        return self._ask(f"network interface {nic_id}", lambda: endpoints.with_id(self._client, nic_id))
+        return self._ask(
+            f"network interface {nic_id}", lambda: interface_lookups.with_id(self._client, nic_id)
+        )
 
     def _vpc(self) -> tuple[vpc_settings.Vpc | None, bool | None, tuple[str, ...] | None]:
         """The VPC, whether it has DNS, and the DNS servers of its DHCP options."""
@@ -192,14 +193,17 @@ class _Gathering:
         """Call once; None if AWS answers with an error or not at all, which becomes a finding."""
         try:
             return call()
-        except (ClientError, HTTPClientError, NotConnected) as error:
-            refused = (
-                error.operation_name
-                if isinstance(error, ClientError) and has_code(error, UNAUTHORIZED)
-                else ""
-            )
-            self._leave_out(f"{what}: {described(error)}", f"Allow ec2:{refused}" if refused else _AGAIN)
-            return None
+        except ClientError as error:
+            remedy = f"Allow ec2:{error.operation_name}" if has_code(error, UNAUTHORIZED) else _AGAIN
+            self._leave_out(f"{what}: {described(error)}", remedy)
+        except (HTTPClientError, NotConnected) as error:
+            self._leave_out(f"{what}: {described(error)}", _AGAIN)
+        return None
 
     def _leave_out(self, what: str, remedy: str) -> None:
         self._not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
+
+
+def _host_of(mbus: Address | None) -> str:
+    """The host of a message bus to which the agent connects, if it is an address; else empty."""
+    return mbus.host if mbus is not None and is_ip(mbus.host) and not mbus.is_of_agent else ""

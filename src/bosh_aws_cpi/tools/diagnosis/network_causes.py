@@ -80,12 +80,12 @@ def servers(facts: Facts) -> Iterator[Finding]:
 
 
 def _holder(facts: Facts) -> Iterator[Finding]:
-    """The Director's address, if no interface is known to have it; other accounts' are not visible."""
+    """The Director's address, if no interface is known to have it; EC2 does not show other accounts'."""
     vpc, vm = facts.vpc, facts.vm
     if facts.holders is None or facts.peer is not None or vm is None:
         return
     if vpc is not None and is_in_vpc(vpc, facts.remote):
-        is_own = vpc.owner_id == vm.endpoint.owner_id
+        is_own = vpc.owner_id == vm.interface.owner_id
         yield Finding(
             Severity.ERROR if is_own else Severity.WARNING,
             f"No network interface has the Director's address {facts.remote}, which is in the VM's VPC "
@@ -96,8 +96,9 @@ def _holder(facts: Facts) -> Iterator[Finding]:
     else:
         yield Finding(
             Severity.NOTE,
-            f"No interface of this account is known to be the Director's, {facts.remote}: its firewalls were "
-            "not looked at",
+            f"It is not known which network interface has the Director's address {facts.remote}: its "
+            "security groups, network ACL and routes were not looked at",
+            "Check that they let the VM in",
         )
 
 
@@ -106,17 +107,17 @@ def _peer(facts: Facts) -> Iterator[Finding]:
     vm, peer, health = facts.vm, facts.peer, facts.peer_health
     if vm is None or peer is None or not is_meant(vm, facts.remote, peer):
         return
-    if peer.endpoint.is_idle:
+    if peer.interface.is_idle:
         yield Finding(
             Severity.ERROR,
-            f"The network interface with the Director's address {facts.remote}, {peer.endpoint.nic_id}, is "
+            f"The network interface with the Director's address {facts.remote}, {peer.interface.nic_id}, is "
             "attached to no instance",
             "Recreate the Director's VM, or correct the address in agent.mbus",
             source="AWS",
         )
     if health is None:
         return
-    name = f"The Director's instance {peer.endpoint.vm_cid}"
+    name = f"The Director's instance {peer.interface.vm_cid}"
     if health.state != "running":
         yield Finding(Severity.ERROR, f"{name} is {health.state}", "Start it, or recreate it", source="AWS")
     elif "impaired" in {health.system, health.instance}:

@@ -16,21 +16,23 @@ def notes(facts: Facts) -> Iterator[Finding]:
     yield from _addressee(facts)
     yield from _behind_nat(facts)
     yield from _dns(facts)
+    yield from _dhcp_options(facts)
     yield from _names(facts)
-    yield from _appliance(facts)
+    yield from _forwarder(facts)
 
 
 def _addressee(facts: Facts) -> Iterator[Finding]:
+    """The other side of the agent's connections, if its address is not known."""
     mbus = facts.mbus
     if facts.vm is None or mbus is None:
         return
     if not facts.remote and not facts.is_inbound:
         yield Finding(
             Severity.NOT_CHECKED,
-            f"The way to the message bus: its host '{mbus.host}' is a name",
+            f"the way to the message bus: its host '{mbus.host}' is a name",
             "Give its address with --director-address",
         )
-    elif facts.is_inbound and not facts.remote and not facts.vm.endpoint.public:
+    elif facts.is_inbound and not facts.remote and not facts.vm.interface.public:
         yield Finding(
             Severity.NOTE,
             "The VM has only private addresses: bosh create-env must run where it can reach them",
@@ -40,18 +42,24 @@ def _addressee(facts: Facts) -> Iterator[Finding]:
 
 
 def _dns(facts: Facts) -> Iterator[Finding]:
+    """DNS that is disabled in the VPC: a VM that asks Amazon's DNS server gets no answer."""
+    if facts.has_dns is not False:
+        return
+    is_default = not facts.dns_servers or _OF_AMAZON in facts.dns_servers
+    is_asked = is_default and (not facts.settings or not facts.settings.dns or _asks_amazon(facts))
+    is_mbus = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
+    worst = Severity.ERROR if is_mbus else Severity.WARNING
+    yield Finding(
+        worst if is_asked else Severity.NOTE,
+        "DNS is disabled in the VPC (enableDnsSupport), so Amazon's DNS server does not answer",
+        "Enable it, or give the VM other DNS servers",
+        source="AWS",
+    )
+
+
+def _dhcp_options(facts: Facts) -> Iterator[Finding]:
+    """DHCP options that do not name Amazon's DNS server."""
     servers = facts.dns_servers
-    is_needed = not facts.settings or not facts.settings.dns or _asks_amazon(facts)
-    if facts.has_dns is False:
-        is_asked = is_needed and (not servers or _OF_AMAZON in servers)
-        is_mbus = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
-        worst = Severity.ERROR if is_mbus else Severity.WARNING
-        yield Finding(
-            worst if is_asked else Severity.NOTE,
-            "DNS is disabled in the VPC (enableDnsSupport), so Amazon's DNS server does not answer",
-            "Enable it, or give the VM other DNS servers",
-            source="AWS",
-        )
     if servers == ():
         yield Finding(
             Severity.NOTE,
@@ -69,11 +77,11 @@ def _dns(facts: Facts) -> Iterator[Finding]:
 
 
 def _names(facts: Facts) -> Iterator[Finding]:
-    """NTP servers and blobstores by name are usually outside."""
+    """NTP servers and blobstores by name are usually outside the VPC, which needs a way out."""
     vm, settings = facts.vm, facts.settings
     if vm is None or vm.table is None or settings is None:
         return
-    if any(_leads_out(route, has_public=bool(vm.endpoint.public)) for route in vm.table.routes):
+    if any(_leads_out(route, has_public=bool(vm.interface.public)) for route in vm.table.routes):
         return
     store = settings.blobstore
     # A gateway endpoint, as of S3, is the target of a route with a prefix list.
@@ -96,6 +104,7 @@ def _names(facts: Facts) -> Iterator[Finding]:
 
 
 def _leads_out(route: Route, *, has_public: bool) -> bool:
+    """Whether a VM reaches the internet by a route; by an internet gateway it needs a public address."""
     if route.destination not in {"0.0.0.0/0", "::/0"} or route.is_blackhole:
         return False
     is_gateway = str(route.target.get("GatewayId", "")).startswith("igw-")
@@ -115,7 +124,7 @@ def _behind_nat(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _appliance(facts: Facts) -> Iterator[Finding]:
+def _forwarder(facts: Facts) -> Iterator[Finding]:
     """A route through an instance that forwards packets, such as a NAT instance."""
     nic_id = facts.vm.forwarder_id(facts.remote) if facts.vm and facts.remote else ""
     if nic_id and not (facts.forwarder is not None and facts.forwarder.drops_foreign):

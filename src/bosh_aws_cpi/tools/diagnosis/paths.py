@@ -1,4 +1,4 @@
-"""What drops the packets between a VM and another address, from near to far. Pure."""
+"""What stops the connections between a VM and another address, from near to far. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,8 +32,8 @@ class Path:
 
     Attributes:
         traffic: What listens at the other side.
-        name: What it is: "the message bus".
-        severity: Of a finding that stops it.
+        name: What they are for: "the message bus".
+        severity: The severity of what stops them.
     """
 
     traffic: Traffic
@@ -54,7 +54,7 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
         address: The other side's address; empty when it is not known.
         peer: The other side's interface; None if it is not known, or not in this account.
     """
-    if address in vm.endpoint.addresses:
+    if address in vm.interface.addresses:
         return
     peer_groups, destination = _private_groups(peer, address), address or ANYBODY
     if vm.groups is not None and not groups_allow(
@@ -66,7 +66,7 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
             f"Add an outbound rule for {path.traffic} to {destination} to one of them",
         )
     if peer is not None and _is_near(vm, address, peer):
-        yield from _into_peer(path, peer, Remote(vm.address_like(address), frozenset(vm.endpoint.group_ids)))
+        yield from _into_peer(path, peer, vm.as_seen_from(address))
         return
     yield from _acl(path, vm, "VM", address, is_client=True)
     if vm.table is not None and address:
@@ -101,10 +101,10 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
         return
     if address:
         yield from _route(replace(path, name="the other side"), vm, vm.table, address)
-    elif vm.endpoint.public and not _is_internet(route_to(vm.table, "8.8.8.8")):
+    elif vm.interface.public and not _is_internet(route_to(vm.table, "8.8.8.8")):
         yield path.finding(
-            f"The VM has the public address {vm.endpoint.public[0]}, but route table {vm.table.table_id} of "
-            f"its subnet {vm.endpoint.subnet_id} has no route to an internet gateway",
+            f"The VM has the public address {vm.interface.public[0]}, but route table {vm.table.table_id} of "
+            f"its subnet {vm.interface.subnet_id} has no route to an internet gateway",
             "Route 0.0.0.0/0 to an internet gateway, or use the VM's private address",
         )
 
@@ -115,7 +115,7 @@ def is_meant(vm: Side, address: str, peer: Side) -> bool:
     VPCs without a connection may use the same private addresses: so an interface in another VPC must have a
     route to the same peering connection or transit gateway as the VM.
     """
-    if peer.endpoint.vpc_id == vm.endpoint.vpc_id or ip_address(address).is_global:
+    if peer.interface.vpc_id == vm.interface.vpc_id or ip_address(address).is_global:
         return True
     route = vm.route_to(address)
     if route is None or peer.table is None or _CONNECTIONS.isdisjoint(route.target):
@@ -125,24 +125,23 @@ def is_meant(vm: Side, address: str, peer: Side) -> bool:
 
 def _private_groups(peer: Side | None, address: str) -> frozenset[str]:
     """The groups of the other side that rules may name: they apply to its private addresses."""
-    is_private = peer is not None and address in peer.endpoint.addresses
-    return frozenset(peer.endpoint.group_ids if peer is not None and is_private else ())
+    return frozenset(peer.interface.group_ids if peer and address in peer.interface.addresses else ())
 
 
 def _is_near(vm: Side, address: str, peer: Side | None) -> bool:
     """Whether both sides are in one subnet: then neither network ACLs nor routes count."""
-    is_private = peer is not None and address in peer.endpoint.addresses
-    return peer is not None and is_private and peer.endpoint.subnet_id == vm.endpoint.subnet_id
+    if peer is None or address not in peer.interface.addresses:
+        return False
+    return peer.interface.subnet_id == vm.interface.subnet_id
 
 
 def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) -> Iterator[Finding]:
-    """The ACL of a side's subnet: the packets to the port, then those of the answers."""
+    """The network ACL of a side's subnet: first for the packets to the port, then for the answers."""
     if side.acl is None:
         return
-    text = f"The network ACL {side.acl.acl_id} of the {whose}'s subnet {side.endpoint.subnet_id}"
+    text = f"The network ACL {side.acl.acl_id} of the {whose}'s subnet {side.interface.subnet_id}"
     protocol, port = path.traffic.protocol, path.traffic.port
-    way = "outbound" if is_client else "inbound"
-    preposition = "to" if is_client else "from"
+    way, preposition = ("outbound", "to") if is_client else ("inbound", "from")
     who = remote or ANYBODY
     if acl_share(side.acl, egress=is_client, protocol=protocol, ports=(port, port), address=remote) != "all":
         yield path.finding(
@@ -165,7 +164,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
 def _route(path: Path, vm: Side, table: RouteTable, address: str) -> Iterator[Finding]:
     """The route table of the VM's subnet, and whether the VM can use its route."""
     route = route_to(table, address)
-    text = f"Route table {table.table_id} of the VM's subnet {vm.endpoint.subnet_id}"
+    text = f"Route table {table.table_id} of the VM's subnet {vm.interface.subnet_id}"
     if route is None:
         if any(each.destination.startswith("pl-") for each in table.routes):
             return
@@ -195,7 +194,7 @@ def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Find
             "Add a route to the peering connection, transit gateway or VPN that leads there, or correct the "
             "address",
         )
-    elif not vm.endpoint.public:
+    elif not vm.interface.public:
         yield path.finding(
             f"The route to {address}, {path.name}, leads to the internet gateway {gateway}, but the VM has "
             "no public address",
@@ -204,6 +203,7 @@ def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Find
 
 
 def _into_peer(path: Path, peer: Side, source: Remote) -> Iterator[Finding]:
+    """The security groups of the other side, the Director."""
     if peer.groups is None or groups_allow(ingress(peer.groups), path.traffic, source):
         return
     yield path.finding(
@@ -216,14 +216,14 @@ def _into_peer(path: Path, peer: Side, source: Remote) -> Iterator[Finding]:
 
 def _way_back(path: Path, vm: Side, peer: Side, source: str) -> Iterator[Finding]:
     """The route back, which a VPC of its own needs; within one VPC there always is one."""
-    if peer.table is None or peer.endpoint.vpc_id == vm.endpoint.vpc_id:
+    if peer.table is None or peer.interface.vpc_id == vm.interface.vpc_id:
         return
     route = route_to(peer.table, source)
     if route is not None and not route.is_blackhole:
         return
     lacks = "has no route" if route is None else "has only a black hole as a route"
     yield path.finding(
-        f"Route table {peer.table.table_id} of the Director's subnet {peer.endpoint.subnet_id} {lacks} back "
+        f"Route table {peer.table.table_id} of the Director's subnet {peer.interface.subnet_id} {lacks} back "
         f"to the VM, {source}",
         "Add a route to the same peering connection, transit gateway or VPN",
     )
@@ -234,14 +234,14 @@ def _as_seen(vm: Side, address: str, peer: Side) -> Remote | None:
 
     Rules that name a security group apply to private addresses only.
     """
-    own = Remote(vm.address_like(address), frozenset(vm.endpoint.group_ids))
-    if address in peer.endpoint.addresses and peer.endpoint.vpc_id == vm.endpoint.vpc_id:
+    own = vm.as_seen_from(address)
+    if address in peer.interface.addresses and peer.interface.vpc_id == vm.interface.vpc_id:
         return own
     route = vm.route_to(address)
     if route is None or "NatGatewayId" in route.target:
         return None
     if _is_internet(route) and ":" not in address:
-        return Remote(vm.endpoint.public[0]) if vm.endpoint.public else None
+        return Remote(vm.interface.public[0]) if vm.interface.public else None
     return own
 
 

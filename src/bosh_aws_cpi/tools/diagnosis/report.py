@@ -36,7 +36,7 @@ def document(facts: Facts) -> Json:
             "dns": list(settings.dns),
             "ntp": list(settings.ntp),
         },
-        "console": console.lines(facts.console or "")[-console.SHOWN :],
+        "console": console.lines(facts.console or "")[-console.LAST_LINES :],
     }
 
 

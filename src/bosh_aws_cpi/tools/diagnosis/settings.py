@@ -17,7 +17,7 @@ _S3: Final = "s3.amazonaws.com"
 _PORTS: Final = {"nats": 4222, "https": 443, "http": 80}
 """The default port of an address, by its scheme."""
 _SHORTEST: Final = 12
-"""A shorter line of a key may be an ordinary word."""
+"""The minimum length of a key's line that is masked: a shorter one may be an ordinary word."""
 _ANYWHERE: Final = frozenset({"0.0.0.0", "127.0.0.1", "::", "::1", "localhost"})  # noqa: S104 - is compared
 """Hosts of a message bus that the agent itself serves, as with `bosh create-env`."""
 
@@ -54,7 +54,7 @@ class AgentSettings:
         ntp: Addresses or names of NTP servers.
         registry: The registry's endpoint; None when the settings name none.
         gateway: The VM's own address on the network of its default gateway; empty when none is named.
-        expiries: The end of the certificates for the message bus, by their keys in env.bosh.mbus.cert.
+        expiries: When the message bus's certificates expire, with their keys in env.bosh.mbus.cert.
     """
 
     size: int
@@ -130,7 +130,7 @@ def _blobstore(store: Json) -> Address | None:
 
 def _expiries(texts: Json) -> Iterator[tuple[str, datetime]]:
     for key in ("ca", "certificate"):
-        end = certificates.end_of(texts.get(key))
+        end = certificates.expiry_of(texts.get(key))
         if end is not None:
             yield key, end
 

@@ -35,7 +35,8 @@ _REASONS: Final = {
     ("Server.SpotInstanceShutdown", "stopped"): _TAKEN_BACK,
     ("Server.SpotInstanceTermination", "terminated"): _TAKEN_BACK,
 }
-"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launches` has more."""
+"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launches` has those of
+reasons for which a launch fails."""
 
 
 def state(facts: Facts) -> Iterator[Finding]:
@@ -52,8 +53,8 @@ def state(facts: Facts) -> Iterator[Finding]:
     yield Finding(severity, what, special or usual, source="AWS")
 
 
-def checks(facts: Facts) -> Iterator[Finding]:
-    """Status checks and scheduled events (user guide, "Status checks for your instances")."""
+def status_checks(facts: Facts) -> Iterator[Finding]:
+    """EC2's status checks (user guide, "Status checks for your instances")."""
     health = facts.health
     if health is None:
         return
@@ -77,16 +78,20 @@ def checks(facts: Facts) -> Iterator[Finding]:
             "Repeat this command in two minutes",
             source="AWS",
         )
-    for event in health.events:
+
+
+def events(facts: Facts) -> Iterator[Finding]:
+    """Events that AWS has scheduled for the instance."""
+    for event in facts.health.events if facts.health is not None else ():
         yield Finding(
             Severity.WARNING,
             f"AWS has scheduled an event for the instance: {event}".rstrip("."),
-            "Recreate the VM before, or expect it to be unavailable then",
+            "Recreate the VM before that, or expect it to be unavailable then",
             source="AWS",
         )
 
 
-def shown(facts: Facts) -> list[Finding]:
+def on_console(facts: Facts) -> list[Finding]:
     """Errors on the console."""
     return [] if facts.console is None else console.findings(facts.console)
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError, HTTPClientError
 
+from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY, THROTTLED
-from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL
+from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_COMMAND
+from bosh_aws_cpi.call_statistics import CallStatistics
 from tests.unit.aws.service_calls import CALLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bosh_aws_cpi.aws.sdk.clients import Clients
+    from bosh_aws_cpi.config.aws_config import AwsConfig
     from testbed.cloud import FakeAws
     from tests.unit.conftest import Clock
 
@@ -114,6 +117,17 @@ def test_throttled_call_by_call(fake_aws: FakeAws, client: Any, clock: Clock) ->
         began = clock.now
         sent = attempts(fake_aws, "RequestLimitExceeded", 503, lambda: launch(client))
         assert_patient(clock, began, sent)
+
+
+def test_throttled_command(fake_aws: FakeAws, aws: AwsConfig, clock: Clock) -> None:
+    """The calls of an operator's command share the time for throttling, even those of several services."""
+    clients = CommandClients(aws, CallStatistics())
+    calls = (clients.ec2.describe_key_pairs, clients.elb.describe_load_balancers, clients.ec2.describe_hosts)
+    sent = [attempts(fake_aws, "Throttling", 400, call) for call in calls]
+    own_pauses = len(calls) * RETRIES * THROTTLED_CALL.longest_pause
+    assert sent[0] > RETRIES + 1
+    assert sent[1:] == [RETRIES + 1] * 2
+    assert clock.now <= THROTTLED_COMMAND.seconds + own_pauses
 
 
 @pytest.mark.parametrize("max_retries", [0])

@@ -54,6 +54,6 @@ def test_joined(addresses: list[str], entries: list[str]) -> None:
     ],
 )
 def test_director(tags: dict[str, str], of_instance: dict[str, str], *, expected: bool) -> None:
-    """A Director's interfaces are told by the tags of either release; create-env's VM is no Director's."""
+    """Interfaces of a Director's VMs have the tags of this CPI or the Ruby release, but not create-env's."""
     held = Held("subnet-1", ip_network("10.0.1.7/32"), "eni-1", "", tags, of_instance)
     assert is_of_director(held) is expected

@@ -10,7 +10,7 @@ import yaml
 
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
-from bosh_aws_cpi.tools.checks.quotas import Demand
+from bosh_aws_cpi.tools.checks.quotas import Demand, Instances
 from bosh_aws_cpi.tools.findings import ordered
 from testbed.executable import config
 from tests.stories.checked_config import GONE, changed
@@ -39,7 +39,7 @@ def check(tmp_path: Path) -> Callable[..., Found]:
         names[2].write_text(yaml.safe_dump(manifest, sort_keys=False))
         settings = load(str(names[0]), {}).aws
         given = str(names[2]) if manifest else None
-        files = Files.read([str(names[1])], given, settings.vm_resources_families)
+        files = Files.read([str(names[1])], given, families=settings.vm_resources_families)
         found = ordered(files.findings(settings))
         return [(each.severity.value, each.place.path if each.place else "", each.what) for each in found]
 
@@ -62,7 +62,7 @@ def check(tmp_path: Path) -> Callable[..., Found]:
             (*OF_VM, "source_dest_check"),
             "false",
             "vm_types/default/cloud_properties/source_dest_check",
-            "'false' is a text, which counts as true",
+            "'false' is a string, and any string counts as true",
         ),
         ((*SUBNET, "reserve"), [], f"{AT_SUBNET}/reserve", "'reserve' is unknown"),
         ((*SUBNET, "gateway"), "10.0.0.254", f"{AT_SUBNET}/gateway", "is not AWS's router"),
@@ -80,10 +80,11 @@ def check(tmp_path: Path) -> Callable[..., Found]:
             "no subnet is in",
         ),
         (("compilation", "worker"), 5, "compilation/worker", "'worker' is unknown"),
+        ((*OF_VM, "5"), "x", "vm_types/default/cloud_properties/5", "'5' is unknown"),
     ],
 )
 def test_warning(check: Callable[..., Found], route: Route, value: Any, path: str, said: str) -> None:
-    """What is done in another way than one may think is a single warning at its place."""
+    """What BOSH or the CPI ignores or reads differently is one warning, at its place."""
     found = check(changed(yaml.safe_load(OWN), route, value))
     assert [(severity, place) for severity, place, _ in found] == [("warning", path)]
     assert said in found[0][2]
@@ -133,6 +134,122 @@ def test_extension(check: Callable[..., Found], disk: dict[str, Any], severity: 
     assert found[0][1].startswith("vm_extensions/more/cloud_properties/ephemeral_disk")
 
 
+TWO_TYPES: Any = changed(
+    yaml.safe_load(OWN), ("vm_types", 1, "cloud_properties", "instance_type"), "m5a.large"
+)
+STORED: Any = {"name": "stored", "cloud_properties": {"raw_instance_storage": True}}
+"""An extension that needs another one, with an instance type that has an instance store."""
+
+
+def test_extensions_together(check: Callable[..., Found]) -> None:
+    """An extension that contradicts every VM type is no error: another extension may go with it."""
+    found = check({**TWO_TYPES, "vm_extensions": [STORED]})
+    assert [each[:2] for each in found] == [
+        ("warning", "vm_extensions/stored/cloud_properties/raw_instance_storage")
+    ]
+    assert found[0][2].startswith("with vm_extension 'stored' and every vm_type: ")
+    alone = changed(
+        {**TWO_TYPES, "vm_extensions": [STORED]},
+        ("vm_extensions", 0, "cloud_properties", "instance_type"),
+        "m5.large",
+    )
+    assert [each[0] for each in check(alone)] == ["error"]
+
+
+def test_extension_of_several_types(check: Callable[..., Found]) -> None:
+    """What an extension contradicts in several VM types is one warning, at the extension."""
+    config = {
+        **TWO_TYPES,
+        "vm_extensions": [{"name": "small", "cloud_properties": {"instance_type": "m5.large"}}],
+    }
+    for index in (0, 1):
+        config = changed(config, (*OF_VM[:1], index, "cloud_properties", "raw_instance_storage"), value=True)
+        config = changed(config, (*OF_VM[:1], index, "cloud_properties", "instance_type"), "m5d.large")
+    found = check(changed(config, ("compilation", "vm_extensions"), []))
+    assert [each[:2] for each in found] == [("warning", "vm_extensions/small/cloud_properties")]
+
+
+MANIFEST: Any = {
+    "instance_groups": [
+        {
+            "name": "web",
+            "instances": 1,
+            "vm_type": "default",
+            "azs": ["z1"],
+            "networks": [{"name": "default"}],
+            "persistent_disk_type": "default",
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 90_000}}),
+        ("vm_types", {"key_name": 5}),
+        ("vm_types", {"instance_type": GONE}),
+        ("disk_types", {"iops": 90_000}),
+        ("disk_types", {"type": 5}),
+    ],
+)
+def test_unused(check: Callable[..., Found], kind: str, wrong: dict[str, Any]) -> None:
+    """What concerns only entries that the manifest does not use is a warning."""
+    own = yaml.safe_load(OWN)
+    for index, severity in enumerate(("error", "warning")):
+        config = own
+        for key, value in wrong.items():
+            config = changed(config, (kind, index, "cloud_properties", key), value)
+        found = check(config, MANIFEST)
+        assert {each[0] for each in found} == {severity}, found
+        assert {each[0] for each in check(config)} == {"error"}
+
+
+OTHER: Any = {"name": "z9", "cpi": "vsphere", "cloud_properties": {"datacenters": [{"name": "dc"}]}}
+OTHER_SUBNET: Any = {
+    "range": "10.9.0.0/24",
+    "gateway": "10.9.0.1",
+    "reserved": ["10.9.0.2-10.9.0.9"],
+    "azs": ["z9"],
+    "cloud_properties": {"name": "VM Network"},
+}
+SEVERAL: Any = changed(changed(yaml.safe_load(OWN), ("azs", 3), OTHER), (*SUBNET[:3], 1), OTHER_SUBNET)
+
+
+def test_other_cpi(check: Callable[..., Found]) -> None:
+    """The azs of another CPI, and the subnets only in them, are left out, and named."""
+    found = check(SEVERAL)
+    assert [each[:2] for each in found] == [("not checked", "azs/z9/cpi")]
+    assert "another CPI has the azs 'z9'" in found[0][2]
+    group = {**MANIFEST["instance_groups"][0], "azs": ["z9"]}
+    assert check(SEVERAL, {"instance_groups": [group]}) == found
+
+
+def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
+    """With several CPIs a VM type or disk type may be another one's: what is wrong in it is a warning."""
+    of_other = [{"name": "other", "cloud_properties": {"cpu": 2, "ephemeral_disk": 5}}]
+    disk = [{"name": "other", "disk_size": 1024, "cloud_properties": {"type": "thin", "iops": 5}}]
+    whole = {**SEVERAL, "vm_types": [*SEVERAL["vm_types"], *of_other]}
+    found = check({**whole, "disk_types": [*SEVERAL["disk_types"], *disk]})
+    assert {each[0] for each in found} == {"warning", "not checked"}
+    assert {each[1].split("/")[1] for each in found} == {"other", "z9"}
+
+
+def test_named_cpi(tmp_path: Path) -> None:
+    """The azs of the CPI that is named are checked, and no others; a single CPI needs no name."""
+    path = tmp_path / "config.yml"
+    path.write_text(yaml.safe_dump(SEVERAL))
+
+    def own(cpi: str) -> list[Any]:
+        return [each.value["name"] for each in Files.read([str(path)], None, cpi).config.own_azs]
+
+    assert own("") == ["z1", "z2", "z3"]
+    assert own("vsphere") == ["z9"]
+    path.write_text(yaml.safe_dump({**SEVERAL, "azs": [OTHER]}))
+    assert own("") == ["z9"]
+    assert own("aws") == []
+
+
 def test_once(check: Callable[..., Found]) -> None:
     """A mistake in a zone is found once, not for each VM type; one that all VM types override is none."""
     config = changed(yaml.safe_load(CF_DEPLOYMENT), ("azs", 0, "cloud_properties", "tags"), ["a"])
@@ -174,6 +291,49 @@ def test_security_groups(check: Callable[..., Found]) -> None:
     found = check(whole, manifest, default_security_groups=[])
     assert ("error", "instance_groups/web/networks") in [each[:2] for each in found]
     assert check(with_some, manifest, default_security_groups=[]) == []
+
+
+@pytest.mark.parametrize("key", ["x-disk", "_disk", ".disk", "anchors", "meta"])
+def test_anchors_key(check: Callable[..., Found], key: str) -> None:
+    """Keys that people use for YAML anchors are no mistake."""
+    assert check({**yaml.safe_load(OWN), key: {"a": 1}}) == []
+
+
+@pytest.mark.parametrize("route", [(*SUBNET,), (*SUBNET, "cloud_properties"), (*OF_VM,), ("azs", 0)])
+def test_variable_key(check: Callable[..., Found], route: Route) -> None:
+    """A hash with a variable as a key may have any key: nothing is missing."""
+    found = check(changed(yaml.safe_load(OWN), route, {"((key))": "x"}))
+    assert [each[0] for each in found] == ["not checked"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "path", "said"),
+    [
+        ({"ephemeral_disk_size": 0}, "compilation/vm_resources/ephemeral_disk_size", "greater than 0"),
+        ({"cpu": 999}, "compilation/vm_resources", "Unable to meet requested VM requirements"),
+    ],
+)
+def test_sizes(check: Callable[..., Found], sizes: dict[str, int], path: str, said: str) -> None:
+    """Sizes for which no VM can be created are an error."""
+    resources = {"cpu": 0, "ram": 0, "ephemeral_disk_size": 1024, **sizes}
+    compilation = {"workers": 1, "network": "default", "az": "z1", "vm_resources": resources}
+    found = check(changed(yaml.safe_load(OWN), ("compilation",), compilation))
+    assert [each[:2] for each in found] == [("error", path)]
+    assert said in found[0][2]
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        ({"aws:a": "b"}, "reserved for AWS"),
+        ({f"tag{number}": "x" for number in range(49)}, "EC2 allows 50 tags, but there are 51"),
+    ],
+)
+def test_disk_tags(check: Callable[..., Found], tags: dict[str, str], said: str) -> None:
+    """Tags of a disk that EC2 would refuse, with those that the CPI adds, are an error."""
+    found = check(changed(yaml.safe_load(OWN), ("disk_types", 0, "cloud_properties"), {"tags": tags}))
+    assert [each[:2] for each in found] == [("error", "disk_types/default/cloud_properties/tags")]
+    assert said in found[0][2]
 
 
 def test_configuration(check: Callable[..., Found]) -> None:
@@ -244,9 +404,9 @@ def test_managed_network(check: Callable[..., Found], key: str, value: Any, path
 
 
 def test_demand(tmp_path: Path) -> None:
-    """The instances that a manifest needs are counted by type and market, with those that compile.
+    """The instances that a manifest needs are counted by type and market, and those that compile apart.
 
-    Those on Dedicated Hosts are not.
+    Those on Dedicated Hosts are not counted, nor are errands.
     """
     config_path, manifest_path = tmp_path / "config.yml", tmp_path / "manifest.yml"
     config = yaml.safe_load(OWN)
@@ -264,8 +424,12 @@ def test_demand(tmp_path: Path) -> None:
         {"name": "e", "instances": 9, "vm_type": "unknown", "azs": ["z1"]},
         {"name": "f", "instances": 6, "vm_type": "large", "vm_extensions": ["cheap"], "azs": ["z1"]},
         {"name": "g", "instances": 7, "vm_type": "large", "vm_extensions": ["apart"], "azs": ["z1"]},
+        {"name": "h", "instances": 8, "vm_type": "large", "lifecycle": "errand", "azs": ["z1"]},
     ]
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     files = Files.read([str(config_path)], str(manifest_path))
-    assert files.demand() == Demand({"m5.large": 3 + 5, "m5.xlarge": 2, "t2.micro": 4}, {"m5.xlarge": 6})
+    assert files.demand() == Demand(
+        Instances({"m5.large": 3, "m5.xlarge": 2, "t2.micro": 4}, {"m5.xlarge": 6}),
+        Instances({"m5.large": 5}),
+    )
     assert Files.read([str(config_path)], None).demand() == Demand()

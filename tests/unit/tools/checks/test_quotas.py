@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bosh_aws_cpi.tools.checks import quotas
-from bosh_aws_cpi.tools.checks.quotas import Demand
+from bosh_aws_cpi.tools.checks.quotas import Demand, Instances
 from bosh_aws_cpi.tools.findings import Severity
 from testbed.moto_patches.quotas import QUOTAS
 
@@ -66,22 +66,49 @@ def test_spot(name: str, quota: str | None) -> None:
 )
 def test_need(count: int, severities: list[Severity]) -> None:
     """A need beyond the quota is an error, and one beyond four fifths of it a note."""
-    found = list(quotas.findings(Demand({"m5.large": count}), {"m5.large": 2}, {STANDARD: 7.0}))
+    found = list(quotas.findings(Demand(Instances({"m5.large": count})), {"m5.large": 2}, {STANDARD: 7.0}))
     assert [each.severity for each in found] == severities
     assert all(f"{2 * count} vCPUs" in each.what and STANDARD in each.what for each in found)
+
+
+@pytest.mark.parametrize(
+    ("deployed", "compiling", "found"),
+    [
+        (2, 1, [(Severity.NOTE, "together need 6 vCPUs")]),
+        (3, 1, [(Severity.ERROR, "the instance groups need 6 vCPUs")]),
+        (1, 3, [(Severity.ERROR, "compilation.workers need 6 vCPUs")]),
+        (
+            3,
+            4,
+            [
+                (Severity.ERROR, "the instance groups need 6 vCPUs"),
+                (Severity.ERROR, "compilation.workers need 8 vCPUs"),
+            ],
+        ),
+    ],
+)
+def test_compilation(deployed: int, compiling: int, found: list[tuple[Severity, str]]) -> None:
+    """VMs that compile are deleted before instances are created: only each of them alone is an error."""
+    demand = Demand(Instances({"m5.large": deployed}), Instances({"m5.large": compiling}))
+    findings = list(quotas.findings(demand, {"m5.large": 2}, {STANDARD: 5.0}))
+    assert len(findings) == len(found)
+    for finding, (severity, words) in zip(findings, found, strict=True):
+        assert (finding.severity, words in finding.what) == (severity, True), finding
 
 
 def test_sum() -> None:
     """Types of one class count together; spot counts apart."""
     vcpus = {"m5.large": 2, "c5.xlarge": 4, "t3.micro": 2}
-    (error,) = quotas.findings(Demand({"m5.large": 1, "c5.xlarge": 1}, {"t3.micro": 1}), vcpus, QUOTAS)
-    assert (error.severity, "needs 6 vCPUs" in error.what) == (Severity.ERROR, True)
+    (error,) = quotas.findings(
+        Demand(Instances({"m5.large": 1, "c5.xlarge": 1}, {"t3.micro": 1})), vcpus, QUOTAS
+    )
+    assert (error.severity, "need 6 vCPUs" in error.what) == (Severity.ERROR, True)
 
 
 @pytest.mark.parametrize(("name", "what"), [("b1.large", "quota"), ("m6.large", "number of vCPUs")])
 def test_unknown(name: str, what: str) -> None:
     """A type whose class or size is not known is not checked."""
-    (found,) = quotas.findings(Demand({name: 9}), {"b1.large": 2}, QUOTAS)
+    (found,) = quotas.findings(Demand(Instances({name: 9}), Instances({name: 1})), {"b1.large": 2}, QUOTAS)
     assert (found.severity, found.what) == (
         Severity.NOT_CHECKED,
         f"the vCPUs of type '{name}': its {what} is not known",

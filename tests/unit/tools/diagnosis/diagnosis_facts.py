@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bosh_aws_cpi.aws.endpoints import Endpoint
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.instance_health import Details, Health
+from bosh_aws_cpi.aws.instance_details import Details, Health
+from bosh_aws_cpi.aws.interface_lookups import Interface
 from bosh_aws_cpi.aws.vpc_settings import Vpc
 from bosh_aws_cpi.model import Instance, Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side
@@ -23,7 +23,7 @@ OUT = GroupRule(ALL, ANY_PORT, ("0.0.0.0/0", "::/0"))
 LOCAL = Route("10.0.0.0/16", {"LocalTarget": True}, is_blackhole=False)
 
 
-def endpoint(name: str, address: str, **more: Any) -> Endpoint:
+def interface(name: str, address: str, **more: Any) -> Interface:
     """An interface in a subnet and a group of its own."""
     whole = {
         "nic_id": f"eni-{name}",
@@ -35,13 +35,13 @@ def endpoint(name: str, address: str, **more: Any) -> Endpoint:
         "addresses": (address,),
         "public": (),
     }
-    return Endpoint(**{**whole, **more})
+    return Interface(**{**whole, **more})
 
 
 def side(name: str, address: str, *ingress: GroupRule, **more: Any) -> Side:
     """An interface in a subnet whose network ACL lets everything pass."""
     return Side(
-        endpoint(name, address, **more),
+        interface(name, address, **more),
         (Group(f"sg-{name}", name, ingress, (OUT,)),),
         Acl(f"acl-{name}", frozenset({f"subnet-{name}"}), ALLOWING),
         RouteTable(f"rtb-{name}", more.get("vpc_id", "vpc-1"), [LOCAL]),
@@ -63,7 +63,7 @@ def healthy(**changes: Any) -> Facts:
     mbus = Address("nats", DIRECTOR, 4222)
     instance = Instance("i-0123456789abcdef0", "running", "m5.large", "us-east-1a", {}, vpc_id="vpc-1")
     whole = {
-        "details": Details(instance, (vm.endpoint,), "enabled", "required"),
+        "details": Details(instance, (vm.interface,), "enabled", "required"),
         "health": Health("running", "ok", "ok", "ok", ()),
         "console": "",
         "settings": AgentSettings(812, mbus=mbus, blobstore=Address("https", DIRECTOR, 25250)),
@@ -71,7 +71,7 @@ def healthy(**changes: Any) -> Facts:
         "remote": DIRECTOR,
         "vm": vm,
         "peer": director,
-        "holders": (director.endpoint,),
+        "holders": (director.interface,),
         "vpc": Vpc("vpc-1", "123456789012", "dopt-1", ("10.0.0.0/16",)),
         "has_dns": True,
         "dns_servers": ("AmazonProvidedDNS",),

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.instance_health import Details, Health
+from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.vpc_settings import Vpc
 from bosh_aws_cpi.model import Instance, Route, RouteTable, StateReason
 from bosh_aws_cpi.tools import findings
 from bosh_aws_cpi.tools.diagnosis import causes, report, settings
-from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, own_endpoint, peer_endpoint
+from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, own_interface, peer_interface
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 from bosh_aws_cpi.tools.findings import Finding, Severity
-from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, endpoint, healthy, routed, side
+from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, healthy, interface, routed, side
 
 NATS_ONLY = GroupRule("tcp", (4222, 4222), ("10.0.0.0/16",))
 PAGE = Path(__file__).parents[4] / "docs/diagnose.md"
@@ -117,18 +117,12 @@ def test_address_that_nobody_has(owner: str, cidrs: tuple[str, ...], severity: s
     assert DIRECTOR in found[0][1]
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"is_minimal": True}, "error"),
-        ({"is_minimal": True, "registry": Address("http", "10.0.2.6", 25777)}, "error"),
-    ],
-)
-def test_registry(changes: dict[str, Any], expected: str) -> None:
-    """A VM whose document is missing can't start."""
-    settings = AgentSettings(100, **changes)
+@pytest.mark.parametrize("registry", [None, Address("http", "10.0.2.6", 25777)])
+def test_registry(registry: Address | None) -> None:
+    """A VM whose document is missing can't start, whether or not its user data names the registry."""
+    settings = AgentSettings(100, is_minimal=True, registry=registry)
     found = told(healthy(settings=settings, has_document=False, registry=Address("http", "10.0.2.6", 25777)))
-    assert (expected, "The registry has no settings for this VM, and the agent needs them") in found
+    assert ("error", "The registry has no settings for this VM, and the agent needs them") in found
 
 
 @pytest.mark.parametrize(
@@ -172,10 +166,10 @@ def test_groups_that_are_not_known() -> None:
     """Without all of an interface's groups nothing is said of them; a load balancer's may have none."""
     known = {"sg-1": Group("sg-1", "one", (), ())}
     network = Network(known, None, None)
-    assert network.side(endpoint("a", DIRECTOR, group_ids=("sg-1",))).groups == (known["sg-1"],)
+    assert network.side(interface("a", DIRECTOR, group_ids=("sg-1",))).groups == (known["sg-1"],)
     for group_ids in (("sg-1", "sg-2"), ()):
-        assert network.side(endpoint("a", DIRECTOR, group_ids=group_ids)).groups is None
-    assert Network(None, None, None).side(endpoint("a", DIRECTOR)).groups is None
+        assert network.side(interface("a", DIRECTOR, group_ids=group_ids)).groups is None
+    assert Network(None, None, None).side(interface("a", DIRECTOR)).groups is None
 
 
 @pytest.mark.parametrize(
@@ -263,25 +257,25 @@ def test_document() -> None:
     assert (nothing["director_address"], nothing["user_data"], nothing["console"]) == (None, None, [])
 
 
-def test_own_endpoint() -> None:
+def test_own_interface() -> None:
     """The VM's interface is the one in the Director's subnet, else the default gateway's, else the first."""
-    first, second, third = (endpoint(str(n), f"10.0.{n}.1") for n in (1, 2, 3))
+    first, second, third = (interface(str(n), f"10.0.{n}.1") for n in (1, 2, 3))
     own = (first, second, third)
-    peer = replace(endpoint("director", DIRECTOR), subnet_id="subnet-3")
-    assert own_endpoint(own, "10.0.2.1", peer) is third
-    assert own_endpoint(own, "10.0.2.1", None) is second
-    assert own_endpoint(own, "", None) is first
-    assert own_endpoint((), "", None) is None
+    peer = replace(interface("director", DIRECTOR), subnet_id="subnet-3")
+    assert own_interface(own, "10.0.2.1", peer) is third
+    assert own_interface(own, "10.0.2.1", None) is second
+    assert own_interface(own, "", None) is first
+    assert own_interface((), "", None) is None
 
 
-def test_peer_endpoint() -> None:
+def test_peer_interface() -> None:
     """Of several interfaces with an address the one in the VM's VPC is meant; else it is not certain."""
-    near, far, farther = (replace(endpoint(str(n), DIRECTOR), vpc_id=f"vpc-{n}") for n in (1, 2, 3))
-    assert peer_endpoint([far, near], {"vpc-1"}, is_local=True) is near
-    assert peer_endpoint([far], {"vpc-1"}, is_local=False) is far
-    assert peer_endpoint([far], {"vpc-1"}, is_local=True) is None  # another VPC with the same range
-    assert peer_endpoint([far, farther], {"vpc-1"}, is_local=False) is None
-    assert peer_endpoint([], {"vpc-1"}, is_local=False) is None
+    near, far, farther = (replace(interface(str(n), DIRECTOR), vpc_id=f"vpc-{n}") for n in (1, 2, 3))
+    assert peer_interface([far, near], {"vpc-1"}, is_local=True) is near
+    assert peer_interface([far], {"vpc-1"}, is_local=False) is far
+    assert peer_interface([far], {"vpc-1"}, is_local=True) is None  # another VPC with the same range
+    assert peer_interface([far, farther], {"vpc-1"}, is_local=False) is None
+    assert peer_interface([], {"vpc-1"}, is_local=False) is None
 
 
 def test_example_of_the_documentation() -> None:
@@ -371,11 +365,11 @@ def test_health_of_the_director(health: Health, words: str) -> None:
     """A Director that does not work is the cause, if its interface is certain to be meant."""
     facts = healthy(peer_health=health)
     assert facts.peer is not None
-    peer = replace(facts.peer, endpoint=replace(facts.peer.endpoint, vm_cid="i-director"))
+    peer = replace(facts.peer, interface=replace(facts.peer.interface, vm_cid="i-director"))
     found = told(replace(facts, peer=peer))
     assert [severity for severity, _ in found] == (["error"] if words else [])
     assert all(words in what for _, what in found)
-    far = replace(peer, endpoint=replace(peer.endpoint, vpc_id="vpc-2"))
+    far = replace(peer, interface=replace(peer.interface, vpc_id="vpc-2"))
     assert not any("i-director" in what for _, what in told(replace(facts, peer=far)))
 
 

@@ -1,4 +1,4 @@
-"""When a certificate ends, read from PEM."""
+"""When a certificate expires, read from PEM."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def certificate(end: datetime, *, is_rsa: bool = False) -> str:
         datetime(2050, 1, 1, tzinfo=UTC),
     ],
 )
-def test_end(end: datetime, *, is_rsa: bool) -> None:
+def test_expiry(end: datetime, *, is_rsa: bool) -> None:
     """The end is what the certificate says, whatever its key is."""
-    assert certificates.end_of(certificate(end, is_rsa=is_rsa)) == end
+    assert certificates.expiry_of(certificate(end, is_rsa=is_rsa)) == end
 
 
 def test_last_of_several() -> None:
     """While a certificate authority is rotated, the last end of several counts."""
     first, second = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
-    assert certificates.end_of(f"old\n{certificate(second)}new\n{certificate(first)}") == second
+    assert certificates.expiry_of(f"old\n{certificate(second)}new\n{certificate(first)}") == second
 
 
 WHOLE = certificate(datetime(2027, 1, 1, tzinfo=UTC))
@@ -64,4 +64,4 @@ WHOLE = certificate(datetime(2027, 1, 1, tzinfo=UTC))
 )
 def test_unreadable(pem: object) -> None:
     """What is no certificate has no end."""
-    assert certificates.end_of(pem) is None
+    assert certificates.expiry_of(pem) is None

@@ -32,7 +32,7 @@ def stopped(vm: Side, address: str, peer: Side | None = None) -> list[str]:
 
 def unlike(there: Side, **changes: Any) -> Side:
     """A side whose interface differs."""
-    return replace(there, endpoint=replace(there.endpoint, **changes))
+    return replace(there, interface=replace(there.interface, **changes))
 
 
 def closed(there: Side) -> Side:

@@ -1,4 +1,4 @@
-"""Addresses that BOSH may choose for a VM, although an interface that it does not know holds them. Pure."""
+"""Addresses that BOSH may give to a VM, although another network interface already holds them. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address, IPv6Address
@@ -7,21 +7,21 @@ from typing import Final
 from bosh_aws_cpi.aws.held_addresses import Held
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA
-from bosh_aws_cpi.tools.checks.account.subnets import Ground
+from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, aws_addresses, overlap, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.references import SubnetUse
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_LONE: Final = "bosh-init"
-"""The Director in the tags of a VM that `bosh create-env` created."""
+_CREATE_ENV: Final = "bosh-init"
+"""The value of the tag `director` of a VM that `bosh create-env` created."""
 Address = IPv4Address | IPv6Address
 Span = tuple[Address, Address]
 """The first and the last address of a range."""
 
 
-def manual(ground: Ground) -> list[SubnetUse]:
-    """The subnets from which BOSH chooses addresses."""
-    return [use for use, _ in ground.uses() if _range(use) is not None]
+def manual(known: KnownSubnets) -> list[SubnetUse]:
+    """The subnets from which BOSH chooses addresses: those of manual networks, which have a range."""
+    return [use for use, _ in known.uses() if _range(use) is not None]
 
 
 def findings(
@@ -31,7 +31,7 @@ def findings(
 
     Args:
         uses: The subnets.
-        held: What interfaces hold in them.
+        held: What network interfaces hold in them.
         is_for_create_env: Whether the subnets are those of a manifest for create-env, which names all.
     """
     is_own = is_of_create_env if is_for_create_env else is_of_director
@@ -41,12 +41,13 @@ def findings(
         inside = [each for each in foreign if each.subnet_id == use.subnet_id and _is_in(whole, each.network)]
         yield from _of_static(use, inside)
         if not is_for_create_env and not use.entry.at("reserved").has_variables:
-            yield from _of_range(use, whole, inside)
+            yield from _of_range(use, whole, [each for each in inside if not is_of_create_env(each)])
+            yield from _of_create_env(use, whole, [each for each in inside if is_of_create_env(each)])
 
 
 def is_of_create_env(held: Held) -> bool:
     """Whether an interface belongs to the VM of `bosh create-env`: no Director knows its address."""
-    return held.of_instance.get("director") == _LONE
+    return held.of_instance.get("director") == _CREATE_ENV
 
 
 def is_of_director(held: Held) -> bool:
@@ -61,6 +62,7 @@ def is_of_director(held: Held) -> bool:
 
 
 def _of_static(use: SubnetUse, held: Sequence[Held]) -> Iterator[Finding]:
+    """Static addresses that others hold: they can't also be reserved, because the Director refuses that."""
     for static in ranges_of(use.entry.get("static"))[0]:
         for each in held:
             if any(overlap(one, each.network) for one in static.networks):
@@ -74,18 +76,37 @@ def _of_static(use: SubnetUse, held: Sequence[Held]) -> Iterator[Finding]:
 
 
 def _of_range(use: SubnetUse, whole: AnyNetwork | None, held: Sequence[Held]) -> Iterator[Finding]:
-    """Addresses that should be reserved; static ones are not, because the Director refuses that."""
+    """Addresses that others hold and that should be reserved."""
+    if listed := _to_reserve(use, whole, held):
+        what = f"BOSH may choose addresses that interfaces it does not know hold: {', '.join(listed)}"
+        yield Finding(Severity.WARNING, what, _reserve(listed), use.entry.at("range").place, "AWS")
+
+
+def _of_create_env(use: SubnetUse, whole: AnyNetwork | None, held: Sequence[Held]) -> Iterator[Finding]:
+    """Addresses of VMs of create-env: a Director keeps its own ones free.
+
+    BOSH: src/bosh-director/lib/bosh/director/deployment_plan/manual_network_subnet.rb, Config.director_ips.
+    """
+    if listed := _to_reserve(use, whole, held):
+        what = (
+            f"a VM of bosh create-env holds {', '.join(listed)}; BOSH keeps only its Director's address free"
+        )
+        remedy = f"Unless that VM is this cloud config's Director: {_reserve(listed).lower()}"
+        yield Finding(Severity.NOTE, what, remedy, use.entry.at("range").place, "AWS")
+
+
+def _to_reserve(use: SubnetUse, whole: AnyNetwork | None, held: Sequence[Held]) -> list[str]:
+    """The ranges that are held, and that BOSH may choose."""
     lists = [use.entry.get("reserved"), use.entry.get("static")]
     kept = [network for node in lists for each in ranges_of(node)[0] for network in each.networks]
     kept += aws_addresses(whole) if whole is not None else []
     gateway = use.entry.get("gateway")
     kept += [network for each in ranges_of(gateway)[0] for network in each.networks]
-    left = [part for each in held for part in without(each.network, kept)]
-    if left:
-        listed = joined(left)
-        what = f"BOSH may choose addresses that interfaces it does not know hold: {', '.join(listed)}"
-        remedy = f"Add to reserved: [{', '.join(map(_quoted, listed))}]"
-        yield Finding(Severity.WARNING, what, remedy, use.entry.at("range").place, "AWS")
+    return joined(part for each in held for part in without(each.network, kept))
+
+
+def _reserve(listed: Sequence[str]) -> str:
+    return f"Add to reserved: [{', '.join(map(_quoted, listed))}]"
 
 
 def without(network: AnyNetwork, kept: Iterable[AnyNetwork]) -> list[Span]:

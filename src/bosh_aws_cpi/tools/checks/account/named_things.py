@@ -1,9 +1,22 @@
-"""Things that VMs name, and that only have to exist: key pairs, instance profiles, placement groups. Pure."""
+"""Key pairs, instance profiles and placement groups: it is enough that they exist. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from bosh_aws_cpi.tools.checks.references import Launch, Named
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
+
+
+def absent(what: str, name: str, place: Place) -> Finding:
+    """An error about something that does not exist.
+
+    Args:
+        what: What it is: "key pair".
+        name: Its name or id.
+        place: Where it is named.
+    """
+    return Finding(
+        Severity.ERROR, f"there is no {what} '{name}'", "Create it, or correct its name", place, "AWS"
+    )
 
 
 def missing(found: Iterable[Named], what: str, there: Collection[str]) -> Iterator[Finding]:
@@ -16,9 +29,7 @@ def missing(found: Iterable[Named], what: str, there: Collection[str]) -> Iterat
     """
     for each in found:
         if each.node.value not in there:
-            yield Finding(
-                Severity.ERROR, f"there is no {what} '{each.node.value}'", "", each.node.place, "AWS"
-            )
+            yield absent(what, each.node.value, each.node.place)
 
 
 def missing_default(

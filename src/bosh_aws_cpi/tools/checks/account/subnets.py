@@ -1,12 +1,14 @@
-"""Subnets: they exist, where the cloud config says, and have free addresses. Pure."""
+"""Subnets: they exist, have the zone and range of the cloud config, and free addresses. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.aws.lookups import SubnetFacts
-from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, range_of, within
-from bosh_aws_cpi.tools.checks.references import Launch, References, SubnetUse
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.ranges import range_of, within
+from bosh_aws_cpi.tools.checks.references import Launch, References, SubnetUse, named
+from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _FEW: Final = 10
@@ -14,8 +16,8 @@ _FEW: Final = 10
 
 
 @dataclass(frozen=True)
-class Ground:
-    """Where VMs can be: the subnets of the cloud config, as AWS knows them.
+class KnownSubnets:
+    """The subnets of the cloud config, as AWS knows them.
 
     Attributes:
         references: What the cloud config names.
@@ -37,10 +39,10 @@ class Ground:
         return sorted({facts.vpc_id for _, facts in self.uses() if zone in {"", facts.zone}})
 
 
-def findings(ground: Ground, region: str) -> Iterator[Finding]:
+def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
     """Compare the cloud config's subnets with those in AWS."""
-    for use in ground.references.subnets:
-        facts = ground.found.get(use.subnet_id)
+    for use in known.references.subnets:
+        facts = known.found.get(use.subnet_id)
         if facts is None:
             what = f"subnet '{use.subnet_id}' does not exist in {region}"
             yield Finding(Severity.ERROR, what, "Use the id of one of your subnets", use.node.place, "AWS")
@@ -51,7 +53,7 @@ def findings(ground: Ground, region: str) -> Iterator[Finding]:
             what = f"subnet '{facts.subnet_id}' is {facts.state}"
             yield Finding(Severity.WARNING, what, "Wait until it is available", use.node.place, "AWS")
         if facts.free < _FEW and any(":" not in each for each in facts.ranges):
-            what = f"subnet '{facts.subnet_id}' has {facts.free} free IPv4 addresses"
+            what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
             yield Finding(Severity.NOTE, what, "Use a larger subnet", use.node.place, "AWS")
 
 
@@ -61,6 +63,34 @@ def _of_zone(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
             what = f"subnet '{facts.subnet_id}' is in zone {facts.zone}, but the az's zone is {zone}"
             remedy = f"Use a subnet in {zone}, or correct {node.path}"
             yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
+
+
+def misplaced(known: KnownSubnets) -> Iterator[Finding]:
+    """Zones of VM types and extensions, which replace that of the az, without a subnet of the az.
+
+    A VM has one zone, and create_vm refuses subnets in another one.
+    """
+    if not known.references.knows_all_subnets:
+        return
+    for each in named(known.references.launches, _own_zone):
+        yield from each.findings_if_wrong(
+            lambda launch: _without_subnet(launch, known), "Remove it, or use a subnet in this zone"
+        )
+
+
+def _own_zone(launch: Launch) -> list[Node]:
+    return [node for node in launch.named("availability_zone") if node.route[0] != "azs"]
+
+
+def _without_subnet(launch: Launch, known: KnownSubnets) -> str:
+    """Why a VM can be in none of the subnets of its az; empty if it can, or if that is not known."""
+    az = launch.merged.zone
+    uses = [use for use in known.references.subnets if use.serves(az)]
+    zones = {known.found[use.subnet_id].zone for use in uses if use.subnet_id in known.found}
+    if not zones or launch.zone in zones or any(use.subnet_id not in known.found for use in uses):
+        return ""
+    of_az = f" of az '{name_of(az)}'" if az is not None else ""
+    return f"no subnet{of_az} is in zone {launch.zone}; they are in {', '.join(sorted(zones))}"
 
 
 def _of_range(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
@@ -73,14 +103,10 @@ def _of_range(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
     if wanted in there:
         return
     said = ", ".join(facts.ranges)
-    if not any(within(wanted, whole) for whole in there):
+    if any(within(wanted, whole) for whole in there):
+        what = f"{wanted} is only a part of subnet '{facts.subnet_id}', which has {said}: the netmasks differ"
+        remedy = f"Use {said}, and reserve what VMs must not get"
+        yield Finding(Severity.WARNING, what, remedy, node.place, "AWS")
+    else:
         what = f"{wanted} is not within subnet '{facts.subnet_id}', which has {said}"
         yield Finding(Severity.ERROR, what, f"Use {said}", node.place, "AWS")
-    else:
-        yield _part(use, wanted, said)
-
-
-def _part(use: SubnetUse, wanted: AnyNetwork, said: str) -> Finding:
-    what = f"{wanted} is only a part of subnet '{use.subnet_id}', which has {said}: the netmasks differ"
-    remedy = f"Use {said}, and reserve what VMs must not get"
-    return Finding(Severity.WARNING, what, remedy, use.entry.at("range").place, "AWS")

@@ -1,22 +1,24 @@
-"""Asks AWS about everything that a cloud config names, one listing for each kind of thing."""
+"""Looks up what a cloud config names in AWS, with one listing for each kind of thing."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws import capacity as regional
-from bosh_aws_cpi.aws import held_addresses, images, kms_keys, lookups, routes
+from bosh_aws_cpi.aws import capacity, held_addresses, images, kms_keys, lookups, routes
 from bosh_aws_cpi.cpi.stemcells.delete import ami_id
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.instance_types import tabled_facts
 from bosh_aws_cpi.tools.checks import machines, quotas
 from bosh_aws_cpi.tools.checks.account import (
     addresses,
-    capacity,
+    encryption_keys,
     groups,
-    keys,
+    managed_networks,
     named_things,
+    other_cpis,
+    reserved_capacity,
     subnets,
     traffic,
     types,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Extras:
     """What an operator wants to have checked beyond the cloud config.
 
     Attributes:
@@ -46,7 +48,7 @@ class Wishes:
 
 
 def findings(
-    clients: "CommandClients", aws: "AwsConfig", references: References, wishes: Wishes
+    clients: "CommandClients", aws: "AwsConfig", references: References, extras: Extras
 ) -> Iterator[Finding]:
     """Ask AWS, and compare; what could not be looked up comes last.
 
@@ -54,17 +56,15 @@ def findings(
         clients: The AWS clients.
         aws: The configuration, for its defaults.
         references: What the cloud config names.
-        wishes: What else to check.
+        extras: What else to check.
 
     Raises:
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
-    yield from survey.networks(wishes)
-    yield from survey.launches(wishes)
-    yield from survey.things()
-    yield from survey.capacity()
-    yield from survey.keys()
+    lookups_of_types = (survey.named_things, survey.reserved_capacity, survey.encryption_keys)
+    found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in lookups_of_types))
+    yield from other_cpis.softened(found) if references.has_other_cpis else found
     yield from survey.inquiry.not_checked
 
 
@@ -86,59 +86,80 @@ class _Survey:
     def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
         return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
 
-    def networks(self, wishes: Wishes) -> Iterator[Finding]:
+    def networks(self, extras: Extras) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
         ids = {use.subnet_id for use in self._references.subnets}
         found = self._ec2("subnets", lambda ec2: lookups.subnets(ec2, ids)) if ids else {}
-        ground = subnets.Ground(self._references, found or {})
+        known = subnets.KnownSubnets(self._references, found or {})
         if found is not None:
-            yield from subnets.findings(ground, self._aws.region)
-        uses = addresses.manual(ground)
+            yield from subnets.findings(known, self._aws.region)
+            yield from subnets.misplaced(known)
+        uses = addresses.manual(known)
         taken = {use.subnet_id for use in uses}
         held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
-        yield from addresses.findings(uses, held or [], is_for_create_env=wishes.is_for_create_env)
-        vpcs = ground.vpcs()
+        yield from addresses.findings(uses, held or [], is_for_create_env=extras.is_for_create_env)
+        vpcs = known.vpcs()
         there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
         if there is not None:
-            yield from groups.findings(ground, there, self._aws.default_security_groups)
-        yield from self._traffic(ground)
+            yield from groups.findings(known, there, self._aws.default_security_groups)
+        yield from self._traffic(known)
+        yield from self._managed()
 
-    def _traffic(self, ground: subnets.Ground) -> Iterator[Finding]:
+    def _managed(self) -> Iterator[Finding]:
+        """What managed networks name."""
+        managed = self._references.managed
+        lookup = {
+            "VPC": lookups.vpcs,
+            "route table": lookups.route_tables,
+            "network ACL": lookups.network_acls,
+        }
+        for what, key in managed_networks.KEYS.items():
+            ids = managed_networks.ids(managed, key)
+            there = self._ec2(f"{what}s of managed networks", partial(lookup[what], ids=ids)) if ids else None
+            yield from managed_networks.findings(managed, what, there) if there is not None else ()
+
+    def _traffic(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
         """Load balancers, target groups and route tables."""
         clients, ask = self._clients, self.inquiry.ask
         if elbs := self._named("elbs"):
             vpcs = ask("elb", "load balancers", lambda: lookups.load_balancers(clients.elb))
-            yield from traffic.balancers(ground, elbs, vpcs) if vpcs is not None else ()
+            yield from traffic.balancers(known, elbs, vpcs) if vpcs is not None else ()
         if targets := named(self._references.launches, Launch.target_groups):
             kinds = ask("elbv2", "target groups", lambda: lookups.target_groups(clients.elbv2))
-            yield from traffic.target_groups(ground, targets, kinds) if kinds is not None else ()
+            yield from traffic.target_groups(known, targets, kinds) if kinds is not None else ()
         if ids := named(self._references.launches, Launch.tables):
             tables = self._ec2("route tables", lambda ec2: routes.tables(ec2, sorted(values(ids))))
-            yield from traffic.tables(ground, ids, tables) if tables is not None else ()
+            yield from traffic.tables(known, ids, tables) if tables is not None else ()
 
-    def launches(self, wishes: Wishes) -> Iterator[Finding]:
+    def launches(self, extras: Extras) -> Iterator[Finding]:
         """Instance types, stemcells and quotas."""
-        launches = self._references.launches
-        names = values(named(launches, lambda launch: launch.types)) | wishes.demand.types
+        names = values(named(self._references.launches, lambda launch: launch.types)) | extras.demand.types
         if not names:
             return
-        offered = self._ec2("offers of instance types", lambda ec2: regional.offers(ec2, names))
+        yield from self._offers(names)
+        details: dict[str, capacity.TypeDetails] = {}
+        if self._aws.enable_describe_instance_types:
+            details = self._ec2("instance types", lambda ec2: capacity.types(ec2, names)) or {}
+        facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
+        known = {name: each for name, each in facts.items() if each is not None}
+        yield from self._unfit(known, extras)
+        if extras.demand.types:
+            yield from self._quotas(extras.demand, {name: each.vcpus for name, each in details.items()})
+
+    def _offers(self, names: Collection[str]) -> Iterator[Finding]:
+        """The zones, and the instance types that they offer."""
+        launches = self._references.launches
+        offered = self._ec2("offers of instance types", lambda ec2: capacity.offers(ec2, names))
         if offered is not None:
             offers = types.Offers(self._aws.region, offered, self._zones({zone for _, zone in offered}))
             yield from types.missing_zones(offers, launches)
             yield from types.unoffered(offers, launches)
-        details: dict[str, regional.TypeDetails] = {}
-        if self._aws.enable_describe_instance_types:
-            details = self._ec2("instance types", lambda ec2: regional.types(ec2, names)) or {}
-        facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
-        known = {name: each for name, each in facts.items() if each is not None}
-        yield from self._unfit(known, wishes)
-        if wishes.demand.types:
-            vcpus = {name: each.vcpus for name, each in details.items()}
-            limits = self.inquiry.ask(
-                "service-quotas", "quotas", lambda: regional.quotas(self._clients.service_quotas)
-            )
-            yield from (quotas.findings(wishes.demand, vcpus, limits) if limits is not None else ())
+
+    def _quotas(self, demand: quotas.Demand, vcpus: Mapping[str, int]) -> Iterator[Finding]:
+        limits = self.inquiry.ask(
+            "service-quotas", "quotas", lambda: capacity.quotas(self._clients.service_quotas)
+        )
+        yield from quotas.findings(demand, vcpus, limits) if limits is not None else ()
 
     def _zones(self, offering: set[str]) -> set[str]:
         """The zones that the account can use; EC2 is asked only if a zone offers none of the types."""
@@ -146,78 +167,75 @@ class _Survey:
             return offering
         return self._ec2("zones", lookups.zones) or set()
 
-    def _unfit(self, facts: Mapping[str, InstanceTypeFacts], wishes: Wishes) -> Iterator[Finding]:
-        """What create_vm refuses of types, beyond what the built-in table tells without AWS."""
-        there: list[Image] = []
-        for cid in wishes.stemcells:
+    def _unfit(self, facts: Mapping[str, InstanceTypeFacts], extras: Extras) -> Iterator[Finding]:
+        """What create_vm refuses of types; those of the built-in table are checked without AWS."""
+        found: list[Image] = []
+        for cid in extras.stemcells:
             answer = self._ec2("the stemcell", partial(_image, ami_id(cid)))
             if answer is not None:
                 yield from types.stemcells(ami_id(cid), answer[0])
-                there += filter(None, answer)
-        yield from types.unlike(facts, there, self._references.launches)
+                found += filter(None, answer)
+        yield from types.misfits(facts, found, self._references.launches)
         for launch in self._references.launches:
             names = [str(node.value) for node in launch.types]
             new = [facts[name] for name in names if name in facts and facts[name] != tabled_facts(name)]
             yield from machines.with_types(launch.merged, new, self._aws) if new else ()
 
-    def things(self) -> Iterator[Finding]:
+    def named_things(self) -> Iterator[Finding]:
         """Key pairs, instance profiles and placement groups."""
-        aws, plain = self._aws, self._references.plain
-        pairs, default = self._named("key_name"), aws.default_key_name
+        pairs, default = self._named("key_name"), self._aws.default_key_name
         if wanted := values(pairs) | {*filter(None, [default])}:
             there = self._ec2("key pairs", lambda ec2: lookups.key_pairs(ec2, wanted))
-            if there is not None:
-                yield from named_things.missing(pairs, "key pair", there)
-                users = (each for each in plain if not each.has("key_name"))
-                if default:
-                    path = "aws.default_key_name"
-                    yield from named_things.missing_default(path, default, "key pair", there, users)
-        yield from self._profiles()
+            yield from self._missing("key_name", pairs, default, "key pair", there)
+        profiles, default = self._named("iam_instance_profile"), self._aws.default_iam_instance_profile
+        if profiles or default:
+            there = self.inquiry.ask(
+                "iam", "instance profiles", lambda: lookups.instance_profiles(self._clients.iam)
+            )
+            yield from self._missing("iam_instance_profile", profiles, default, "instance profile", there)
         if found := self._named("placement_group"):
             states = self._ec2("placement groups", lambda ec2: lookups.placement_groups(ec2, values(found)))
             yield from named_things.placement_groups(found, states) if states is not None else ()
 
-    def _profiles(self) -> Iterator[Finding]:
-        profiles, default = self._named("iam_instance_profile"), self._aws.default_iam_instance_profile
-        if not (profiles or default):
-            return
-        there = self.inquiry.ask(
-            "iam", "instance profiles", lambda: lookups.instance_profiles(self._clients.iam)
-        )
+    def _missing(
+        self, key: str, found: Sequence[Named], default: str | None, what: str, there: Collection[str] | None
+    ) -> Iterator[Finding]:
+        """The names of a property, and its default, that do not exist; none if AWS did not tell which do."""
         if there is None:
             return
-        yield from named_things.missing(profiles, "instance profile", there)
-        users = (each for each in self._references.plain if not each.has("iam_instance_profile"))
+        yield from named_things.missing(found, what, there)
         if default:
-            path = "aws.default_iam_instance_profile"
-            yield from named_things.missing_default(path, default, "instance profile", there, users)
+            users = (each for each in self._references.plain if not each.has(key))
+            yield from named_things.missing_default(f"aws.default_{key}", default, what, there, users)
 
-    def capacity(self) -> Iterator[Finding]:
+    def reserved_capacity(self) -> Iterator[Finding]:
         """Capacity reservations and Dedicated Hosts."""
         if found := self._chosen("capacity_reservation", "id"):
-            there = self._ec2("capacity reservations", regional.reservations)
-            yield from capacity.reservations(found, there) if there is not None else ()
+            there = self._ec2("capacity reservations", capacity.reservations)
+            yield from reserved_capacity.reservations(found, there) if there is not None else ()
         if found := self._chosen("dedicated_host", "id"):
-            there = self._ec2("Dedicated Hosts", regional.hosts)
-            yield from capacity.hosts(found, there) if there is not None else ()
+            there = self._ec2("Dedicated Hosts", capacity.hosts)
+            yield from reserved_capacity.hosts(found, there) if there is not None else ()
         for key in ("capacity_reservation", "dedicated_host"):
             for each in self._chosen(key, "resource_group_arn"):
                 what = f"resource group '{each.node.value}': its members are not looked up"
                 yield Finding(Severity.NOT_CHECKED, what, "", each.node.place, "AWS")
 
-    def keys(self) -> Iterator[Finding]:
+    def encryption_keys(self) -> Iterator[Finding]:
         """KMS keys: one call for each, because no listing tells their states."""
-        used = keys.used(self._references, machines.disk_defaults(self._aws))
+        used = encryption_keys.used(self._references, machines.disk_defaults(self._aws))
         states = {}
         for name in dict.fromkeys(key.name for key in used):
             answer = self.inquiry.ask("kms", f"KMS key '{name}'", partial(_state, self._clients, name))
             states.update({name: answer[0]} if answer is not None else {})
-        yield from keys.findings(used, states)
+        yield from encryption_keys.findings(used, states)
 
 
 def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the EC2 client
+    """An AMI, or None, in a tuple: an inquiry's None stands for no answer."""
     return (images.find(ec2, wanted),)
 
 
 def _state(clients: "CommandClients", name: str) -> tuple[str | None]:
+    """A key's state, or None for an unknown key, in a tuple for the same reason."""
     return (kms_keys.state(clients.kms, name),)

@@ -1,32 +1,33 @@
-"""What leads traffic to VMs: load balancers, target groups and route tables, in the VPC of the VMs. Pure."""
+"""What leads traffic to VMs exists in their VPC: load balancers, target groups and route tables. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bosh_aws_cpi.aws.load_balancers import TARGET_TYPES
 from bosh_aws_cpi.model import RouteTable
-from bosh_aws_cpi.tools.checks.account.subnets import Ground
+from bosh_aws_cpi.tools.checks.account.named_things import absent
+from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.references import Launch, Named
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
-def balancers(ground: Ground, found: Iterable[Named], vpcs: Mapping[str, str]) -> Iterator[Finding]:
+def balancers(known: KnownSubnets, found: Iterable[Named], vpcs: Mapping[str, str]) -> Iterator[Finding]:
     """Check classic load balancers.
 
     Args:
-        ground: The subnets.
+        known: The subnets.
         found: The names in the cloud config.
         vpcs: The VPCs of those that exist, by name.
     """
-    yield from _placed(ground, found, "classic load balancer", vpcs.get)
+    yield from _placed(known, found, "classic load balancer", vpcs.get)
 
 
 def target_groups(
-    ground: Ground, found: Iterable[Named], there: Mapping[str, tuple[str, str]]
+    known: KnownSubnets, found: Iterable[Named], there: Mapping[str, tuple[str, str]]
 ) -> Iterator[Finding]:
     """Check target groups: a VM can be registered only with those of some target types.
 
     Args:
-        ground: The subnets.
+        known: The subnets.
         found: The names and ARNs in the cloud config.
         there: Target type and VPC of those that exist, by name and by ARN.
     """
@@ -37,38 +38,37 @@ def target_groups(
             fit.append(each)
         else:
             what = f"target group '{each.node.value}' has target type {kind}"
-            yield Finding(
-                Severity.ERROR, what, f"Use one of type {' or '.join(TARGET_TYPES)}", each.node.place, "AWS"
-            )
-    yield from _placed(ground, fit, "target group", {name: vpc for name, (_, vpc) in there.items()}.get)
+            remedy = f"Use one of type {' or '.join(TARGET_TYPES)}"
+            yield Finding(Severity.ERROR, what, remedy, each.node.place, "AWS")
+    yield from _placed(known, fit, "target group", {name: vpc for name, (_, vpc) in there.items()}.get)
 
 
-def tables(ground: Ground, found: Iterable[Named], there: Mapping[str, RouteTable]) -> Iterator[Finding]:
+def tables(known: KnownSubnets, found: Iterable[Named], there: Mapping[str, RouteTable]) -> Iterator[Finding]:
     """Check the route tables of advertised_routes.
 
     Args:
-        ground: The subnets.
+        known: The subnets.
         found: The ids in the cloud config.
         there: Those that exist, by id.
     """
     vpcs = {table_id: table.vpc_id for table_id, table in there.items()}
-    yield from _placed(ground, found, "route table", vpcs.get)
+    yield from _placed(known, found, "route table", vpcs.get)
 
 
 def _placed(
-    ground: Ground, found: Iterable[Named], what: str, vpc_of: Callable[[str], str | None]
+    known: KnownSubnets, found: Iterable[Named], what: str, vpc_of: Callable[[str], str | None]
 ) -> Iterator[Finding]:
     """Each must exist, and be in the VPC of the VMs; a balancer of EC2-Classic has no VPC."""
     for each in found:
         name, vpc = str(each.node.value), vpc_of(str(each.node.value))
         if vpc is None:
-            yield Finding(Severity.ERROR, f"there is no {what} '{name}'", "", each.node.place, "AWS")
+            yield absent(what, name, each.node.place)
             continue
 
         def misplaced(launch: Launch, name: str = name, vpc: str = vpc) -> str:
-            vpcs = ground.vpcs(launch)
+            vpcs = known.vpcs(launch)
             if not vpc or not vpcs or vpc in vpcs:
                 return ""
             return f"{what} '{name}' is in VPC '{vpc}', but the subnets are in {', '.join(vpcs)}"
 
-        yield from each.judged(misplaced, "Use one in the VPC of the subnets", Severity.NOTE)
+        yield from each.findings_if_wrong(misplaced, "Use one in the VPC of the subnets", Severity.NOTE)

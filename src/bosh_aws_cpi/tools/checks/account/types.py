@@ -49,14 +49,14 @@ def missing_zones(offers: Offers, launches: Iterable[Launch]) -> Iterator[Findin
 
 
 def unoffered(offers: Offers, launches: Iterable[Launch]) -> Iterator[Finding]:
-    """Types that can't be launched.
+    """Types that can't be launched in the zones of their VMs.
 
     create_vm tries the next type if a zone does not offer one, but not if a type does not exist.
     """
-    known = [each for each in launches if not (offers.zones and each.zone) or each.zone in offers.zones]
-    for first in named(known, lambda launch: launch.types[:1]):
-        yield from first.judged(lambda launch: _blocked(offers, launch))
-    for each in named(known, lambda launch: launch.types):
+    in_zones = [each for each in launches if not (offers.zones and each.zone) or each.zone in offers.zones]
+    for first in named(in_zones, lambda launch: launch.types[:1]):
+        yield from first.findings_if_wrong(lambda launch: _blocked(offers, launch))
+    for each in named(in_zones, lambda launch: launch.types):
         yield from _doubtful(offers, each.node, each.launches)
 
 
@@ -94,7 +94,7 @@ def stemcells(cid: str, image: Image | None) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, what, "Enable it (aws ec2 enable-image)", source="AWS")
 
 
-def unlike(
+def misfits(
     facts: Mapping[str, InstanceTypeFacts], images: Sequence[Image], launches: Iterable[Launch]
 ) -> Iterator[Finding]:
     """Types that can't run the same AMI as the others of a VM type, or none of the stemcells."""
@@ -110,7 +110,7 @@ def unlike(
         def different(launch: Launch, own: InstanceTypeFacts = own) -> str:
             return _different(own, launch, facts)
 
-        yield from each.judged(different, "No stemcell fits both")
+        yield from each.findings_if_wrong(different, "No stemcell fits both")
 
 
 def _refusal(image: Image, facts: InstanceTypeFacts) -> str:

@@ -1,13 +1,13 @@
-"""An instance in detail, for `cpi diagnose`: status checks, scheduled events, console, user data."""
+"""One instance in detail, for `cpi diagnose`: interfaces, status checks, events, console, user data."""
 
 import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import endpoints
-from bosh_aws_cpi.aws.endpoints import Endpoint
+from bosh_aws_cpi.aws import interface_lookups
 from bosh_aws_cpi.aws.instance_entries import from_entry
+from bosh_aws_cpi.aws.interface_lookups import Interface
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import has_code, naming_vm
 from bosh_aws_cpi.errors import VMNotFound
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import InstanceStatusEventTypeDef
 
 _DONE = ("[Completed]", "[Canceled]")
-"""EC2 shows a scheduled event for up to a week after its end, with such a description."""
+"""Descriptions of events that are over begin so: EC2 still shows them for up to a week."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Details:
 
     Attributes:
         instance: Its state, type and zone.
-        endpoints: Its network interfaces, by device index.
+        interfaces: Its network interfaces, by device index.
         metadata_endpoint: "enabled" or "disabled"; empty when EC2 does not show it.
         metadata_tokens: "required" or "optional"; empty when EC2 does not show it.
     """
 
     instance: Instance
-    endpoints: tuple[Endpoint, ...]
+    interfaces: tuple[Interface, ...]
     metadata_endpoint: str
     metadata_tokens: str
 
@@ -67,7 +67,9 @@ def details(client: "EC2Client", vm_cid: str) -> Details:
         answer = client.describe_instances(InstanceIds=[vm_cid])
     for entry in (entry for reservation in answer["Reservations"] for entry in reservation["Instances"]):
         nics = (
-            endpoints.from_entry(nic) for nic in entry.get("NetworkInterfaces", []) if nic.get("SubnetId")
+            interface_lookups.from_entry(nic)
+            for nic in entry.get("NetworkInterfaces", [])
+            if nic.get("SubnetId")
         )
         options = entry.get("MetadataOptions", {})
         return Details(
@@ -95,9 +97,9 @@ def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:
 
 
 def console(client: "EC2Client", vm_cid: str) -> str:
-    """GetConsoleOutput: up to 64 KiB, the newest that there is; empty when there is none yet.
+    """GetConsoleOutput: at most the last 64 KiB; empty when there is no output yet.
 
-    Only types on Nitro have the latest output; EC2 refuses to show it for others, with a code that its
+    EC2 shows the latest output only of types on Nitro, and refuses it for others with a code that its
     reference does not name. Their output is that of the last start, stop or reboot (user guide, "Instance
     console output").
     """

@@ -1,4 +1,4 @@
-"""A VM that the executable created and its Director, with what can be wrong between them."""
+"""A VM that the executable created, its Director, and what can be wrong between them: for `cpi diagnose`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -44,7 +45,7 @@ ENV = {"bosh": {"mbus": {"cert": {"private_key": PRIVATE_KEY}}}}
 
 
 def certificate(days: int) -> str:
-    """Write a certificate in PEM that ends in so many days, a year after its begin."""
+    """Write a certificate in PEM that expires in so many days, a year after its begin."""
     end = datetime.now(UTC) + timedelta(days=days)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "default.nats-ca.bosh-internal")])
     key = ec.generate_private_key(ec.SECP256R1())
@@ -52,7 +53,13 @@ def certificate(days: int) -> str:
     return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
 
-class Ward:
+@pytest.fixture
+def pair(fake_aws: FakeAws, world: World) -> VmAndDirector:
+    """Return a VM and its Director, between which all is well."""
+    return VmAndDirector(fake_aws, world)
+
+
+class VmAndDirector:
     """A VM in one subnet, its Director in another one, and the command.
 
     Attributes:
@@ -99,7 +106,7 @@ class Ward:
         return str(answer.ok()[0])
 
     def diagnose(self, *arguments: str, cpi: Cpi | None = None, vm_cid: str = "") -> Answer:
-        """Run the command; the list of calls begins anew, and no secret is said."""
+        """Run the command; it must print no secret. The list of calls begins anew."""
         self.fake_aws.forget_calls()
         answer = (cpi or self.cpi).run("diagnose", vm_cid or self.vm_cid, *arguments)
         said = answer.stdout.decode() + answer.stderr
@@ -107,7 +114,7 @@ class Ward:
         return answer
 
     def findings(self, *arguments: str, **others: Any) -> list[dict[str, Any]]:
-        """Run the command, and read what it found; its status fits."""
+        """Run the command, and return what it found; its exit status must fit."""
         answer = self.diagnose("--json", *arguments, **others)
         found: list[dict[str, Any]] = answer.document["findings"]
         assert answer.returncode == int(any(each["severity"] == "error" for each in found)), answer
@@ -248,7 +255,7 @@ class Ward:
         self.has_user_data(json.dumps({"agent_id": "a", "networks": {"a": {}}, **agent}).encode())
 
     def has_certificate(self, key: str, days: int) -> None:
-        """Have EC2 show settings with a certificate that ends in so many days."""
+        """Have EC2 show settings with a certificate that expires in so many days."""
         cert = {key: certificate(days)}
         self.has_settings({**AGENT, "env": {"bosh": {"mbus": {"cert": cert}}}})
 

@@ -1,4 +1,4 @@
-"""Network interfaces as the ends of a connection: addresses, security groups, subnet."""
+"""Network interfaces as the ends of a connection, for `cpi diagnose`: addresses, security groups, subnet."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Endpoint:
-    """A network interface.
+class Interface:
+    """A network interface, with what decides which packets it sends and gets.
 
     Attributes:
         addresses: Its private IPv4 addresses and its IPv6 addresses.
         public: Its public IPv4 addresses; each belongs to a private one.
         vm_cid: The account's own instance that it is attached to; empty for none, and for another account's.
         is_idle: Whether it is attached to nothing.
-        drops_foreign: Whether it drops packets that are neither from nor for its own addresses (its
-            source/destination check).
+        drops_foreign: Whether its source/destination check is on: it drops packets that are neither from nor
+            for its own addresses.
     """
 
     nic_id: str
@@ -35,8 +35,8 @@ class Endpoint:
     drops_foreign: bool = True
 
 
-def with_address(client: "EC2Client", address: str) -> list[Endpoint]:
-    """DescribeNetworkInterfaces for those that have an address; VPCs may use the same private ones.
+def with_address(client: "EC2Client", address: str) -> list[Interface]:
+    """DescribeNetworkInterfaces: the interfaces with an address; several VPCs may have the same private one.
 
     Args:
         client: The EC2 client.
@@ -54,30 +54,30 @@ def with_address(client: "EC2Client", address: str) -> list[Endpoint]:
     return []
 
 
-def with_id(client: "EC2Client", nic_id: str) -> Endpoint | None:
-    """DescribeNetworkInterfaces for one; None when EC2 does not show it, as for another account's."""
+def with_id(client: "EC2Client", nic_id: str) -> Interface | None:
+    """DescribeNetworkInterfaces: one interface; None when EC2 does not show it, such as another account's."""
     filters: Any = [{"Name": "network-interface-id", "Values": [nic_id]}]
     entries = client.describe_network_interfaces(Filters=filters)["NetworkInterfaces"]
     return next(map(from_entry, entries), None)
 
 
-def from_entry(entry: Any) -> Endpoint:  # noqa: ANN401 - one of two of the SDK's types
+def from_entry(entry: Any) -> Interface:  # noqa: ANN401 - one of two of the SDK's types
     """Read an interface, as DescribeNetworkInterfaces or DescribeInstances shows it."""
     private, attachment = entry.get("PrivateIpAddresses", []), entry.get("Attachment", {})
     is_own = attachment.get("InstanceOwnerId") == entry.get("OwnerId")
-    return Endpoint(
+    return Interface(
         nic_id=entry["NetworkInterfaceId"],
         subnet_id=entry["SubnetId"],
         vpc_id=entry["VpcId"],
         owner_id=entry.get("OwnerId", ""),
         device_index=attachment.get("DeviceIndex", 0),
         group_ids=tuple(group["GroupId"] for group in entry.get("Groups", [])),
-        addresses=_some(
+        addresses=_present(
             [entry.get("PrivateIpAddress")],
             (each.get("PrivateIpAddress") for each in private),
             (each.get("Ipv6Address") for each in entry.get("Ipv6Addresses", [])),
         ),
-        public=_some(
+        public=_present(
             [entry.get("Association", {}).get("PublicIp")],
             (each.get("Association", {}).get("PublicIp") for each in private),
         ),
@@ -87,6 +87,6 @@ def from_entry(entry: Any) -> Endpoint:  # noqa: ANN401 - one of two of the SDK'
     )
 
 
-def _some(*groups: Iterable[str | None]) -> tuple[str, ...]:
-    """All values that are there, each once, in this order."""
+def _present(*groups: Iterable[str | None]) -> tuple[str, ...]:
+    """The values of all groups that are not empty, each once, in this order."""
     return tuple(dict.fromkeys(value for group in groups for value in group if value))

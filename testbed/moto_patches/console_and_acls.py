@@ -1,4 +1,4 @@
-"""What an operator looks at when a VM does not answer: the console, and network ACLs."""
+"""The console of instances, and network ACLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The KMS keys with which EBS encrypts disks: those that would be sent to EC2. Pure."""
+"""The KMS keys with which EBS would encrypt the VMs' and the persistent disks. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.references import Launch, References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -29,7 +30,7 @@ class Key:
 
 
 def used(references: References, defaults: DiskDefaults) -> list[Key]:
-    """All keys that are sent to EC2; a key without encryption is not sent."""
+    """All keys that the CPI would send to EC2; it sends none for a disk without encryption."""
     found = [key for launch in references.launches for key in _of_vm(launch, defaults)]
     for disk_type in references.disk_types:
         node = disk_type.get("cloud_properties")
@@ -55,11 +56,10 @@ def _of_vm(launch: Launch, defaults: DiskDefaults) -> Iterator[Key]:
     path = "aws.default_ephemeral_disk" if has_key else "aws"
     of_ephemeral = _Default(defaults.ephemeral_encryption(EphemeralDisk()), path)
     values = disk.known() if disk is not None else {}
-    if (
-        isinstance(values, dict)
-        and not values.get("use_root_disk")
-        and not values.get("use_instance_storage")
-    ):
+    has_volume = isinstance(values, dict) and not (
+        values.get("use_root_disk") or values.get("use_instance_storage")
+    )
+    if has_volume:
         yield from _of(EphemeralDisk, values, disk or launch.merged.entry, of_ephemeral)
 
 
@@ -85,7 +85,7 @@ def findings(keys: list[Key], states: Mapping[str, str | None]) -> Iterator[Find
     for key in keys:
         state = states.get(key.name, "Enabled")
         if state is None:
-            yield Finding(Severity.ERROR, f"there is no KMS key '{key.name}'", "", key.place, "AWS")
+            yield absent("KMS key", key.name, key.place)
         elif state != "Enabled":
             what = f"KMS key '{key.name}' is {state}: EBS can't encrypt with it"
             yield Finding(Severity.ERROR, what, "Enable it, or use another one", key.place, "AWS")

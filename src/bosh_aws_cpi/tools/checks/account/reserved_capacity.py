@@ -1,0 +1,85 @@
+"""Capacity reservations and Dedicated Hosts: they exist, and take the VMs that name them. Pure."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final, TypeVar
+
+from bosh_aws_cpi.aws.capacity import Host, Reservation
+from bosh_aws_cpi.tools.checks.account.named_things import absent
+from bosh_aws_cpi.tools.checks.references import Launch, Named
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+Capacity = TypeVar("Capacity", Reservation, Host)
+_ACTIVE: Final = "active"
+
+
+def reservations(found: Sequence[Named], there: Mapping[str, Reservation]) -> Iterator[Finding]:
+    """Check capacity reservations.
+
+    Args:
+        found: The ids in the cloud config.
+        there: The account's, by id.
+    """
+    yield from _usable(found, there, "capacity reservation", _ACTIVE, _unfit_reservation)
+    for each in found:
+        entry = there.get(each.node.value)
+        if entry is not None and entry.state == _ACTIVE and not entry.free:
+            what = f"capacity reservation '{each.node.value}' has no room left"
+            remedy = "Raise its instance count for new VMs; one that is recreated frees its own place"
+            yield Finding(Severity.WARNING, what, remedy, each.node.place, "AWS")
+
+
+def hosts(found: Sequence[Named], there: Mapping[str, Host]) -> Iterator[Finding]:
+    """Check Dedicated Hosts.
+
+    Args:
+        found: The ids in the cloud config.
+        there: The account's, by id.
+    """
+    yield from _usable(found, there, "Dedicated Host", "available", _unfit_host)
+
+
+def _usable(
+    found: Iterable[Named],
+    there: Mapping[str, Capacity],
+    noun: str,
+    state: str,
+    unfit: Callable[[str, Capacity, Launch], str],
+) -> Iterator[Finding]:
+    """Each must exist, be in this state, and fit the VMs that name it."""
+    for each in found:
+        what, entry = f"{noun} '{each.node.value}'", there.get(each.node.value)
+        if entry is None:
+            yield absent(noun, each.node.value, each.node.place)
+        elif entry.state != state:
+            what = f"{what} is in state {entry.state}, not {state}"
+            yield Finding(Severity.ERROR, what, "Use another one", each.node.place, "AWS")
+        else:
+            remedy = "Use one in the VM's zone, for its instance type"
+            yield from each.findings_if_wrong(partial(unfit, what, entry), remedy)
+
+
+def _unfit_reservation(what: str, entry: Reservation, launch: Launch) -> str:
+    name = _first_type(launch)
+    is_unfit = bool(name and entry.instance_type) and name != entry.instance_type
+    problem = f"{what} is for {entry.instance_type}, but the VM's type is {name}" if is_unfit else ""
+    return _elsewhere(what, entry.zone, launch) or problem
+
+
+def _unfit_host(what: str, entry: Host, launch: Launch) -> str:
+    name = _first_type(launch)
+    is_unfit = bool(name) and not entry.runs(name)
+    runs = entry.instance_type or entry.family
+    problem = f"{what} runs {runs}, but the VM's type is {name}" if is_unfit else ""
+    return _elsewhere(what, entry.zone, launch) or problem
+
+
+def _elsewhere(what: str, zone: str, launch: Launch) -> str:
+    if launch.zone and zone and launch.zone != zone:
+        return f"{what} is in zone {zone}, but the VM in {launch.zone}"
+    return ""
+
+
+def _first_type(launch: Launch) -> str:
+    """The type that decides, because EC2 does not try the fallbacks in a reservation; empty if not known."""
+    return next((str(node.value) for node in launch.types), "")

@@ -1,0 +1,176 @@
+"""The instance groups of a deployment manifest, and what the Director refuses of them apart from networks.
+
+Rules of BOSH, src/bosh-director/lib/bosh/director: deployment_plan/instance_group_spec_parser.rb,
+instance_group_availability_zone_parser.rb, instance_group.rb (valid lifecycles and states), planner.rb
+(add_instance_group), and dns/canonicalizer.rb for names.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, canonical, unserved
+from bosh_aws_cpi.tools.checks.compilation import of_resources
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, wrong_types
+from bosh_aws_cpi.tools.findings import Finding
+
+ERRAND: Final = "errand"
+"""The lifecycle of groups whose VMs a deployment does not create."""
+_DISKS: Final = ("persistent_disk", "persistent_disk_type", "persistent_disks")
+_GONE: Final = {
+    "resource_pool": "Use vm_type",
+    "persistent_disk_pool": "Use persistent_disk_type",
+    **dict.fromkeys(("template", "templates"), "Use jobs"),
+}
+"""Keys that the Director refuses, and what to do."""
+_WORDS: Final = {
+    "lifecycle": ("service", ERRAND),
+    "state": ("started", "stopped", "detached", "recreate", "restart"),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """An instance group.
+
+    Attributes:
+        node: Its entry.
+        instances: How many; None when that isn't known.
+        zones: The names of its azs, "" alone without any; None when they aren't known.
+        networks: Its networks: the entry, and the network in the cloud config.
+    """
+
+    node: Node
+    instances: int | None
+    zones: Sequence[str] | None
+    networks: Sequence[tuple[Node, Node]]
+
+    @classmethod
+    def of(cls, node: Node, config: CloudConfig) -> "Group":
+        """Read it; what can't be read is left out."""
+        count = node.value.get("instances")
+        azs = node.get("azs")
+        zones: list[str] | None = [""]
+        if azs is not None:
+            is_known = isinstance(azs.value, list) and all(isinstance(each, str) for each in azs.value)
+            zones = list(azs.value) if is_known and not azs.has_variables else None
+        found = [(each, config.named("networks", name_of(each))) for each in hashes(node.get("networks"))]
+        networks = [(entry, network) for entry, network in found if network is not None]
+        is_number = isinstance(count, int) and not isinstance(count, bool)
+        return cls(node, count if is_number else None, zones, networks)
+
+    @property
+    def is_errand(self) -> bool:
+        """Whether a deployment creates no VMs for it."""
+        return is_errand(self.node)
+
+    @property
+    def shown(self) -> str:
+        """Its name, for messages."""
+        return f"instance group '{name_of(self.node)}'"
+
+
+def is_errand(node: Node) -> bool:
+    """Whether a deployment creates no VMs for a group (planner.rb, instance_groups_starting_on_deploy)."""
+    return text_of(node.get("lifecycle")) == ERRAND
+
+
+def findings(groups: Sequence[Group], config: CloudConfig) -> Iterator[Finding]:
+    """Check all instance groups."""
+    seen: dict[str, Node] = {}
+    for group in groups:
+        yield from _name(group.node, seen)
+        yield from _keys(group.node)
+        yield from _kind(group.node, config)
+        yield from _disks(group.node, config)
+        yield from _zones(group, config)
+
+
+def _name(node: Node, seen: dict[str, Node]) -> Iterator[Finding]:
+    """The name is valid in DNS, and no other group has the same one there."""
+    yield from dns_name(node)
+    name = canonical(name_of(node))
+    if name and (first := seen.setdefault(name, node)) is not node:
+        what = f"in DNS the name is that of instance group '{name_of(first)}', line {first.place.line}"
+        yield refused(node.at("name"), what, "Use another name")
+
+
+def dns_name(node: Node) -> Iterator[Finding]:
+    """Check the beginning and the end of a name that becomes a part of DNS names."""
+    name = canonical(name_of(node))
+    if name != name.strip("-"):
+        what = "must not begin or end with a hyphen or an underscore, for DNS"
+        yield refused(node.at("name"), what, "Use another name")
+
+
+def _keys(node: Node) -> Iterator[Finding]:
+    for key in ("name", "instances", "networks"):
+        if node.child(key) is None:
+            yield refused(node, f"has no {key}", f"Add {key}")
+    yield from wrong_types(node, name=str, instances=int, networks=list, vm_type=str, vm_resources=dict)
+    yield from wrong_types(node, vm_extensions=list, azs=list, persistent_disk=int, persistent_disk_type=str)
+    yield from wrong_types(node, persistent_disks=list, lifecycle=str, state=str)
+    for key, remedy in _GONE.items():
+        if (gone := node.get(key)) is not None:
+            yield refused(gone, f"{key} is not allowed in an instance group", remedy)
+    for key, words in _WORDS.items():
+        if (text := text_of(node.get(key))) and text not in words:
+            yield refused(node.at(key), f"'{text}' is not a {key}", f"Use {' or '.join(words)}")
+
+
+def _kind(node: Node, config: CloudConfig) -> Iterator[Finding]:
+    given = [key for key in ("vm_type", "vm_resources") if node.get(key) is not None]
+    if len(given) != 1:
+        what = "has both vm_type and vm_resources" if given else "has neither vm_type nor vm_resources"
+        yield refused(node.at(*given[1:]), what, "Keep one of them" if given else "Add vm_type")
+    yield from config.missing(node.get("vm_type"), "vm_types")
+    if (resources := node.get("vm_resources")) is not None:
+        yield from of_resources(resources, config)
+    extensions = node.get("vm_extensions")
+    for each in extensions.entries() if extensions is not None else ():
+        yield from config.missing(each, "vm_extensions")
+
+
+def _disks(node: Node, config: CloudConfig) -> Iterator[Finding]:
+    given = [found for key in _DISKS if (found := node.get(key)) is not None]
+    if len(given) > 1:
+        names = " and ".join(str(each.route[-1]) for each in given)
+        yield refused(given[1], f"has {names}: only one is allowed", "Keep one of them")
+    size = node.get("persistent_disk")
+    if size is not None and isinstance(size.value, int) and size.value < 0:
+        what = f"must not be negative, got {size.value}"
+        yield refused(size, what, "Give the size in MiB, or 0 for no disk")
+    yield from config.missing(node.get("persistent_disk_type"), "disk_types")
+    names_seen: set[str] = set()
+    for each in hashes(node.get("persistent_disks")):
+        yield from _named_disk(each, names_seen)
+        yield from config.missing(each.get("type"), "disk_types")
+
+
+def _named_disk(disk: Node, seen: set[str]) -> Iterator[Finding]:
+    name = text_of(disk.get("name"))
+    if not name.strip() and not disk.at("name").is_unknown:
+        yield refused(disk, "has no name", "Add name")
+    elif name in seen:
+        yield refused(disk.at("name"), f"the name '{name}' is listed more than once", "Use another name")
+    seen.add(name)
+
+
+def _zones(group: Group, config: CloudConfig) -> Iterator[Finding]:
+    """Each network of the group serves each of its zones (network.rb, has_azs?)."""
+    azs = group.node.get("azs")
+    if azs is not None and azs.value == []:
+        yield refused(azs, "must not be empty", "Name an az, or remove azs")
+        return
+    for each in azs.entries() if azs is not None and isinstance(azs.value, list) else ():
+        if isinstance(each.value, str):
+            yield from config.missing(each, "azs")
+        else:
+            yield refused(each, f"'{each.value}' must be a string", "Put it into quotation marks")
+    for entry, network in group.networks if group.zones is not None else ():
+        for zone in unserved(network, group.zones or ()):
+            place = azs.entries()[(group.zones or []).index(zone)] if azs is not None else entry
+            named = f"az '{zone}'" if zone else "instances without azs, because its subnets have azs"
+            what = f"network '{name_of(network)}' has no subnet for {named}"
+            yield refused(place, what, "Add a subnet, or change azs")

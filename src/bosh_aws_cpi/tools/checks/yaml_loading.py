@@ -1,0 +1,198 @@
+"""Reads YAML as BOSH does: into the values that JSON has, each with its place."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.properties.types import Route
+
+_MOST_VALUES: Final = 200_000
+"""A file with more keys and values than this is refused: no cloud config is so large."""
+_STRING: Final = "tag:yaml.org,2002:str"
+_MERGE: Final = "tag:yaml.org,2002:merge"
+_FORMLESS: Final = ("binary", "omap", "pairs", "set")
+"""YAML's types without a form in JSON, in which the Director sends cloud properties to the CPI."""
+_QUOTED: Final = re.compile(r"""\s*(?:'[^']*'|"[^"]*")""")
+"""A piece of the file in a message of PyYAML, such as an alias's name; a password may look like an alias."""
+_TELLS_NOTHING: Final = re.compile(r"""\s*(?:'(.|<[a-z ]+>)'|".")""")
+"""The same, if it is one character or the name of a part of YAML, such as '<scalar>'."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a YAML file says.
+
+    Attributes:
+        value: The whole; variables are still text, and keys are always text.
+        places: Line and column of each value, from 1.
+        repeated: Keys that a hash has twice: what leads to them, and the line of the later one.
+    """
+
+    value: Any
+    places: dict[Route, tuple[int, int]] = field(default_factory=dict)
+    repeated: tuple[tuple[Route, int], ...] = ()
+
+
+class _TooManyError(Exception):
+    """The file has too many values."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads keys and dates as strings, and refuses what JSON lacks."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self._composed = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """A node of the file, counted."""
+        self._composed += 1
+        if self._composed > _MOST_VALUES:
+            raise _TooManyError
+        return super().compose_node(parent, index)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Resolve merge keys, and read all other keys as strings: JSON has no others."""
+        super().flatten_mapping(node)
+        node.value = [(_as_string(key), value) for key, value in node.value]
+
+    def construct_date(self, node: yaml.ScalarNode) -> str:
+        """The text of a date, as the bosh CLI reads it."""
+        return self.construct_scalar(node)
+
+    def construct_finite(self, node: yaml.ScalarNode) -> float:
+        """A number; not .inf or .nan, which JSON lacks."""
+        try:
+            number = self.construct_yaml_float(node)
+        except ValueError as error:
+            raise _refusal("a number can't be read", node) from error
+        if not math.isfinite(number):
+            raise _refusal("a number must be finite", node)
+        return number
+
+    def construct_whole(self, node: yaml.ScalarNode) -> int:
+        """A whole number; Python's own error would quote it."""
+        try:
+            return self.construct_yaml_int(node)
+        except ValueError as error:
+            raise _refusal("a number can't be read", node) from error
+
+    def construct_formless(self, node: yaml.Node) -> None:
+        """Refuse a value that JSON lacks."""
+        kind = node.tag.rpartition(":")[2]
+        raise _refusal(f"a value is marked !!{kind}, which BOSH can't send to the CPI", node)
+
+
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_date)
+_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_finite)
+_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole)
+for _kind in _FORMLESS:
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_formless)
+
+
+def loaded(name: str, content: bytes) -> Loaded:
+    """Read a YAML file.
+
+    Args:
+        name: Its name, for messages.
+        content: Its content.
+
+    Raises:
+        CloudError: It is not YAML, or has values that JSON lacks. The message never quotes the file, which
+            may contain secrets.
+    """
+    try:
+        return _loaded(name, content)
+    except _TooManyError:
+        raise CloudError(f"'{name}' can't be read: it has more than {_MOST_VALUES} values") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{name}:{mark.line + 1}" if mark is not None else f"'{name}'"
+        problem = _QUOTED.sub(_harmless, error.problem or "it can't be parsed")
+        raise CloudError(f"{where} is not valid YAML: {problem}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        problem = error.reason if isinstance(error, yaml.reader.ReaderError) else "it can't be parsed"
+        raise CloudError(f"'{name}' is not valid YAML: {problem}") from None
+    except RecursionError:
+        raise CloudError(f"'{name}' can't be read: its values are nested too deeply") from None
+
+
+def _harmless(quoted: re.Match[str]) -> str:
+    return quoted[0] if _TELLS_NOTHING.fullmatch(quoted[0]) else ""
+
+
+def _loaded(name: str, content: bytes) -> Loaded:
+    loader = _Loader(content)
+    node = loader.get_single_node()
+    if node is None:
+        return Loaded(None)
+    if _size(node, {}) > _MOST_VALUES:
+        raise CloudError(f"'{name}' can't be read: its aliases (*NAME) stand for too many values")
+    repeated = tuple(_repeated(node, (), set()))
+    value = loader.construct_document(node)
+    return Loaded(value, dict(_places(node, ())), repeated)
+
+
+def _as_string(key: yaml.Node) -> yaml.Node:
+    """The key as a string; a copy, because an alias may stand for the same node elsewhere."""
+    if not isinstance(key, yaml.ScalarNode):
+        raise _refusal("a key must be a string", key)
+    return yaml.ScalarNode(_STRING, key.value, key.start_mark, key.end_mark)
+
+
+def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
+    return yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
+
+
+def _size(node: yaml.Node, known: dict[int, int | None]) -> int:
+    """How many values a node stands for, with aliases in full."""
+    if id(node) not in known:
+        known[id(node)] = None
+        inner: list[yaml.Node] = []
+        if isinstance(node, yaml.MappingNode):
+            inner = [each for pair in node.value for each in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            inner = node.value
+        known[id(node)] = 1 + sum(_size(each, known) for each in inner)
+    size = known[id(node)]
+    return _MOST_VALUES + 1 if size is None else size  # an alias within its own anchor never ends
+
+
+def _repeated(node: yaml.Node, route: Route, seen: set[int]) -> Iterator[tuple[Route, int]]:
+    """The keys that a hash has twice, before the constructor resolves merge keys."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        keys: set[str] = set()
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
+                if key.value in keys:
+                    yield (*route, key.value), key.start_mark.line + 1
+                keys.add(key.value)
+            yield from _repeated(value, (*route, key.value if isinstance(key.value, str) else ""), seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, each in enumerate(node.value):
+            yield from _repeated(each, (*route, index), seen)
+
+
+def _places(node: yaml.Node, route: Route) -> Iterator[tuple[Route, tuple[int, int]]]:
+    """The place of each value; that of a hash's entry is its key's."""
+    yield route, _place(node)
+    if isinstance(node, yaml.MappingNode):  # the constructor has resolved its merge keys
+        for key, value in node.value:
+            inner = (*route, key.value)
+            yield from _places(value, inner)
+            yield inner, _place(key)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _places(value, (*route, index))
+
+
+def _place(node: yaml.Node) -> tuple[int, int]:
+    return node.start_mark.line + 1, node.start_mark.column + 1

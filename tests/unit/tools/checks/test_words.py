@@ -1,0 +1,146 @@
+"""Cloud properties with a fixed set of words, and limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import botocore.session
+import pytest
+
+from bosh_aws_cpi.tools.checks import words
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.documents import Document
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+PROPERTIES = "vm_types/web/cloud_properties"
+
+
+def found(**sections: Any) -> list[Finding]:
+    """Check a cloud config with some sections."""
+    return list(words.findings(CloudConfig.merged([Document("cloud-config.yml", sections)])))
+
+
+def of_vm(**properties: Any) -> list[Finding]:
+    """Check a VM type's cloud properties."""
+    return found(vm_types=[{"name": "web", "cloud_properties": properties}])
+
+
+@pytest.mark.parametrize(
+    ("properties", "path", "remedy"),
+    [
+        ({"tenancy": "dedicatd"}, "tenancy", "dedicated"),
+        ({"metadata_options": {"http_tokens": "requird"}}, "metadata_options/http_tokens", "required"),
+        ({"metadata_options": {"http_endpoint": "enable"}}, "metadata_options/http_endpoint", "enabled"),
+        (
+            {"metadata_options": {"http_protocol_ipv_6": "disable"}},
+            "metadata_options/http_protocol_ipv_6",
+            "disabled",
+        ),
+        (
+            {"metadata_options": {"instance_metadata_tags": "Enabled"}},
+            "metadata_options/instance_metadata_tags",
+            "enabled",
+        ),
+        ({"credit_specification": "unlimted"}, "credit_specification", "unlimited"),
+        (
+            {"credit_specification": {"cpu_credits": "standart"}},
+            "credit_specification/cpu_credits",
+            "standard",
+        ),
+        ({"capacity_reservation": {"preference": "opn"}}, "capacity_reservation/preference", "open"),
+        ({"cpu_options": {"amd_sev_snp": "enable"}}, "cpu_options/amd_sev_snp", "enabled"),
+        ({"ephemeral_disk": {"type": "gp9"}}, "ephemeral_disk/type", "gp"),
+        ({"root_disk": {"type": "GP3"}}, "root_disk/type", "gp3"),
+    ],
+)
+def test_words(properties: dict[str, Any], path: str, remedy: str) -> None:
+    """An unknown word is a warning with the nearest known one, at its place."""
+    (finding,) = of_vm(**properties)
+    assert finding.severity is Severity.WARNING
+    assert finding.place is not None
+    assert finding.place.path == f"{PROPERTIES}/{path}"
+    assert finding.remedy.startswith(f"Did you mean {remedy}")
+
+
+def test_far_words() -> None:
+    """A word that is near to no known one is answered with all of them."""
+    (finding,) = of_vm(metadata_options={"http_tokens": "v2"})
+    assert finding.remedy == "Use optional or required"
+
+
+@pytest.mark.parametrize("key", ["azs", "vm_extensions"])
+def test_other_sections(key: str) -> None:
+    """Whatever is merged into a VM's cloud properties is looked at."""
+    (finding,) = found(**{key: [{"name": "web", "cloud_properties": {"tenancy": "dedicatd"}}]})
+    assert finding.place is not None
+    assert finding.place.path == f"{key}/web/cloud_properties/tenancy"
+    (finding,) = found(compilation={"cloud_properties": {"tenancy": "dedicatd"}})
+    assert finding.place is not None
+    assert finding.place.path == "compilation/cloud_properties/tenancy"
+
+
+@pytest.mark.parametrize(
+    ("size", "kind", "is_found"),
+    [
+        (65_536 * 1024, {}, False),
+        (65_536 * 1024 + 1, {}, True),
+        (16_384 * 1024 + 1, {"type": "gp2"}, True),
+        (16_384 * 1024 + 1, {"type": "((type))"}, False),
+        (10**12, {"type": "((type))"}, True),
+        ("((size))", {}, False),
+    ],
+)
+def test_sizes(size: Any, kind: dict[str, Any], *, is_found: bool) -> None:
+    """A size over the limit of the volume type is a warning, for each kind of disk."""
+    disks = found(disk_types=[{"name": "data", "disk_size": size, "cloud_properties": kind}])
+    of_vms = of_vm(ephemeral_disk={"size": size, **kind}, root_disk={"size": size, **kind})
+    assert [len(disks), len(of_vms)] == [is_found, 2 * is_found]
+
+
+def test_disk_type() -> None:
+    """A disk type's volume type is a word, too."""
+    (finding,) = found(disk_types=[{"name": "data", "disk_size": 1024, "cloud_properties": {"type": "gp9"}}])
+    assert finding.place is not None
+    assert finding.place.path == "disk_types/data/cloud_properties/type"
+
+
+@pytest.mark.parametrize(("hops", "number"), [(1, 0), (64, 0), (65, 1), ("many", 0), (True, 0)])
+def test_hops(hops: Any, number: int) -> None:
+    """EC2 accepts at most 64 hops."""
+    assert len(of_vm(metadata_options={"http_put_response_hop_limit": hops})) == number
+
+
+def test_silent() -> None:
+    """Known words, variables, and values of wrong types, which are reported elsewhere, have no finding."""
+    options = {"http_tokens": "required", "http_endpoint": "enabled", "http_protocol_ipv6": "((state))"}
+    whole: dict[str, Any] = {
+        "tenancy": "default",
+        "metadata_options": options,
+        "credit_specification": {"cpu_credits": "standard"},
+        "capacity_reservation": {"preference": "capacity-reservations-only"},
+        "cpu_options": {"amd_sev_snp": True},
+        "ephemeral_disk": {"type": ["gp3"], "size": 10_240},
+        "root_disk": "none",
+    }
+    assert of_vm(**whole) == []
+    assert found(vm_types=[{"name": "web", "cloud_properties": "((whole))"}]) == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "known"),
+    [
+        ("Tenancy", words.TENANCIES),
+        ("VolumeType", words.MOST_GIB),
+        ("HttpTokensState", words.TOKENS),
+        ("CapacityReservationPreference", words.PREFERENCES),
+        ("InstanceMetadataEndpointState", words.STATES),
+        ("InstanceMetadataProtocolState", words.STATES),
+        ("InstanceMetadataTagsState", words.STATES),
+        ("AmdSevSnpSpecification", words.STATES),
+        ("NestedVirtualizationSpecification", words.STATES),
+    ],
+)
+def test_model(shape: str, known: Any) -> None:
+    """The words are those of EC2's API model."""
+    model: Any = botocore.session.get_session().get_service_model("ec2").shape_for(shape)
+    assert set(known) == set(model.enum)
