@@ -84,7 +84,7 @@ class CloudConfig:
             findings += [finding for node in nodes for finding in _no_hashes(node)]
             findings += _of_entries(key, lists[key])
         compilation = compilations[0] if compilations else None
-        return cls(lists, compilation, open_lists, tuple(findings), cpi)
+        return cls(lists, compilation, open_lists, tuple(findings), cpi=cpi)
 
     @cached_property
     def azs_of_others(self) -> list[Node]:

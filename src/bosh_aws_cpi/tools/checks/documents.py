@@ -94,6 +94,10 @@ class Node:
             node = node.child(key) if node is not None else None
         return None if node is None or node.value is None else node
 
+    def is_within(self, whole: "Node") -> bool:
+        """Whether it is another value, or a part of that."""
+        return self.document is whole.document and self.route[: len(whole.route)] == whole.route
+
     def at(self, *keys: str | int) -> "Node":
         """A value within it, or the nearest value around a missing one: for messages.
 

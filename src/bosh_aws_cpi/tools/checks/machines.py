@@ -44,8 +44,7 @@ def findings(config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = N
         aws: The CPI's configuration, for its defaults.
         uses: What a manifest asks for; None without a manifest.
     """
-    found = _Machines(config, disk_defaults(aws), has_manifest=uses is not None)
-    yield from found.findings(vms(config, uses))
+    yield from _Machines(config, disk_defaults(aws), uses is not None).findings(vms(config, uses))
 
 
 @dataclass
@@ -83,7 +82,7 @@ class _Machines:
                 continue
             if merged.extensions and merged.use is None:
                 extension = merged.extensions[0]
-                of_one = identity(node) if _is_within(node, extension) else text
+                of_one = identity(node) if node.is_within(extension) else text
                 cases = self.of_extensions.setdefault((identity(extension), of_one), [])
                 cases.append((merged, (text, node)))
                 continue
@@ -134,7 +133,7 @@ class _Machines:
         """
         merged, (text, node) = cases[0]
         extension = merged.extensions[0]
-        place = (node if _is_within(node, extension) else extension.at("cloud_properties")).place
+        place = (node if node.is_within(extension) else extension.at("cloud_properties")).place
         named = f"with vm_extension '{name_of(extension)}'"
         if text in _said_of(_values_alone(extension), self.defaults):
             return Finding(Severity.ERROR, f"{named}: {text}", "", place)
@@ -179,10 +178,6 @@ def _values_alone(extension: Node) -> Json:
     if isinstance(disk := known.get("ephemeral_disk"), dict):
         known["ephemeral_disk"] = {"size": _ENOUGH, **disk}
     return {**dict.fromkeys(_REQUIRED, _UNKNOWN), **known}
-
-
-def _is_within(node: Node, whole: Node) -> bool:
-    return node.document is whole.document and node.route[: len(whole.route)] == whole.route
 
 
 def _said_of(values: Json, defaults: DiskDefaults) -> dict[str, str]:
