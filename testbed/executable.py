@@ -136,7 +136,8 @@ def least_environment(home: Path) -> dict[str, str]:
 
 def other_endpoints(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the variables for services whose endpoints can't be configured: one stand-in serves them all."""
-    aws = config.get("cloud", {}).get("properties", {}).get("aws") or {}
+    aws = config.get("cloud", {}).get("properties", {}).get("aws")
+    aws = aws if isinstance(aws, dict) else {}
     given = (str(aws.get(f"{name}_endpoint")) for name in ("ec2", "elb", "sts", "ebs"))
     endpoint = next((each for each in given if each.startswith("http://")), None)
     return {f"AWS_ENDPOINT_URL_{name}": endpoint for name in UNCONFIGURED} if endpoint else {}
