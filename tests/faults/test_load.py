@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
 VMS = 8
 SLOW = 0.1
-"""Buckets that refill a tenth as fast as EC2's: few VMs find them empty too, even on a machine that starts them
-slowly."""
+"""Buckets that refill a tenth as fast as EC2's: even few VMs that a slow machine starts find them empty."""
 
 
 @pytest.mark.faults
