@@ -10,8 +10,9 @@ from bosh_aws_cpi.jsontext import Json
 
 DEFAULT_BITS: Final = 24
 _IPV6_BITS: Final = 64
-_KEPT: Final = 4
-"""AWS keeps the first four addresses of a subnet, and the last one (VPC user guide, "Subnet sizing")."""
+KEPT_FIRST: Final = 4
+"""AWS keeps the first four addresses of a subnet, and the last one, for IPv4 and for IPv6 (VPC user guide,
+"Subnet CIDR blocks")."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None
     ]
     others = _networks(taken)
     for choice in _from(start, choices):
-        if not any(_overlaps(choice, other) for other in others):
+        if not any(overlap(choice, other) for other in others):
             return choice
     message = (
         f"network.netmask_bits: no /{length} is free in the VPC, which has {', '.join(vpc_ranges)}. "
@@ -99,7 +100,7 @@ def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int)
     others = _networks(taken)
     for block in (IPv6Network(each) for each in vpc_ranges):
         for choice in _parts(block, start):
-            if not any(_overlaps(choice, other) for other in others):
+            if not any(overlap(choice, other) for other in others):
                 return choice
     message = f"network.cloud_properties.ipv6: no /64 is free in the VPC, which has {', '.join(vpc_ranges)}"
     raise CloudError(message)
@@ -111,7 +112,7 @@ def addresses(subnet_range: str) -> Json:
     return {
         "range": subnet_range,
         "gateway": str(network[1]),
-        "reserved": [f"{network[0]}-{network[_KEPT - 1]}", str(network[-1])],
+        "reserved": [f"{network[0]}-{network[KEPT_FIRST - 1]}", str(network[-1])],
     }
 
 
@@ -132,5 +133,6 @@ def _networks(ranges: Sequence[str]) -> list[IPv4Network | IPv6Network]:
     return [ip_network(each) for each in ranges]
 
 
-def _overlaps(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
+def overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
+    """Whether two ranges have an address in common."""
     return one.version == other.version and one.overlaps(other)

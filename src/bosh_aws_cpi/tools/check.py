@@ -4,7 +4,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
-from bosh_aws_cpi.tools.command import carried_out
+from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.findings import Finding, json_text, ordered, status, text
 
 if TYPE_CHECKING:
@@ -37,18 +37,11 @@ def main(arguments: list[str]) -> int:
         The exit status.
     """
     given = _parser().parse_args(arguments)
-    return carried_out(lambda: _check(given))
+    return command.carried_out(lambda: _check(given))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "cpi check",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
+    parser = command.parser("check", _DESCRIPTION, _EPILOG)
     parser.add_argument(
         "files",
         metavar="FILE",
@@ -105,6 +98,6 @@ def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "I
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
     clients = CommandClients(aws._replace(max_retries=RETRIES), CallStatistics())
-    references = References.of(files.config, files.uses())
+    references = References.of(files.config, files.uses)
     extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
     return findings(clients, aws, references, extras)

@@ -1,5 +1,6 @@
 """Runs an operator's command, and turns its errors into messages and an exit status."""
 
+import argparse
 import sys
 from collections.abc import Callable
 from typing import Final
@@ -10,6 +11,25 @@ from bosh_aws_cpi.errors import BoshError
 
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
+
+
+def parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """Return the parser of a command, whose first argument is the configuration file, ``config``.
+
+    Args:
+        name: The command: "preflight".
+        description: What it does, divided into lines.
+        epilog: What its exit status says, divided into lines.
+    """
+    created = argparse.ArgumentParser(
+        f"cpi {name}",
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    created.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
+    return created
 
 
 def carried_out(body: Callable[[], int]) -> int:

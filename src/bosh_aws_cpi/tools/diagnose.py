@@ -7,7 +7,7 @@ from typing import Final
 
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
-from bosh_aws_cpi.tools.command import carried_out
+from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.findings import json_text, status
 
 _DESCRIPTION: Final = """\
@@ -30,18 +30,11 @@ def main(arguments: list[str]) -> int:
         The exit status.
     """
     given = _parser().parse_args(arguments)
-    return carried_out(lambda: _diagnose(given))
+    return command.carried_out(lambda: _diagnose(given))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "cpi diagnose",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
+    parser = command.parser("diagnose", _DESCRIPTION, _EPILOG)
     parser.add_argument("vm", metavar="VM_CID", help="the instance's id, which `bosh vms` shows: i-…")
     parser.add_argument(
         "--director-address",

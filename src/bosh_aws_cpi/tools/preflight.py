@@ -8,7 +8,7 @@ from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.log import redact
-from bosh_aws_cpi.tools.command import carried_out
+from bosh_aws_cpi.tools import command
 
 _DESCRIPTION: Final = """\
 Check whether the CPI can use AWS: credentials, region, endpoints and each permission in docs/iam-policy.json.
@@ -31,18 +31,11 @@ def main(arguments: list[str]) -> int:
         The exit status.
     """
     given = _parser().parse_args(arguments)
-    return carried_out(lambda: _check(given))
+    return command.carried_out(lambda: _check(given))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "cpi preflight",
-        description=_DESCRIPTION,
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
+    parser = command.parser("preflight", _DESCRIPTION, _EPILOG)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument(
         "--feature",

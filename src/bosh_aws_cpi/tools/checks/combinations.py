@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, said
+from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
 from bosh_aws_cpi.tools.checks.rules import name_of, text_of
 
 Identity = tuple[object, ...]
@@ -129,13 +130,12 @@ def sized_properties(node: Node, config: CloudConfig) -> Json | None:
     if resources is None:
         return {}
     wanted = resources.known()
-    if (
-        resources.has_variables
-        or not isinstance(wanted, dict)
-        or said(lambda: vm_sizes.cloud_properties(wanted, config.families))
-    ):
+    if resources.has_variables or not isinstance(wanted, dict):
         return None
-    return vm_sizes.cloud_properties(wanted, config.families)
+    try:
+        return vm_sizes.cloud_properties(wanted, config.families)
+    except CloudError:
+        return None
 
 
 def extensions_of(config: CloudConfig, node: Node) -> list[Node]:

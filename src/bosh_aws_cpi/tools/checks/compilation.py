@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unknown_keys, unserved
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.reading import read, said
+from bosh_aws_cpi.tools.checks.reading import read
 from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -74,10 +75,11 @@ def of_resources(node: Node, config: CloudConfig) -> Iterator[Finding]:
 
 def _chosen(node: Node, config: CloudConfig) -> Iterator[Finding]:
     """The CPI chooses a type that is large enough, and create_vm must accept what it has chosen."""
-    if text := said(lambda: vm_sizes.cloud_properties(node.value, config.families)):
-        yield Finding(Severity.ERROR, text, "", node.place)
+    try:
+        properties = vm_sizes.cloud_properties(node.value, config.families)
+    except CloudError as error:
+        yield Finding(Severity.ERROR, error.message, "", node.place)
         return
-    properties = vm_sizes.cloud_properties(node.value, config.families)
     yield from read(VmProperties, properties, lambda *_: node.at("ephemeral_disk_size"))[1]
 
 

@@ -5,7 +5,7 @@ deployment_spec_parser.rb and planner.rb. Jobs, stemcells and releases are not c
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.tools.checks import instance_groups
@@ -28,14 +28,14 @@ _ELSEWHERE: Final = {
 """Keys that the Director refuses, and what to do."""
 
 
-def groups(document: Document, config: CloudConfig) -> list[Group]:
+def groups_of(document: Document, config: CloudConfig) -> list[Group]:
     """The instance groups of a manifest."""
     root = document.root
     entries = hashes(root.get("instance_groups")) if isinstance(root.value, dict) else []
     return [Group.of(each, config) for each in entries]
 
 
-def findings(document: Document, config: CloudConfig) -> Iterator[Finding]:
+def findings(document: Document, groups: Sequence[Group], config: CloudConfig) -> Iterator[Finding]:
     """What the Director refuses, apart from addresses."""
     root = document.root
     if not isinstance(root.value, dict):
@@ -55,13 +55,13 @@ def findings(document: Document, config: CloudConfig) -> Iterator[Finding]:
     for entry in listed.entries() if listed is not None and isinstance(listed.value, list) else ():
         if wrong := unlike(entry, dict):
             yield wrong
-    yield from instance_groups.findings(groups(document, config), config)
+    yield from instance_groups.findings(groups, config)
 
 
-def uses(document: Document, config: CloudConfig) -> list[Use]:
-    """The VMs that the manifest asks for; those whose VM type is not known are left out."""
+def uses(groups: Iterable[Group], config: CloudConfig) -> list[Use]:
+    """The VMs that a manifest's instance groups ask for; those whose VM type is not known are left out."""
     found = []
-    for group in groups(document, config):
+    for group in groups:
         own = config.named("vm_types", text_of(group.node.get("vm_type")))
         sized = sized_properties(group.node, config)
         if sized is None or (own is None and not sized):
@@ -80,13 +80,13 @@ def properties_by_key(use: Use) -> dict[str, Node]:
     return {key: node for each in (*use.types, *use.extensions) for key, node in properties_of(each).items()}
 
 
-def demand(document: Document, config: CloudConfig) -> Demand:
-    """The number of instances of each type that the manifest and the compilation ask for.
+def demand(uses: Iterable[Use], config: CloudConfig) -> Demand:
+    """The number of instances of each type that a manifest and the compilation ask for.
 
     What is a variable is left out. Fallback types are not counted, nor are VMs on Dedicated Hosts, which have
     quotas of their own, nor errands.
     """
-    deployed = [use for use in uses(document, config) if not is_errand(use.node)]
+    deployed = [use for use in uses if not is_errand(use.node)]
     return Demand(_instances(deployed, "instances"), _instances(of_compilation(config), "workers"))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ from bosh_aws_cpi.tools.checks import (
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document
+from bosh_aws_cpi.tools.checks.instance_groups import Group
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import said
 from bosh_aws_cpi.tools.checks.rules import hashes, text_of
@@ -99,10 +101,9 @@ class Files:
             yield from compilation.findings(config)
             yield from networks.findings(config)
         if self.manifest is not None:
-            yield from deployment.findings(self.manifest, config)
-            groups = deployment.groups(self.manifest, config)
-            yield from allocation.findings(groups, self.uses() or [], config, aws)
-        yield from machines.findings(config, aws, self.uses())
+            yield from deployment.findings(self.manifest, self._groups, config)
+            yield from allocation.findings(self._groups, self.uses or [], config, aws)
+        yield from machines.findings(config, aws, self.uses)
         yield from disks.findings(config, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
@@ -113,19 +114,25 @@ class Files:
         """Whether they are a manifest for create-env."""
         return create_env.is_for_create_env(self.documents[0])
 
+    @cached_property
     def uses(self) -> "Sequence[Use] | None":
         """The kinds of VMs that the manifest asks for; None without one."""
-        return deployment.uses(self.manifest, self.config) if self.manifest is not None else None
+        return deployment.uses(self._groups, self.config) if self.manifest is not None else None
 
     def demand(self) -> Demand:
         """The number of instances of each type that the manifest needs; empty without one."""
-        return deployment.demand(self.manifest, self.config) if self.manifest is not None else Demand()
+        return deployment.demand(self.uses, self.config) if self.uses is not None else Demand()
+
+    @cached_property
+    def _groups(self) -> Sequence[Group]:
+        """The manifest's instance groups; none without one."""
+        return deployment.groups_of(self.manifest, self.config) if self.manifest is not None else ()
 
     def _disk_types(self) -> set[str] | None:
         """The names of the disk types that the manifest uses; None without one."""
         if self.manifest is None:
             return None
-        groups = [group.node for group in deployment.groups(self.manifest, self.config)]
+        groups = [group.node for group in self._groups]
         several = [each.get("type") for group in groups for each in hashes(group.get("persistent_disks"))]
         return {
             text_of(node) for node in [*several, *(group.get("persistent_disk_type") for group in groups)]

@@ -17,15 +17,13 @@ from ipaddress import (
 )
 from typing import Any, Final
 
+from bosh_aws_cpi.plan.subnets import KEPT_FIRST, overlap
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.rules import refused
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 AnyAddress = IPv4Address | IPv6Address
 AnyNetwork = IPv4Network | IPv6Network
-AWS_FIRST: Final = 4
-"""AWS keeps the first four addresses and the last one of each subnet, for IPv4 and for IPv6 (VPC user guide,
-"Subnet CIDR blocks")."""
 _VERSIONS: Final = (4, 6)
 _FORMS: Final = "Write 10.0.1.5, 10.0.1.5-10.0.1.9 or 10.0.1.0/28"
 
@@ -127,18 +125,13 @@ def address_of(text: object) -> AnyAddress | None:
 
 def aws_addresses(whole: AnyNetwork) -> list[AnyNetwork]:
     """The addresses of a subnet that AWS keeps: the first four and the last."""
-    first = [ip_network(whole[index]) for index in range(min(AWS_FIRST, whole.num_addresses))]
+    first = [ip_network(whole[index]) for index in range(min(KEPT_FIRST, whole.num_addresses))]
     return [*first, ip_network(whole[-1])]
 
 
 def within(part: AnyNetwork, whole: AnyNetwork) -> bool:
     """Whether all addresses of a range are in another."""
     return whole.version == part.version and part.subnet_of(whole)  # type: ignore[arg-type]  # of one version
-
-
-def overlap(first: AnyNetwork, second: AnyNetwork) -> bool:
-    """Whether two ranges have an address in common."""
-    return first.version == second.version and first.overlaps(second)
 
 
 def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:

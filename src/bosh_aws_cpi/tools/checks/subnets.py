@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Final
 
+from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.ranges import (
-    AWS_FIRST,
     AnyNetwork,
     Blocks,
     Range,
@@ -175,7 +175,7 @@ def _of_aws(addresses: Addresses, subnet: Node) -> Iterator[Finding]:
 
 def kept_by_aws(whole: AnyNetwork) -> str:
     """The addresses of a subnet that AWS keeps, for messages."""
-    return f"{whole[0]}-{whole[AWS_FIRST - 1]} and {whole[-1]}"
+    return f"{whole[0]}-{whole[KEPT_FIRST - 1]} and {whole[-1]}"
 
 
 def gateway(subnet: Node, whole: AnyNetwork, source: str = DIRECTOR) -> Iterator[Finding]:

@@ -277,17 +277,7 @@ def test_security_groups(check: Callable[..., Found]) -> None:
     assert [each[:2] for each in check(whole, default_security_groups=[])] == missing
     with_some = changed(whole, (*SUBNET, "cloud_properties", "security_groups"), ["web"])
     assert check(with_some, default_security_groups=[]) == []
-    manifest = {
-        "instance_groups": [
-            {
-                "name": "web",
-                "instances": 1,
-                "vm_type": "default",
-                "azs": ["z1"],
-                "networks": [{"name": "default"}],
-            }
-        ]
-    }
+    manifest = changed(MANIFEST, ("instance_groups", 0, "persistent_disk_type"), GONE)
     found = check(whole, manifest, default_security_groups=[])
     assert ("error", "instance_groups/web/networks") in [each[:2] for each in found]
     assert check(with_some, manifest, default_security_groups=[]) == []

@@ -5,10 +5,11 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from bosh_aws_cpi.aws.held_addresses import Held
+from bosh_aws_cpi.plan.subnets import overlap
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
-from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, aws_addresses, overlap, range_of, ranges_of
+from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, aws_addresses, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.references import SubnetUse
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
