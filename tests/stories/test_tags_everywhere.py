@@ -177,3 +177,14 @@ def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, 
     assert "aws:tags" in answer.error["message"]
     assert fake_aws.actions() == []
     assert world.state() == world.empty
+
+
+def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+    """They count towards EC2's 50 tags of a disk, before there is one."""
+    cpi = cpi_with(tags={f"common-{number}": "a" for number in range(30)})
+    fake_aws.forget_calls()
+    own = {f"own-{number}": "a" for number in range(19)}
+    message = cpi.call("create_disk", 2048, {"tags": own}).error["message"]
+    assert message.startswith("EC2 allows 50 tags, but there are 51, with those of aws.tags")
+    assert fake_aws.actions() == []
+    cpi.call("create_disk", 2048, {"tags": dict(list(own.items())[1:])}).ok()

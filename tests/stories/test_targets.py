@@ -33,6 +33,8 @@ SHUTTING_DOWN = [
     r"<instanceState>\s*<code>\d+</code>\s*<name>\S+</name>\s*</instanceState>",
     "<instanceState><code>32</code><name>shutting-down</name></instanceState>",
 ]
+FAST = {"fast_path_delete": True, "deregister_on_delete": True}
+SETTINGS = [{}, FAST, {"deregister_on_delete": True}]
 FOREIGN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/far/0123456789abcdef"
 SHAPE = "must be the ARN of a target group, arn:aws:elasticloadbalancing:…:targetgroup/NAME/ID"
 
@@ -169,10 +171,24 @@ def test_deregistered(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws
 def test_deregistered_on_the_fast_path(
     cpi_with: CpiWith, vm_cid: str, traffic: Traffic, fake_aws: FakeAws
 ) -> None:
-    """The fast path does not wait, but takes the address out of the group, too."""
-    assert cpi_with(fast_path_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    """The fast path does not wait; if it looks at the VM, it deregisters the address."""
+    settings = {"fast_path_delete": True, "skip_os_shutdown": False}
+    assert cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert [action for action in fake_aws.actions() if action != LOOK] == [END, DEREGISTER, TAG]
     assert traffic.state() == traffic.empty
+
+
+def test_fast_path_that_does_not_look(
+    cpi_with: CpiWith, create_vm: CreateVm, group: str, refused: CheckRefused
+) -> None:
+    """If delete_vm would not look at the VM, create_vm refuses groups of addresses, but not of instances."""
+    cpi = cpi_with(fast_path_delete=True)
+    why = (
+        f"Target group '{group}' has target type ip: with aws.fast_path_delete, set "
+        "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
+    )
+    refused(create_vm({"lb_target_groups": ["ips"]}, executable=cpi), why)
+    create_vm({"lb_target_groups": ["web-tcp"]}, executable=cpi).ok()
 
 
 @pytest.mark.parametrize("is_fast", [False, True])
@@ -201,7 +217,7 @@ def test_drained(
     assert traffic.state() == traffic.empty
 
 
-@pytest.mark.parametrize("settings", [{}, {"fast_path_delete": True}, {"deregister_on_delete": True}])
+@pytest.mark.parametrize("settings", SETTINGS)
 def test_not_certain(
     cpi_with: CpiWith,
     vm_cid: str,
@@ -222,7 +238,7 @@ def test_not_certain(
     assert traffic.state() == traffic.empty
 
 
-@pytest.mark.parametrize("settings", [{}, {"fast_path_delete": True}, {"deregister_on_delete": True}])
+@pytest.mark.parametrize("settings", SETTINGS)
 def test_repeated(
     cpi_with: CpiWith,
     vm_cid: str,
@@ -299,7 +315,7 @@ def test_elsewhere(create_vm: CreateVm, group: str, world: World, refused: Check
 def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -> None:
     """The tags that record targets count towards EC2's limit."""
     tags = {f"tag-{number}": "" for number in range(48)}
-    message = "EC2 allows 50 tags, but there are 51; some come from env.bosh.tags"
+    message = "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
     refused(create_vm({"lb_target_groups": [group], "tags": tags}), message)
 
 

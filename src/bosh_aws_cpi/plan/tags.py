@@ -46,7 +46,7 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
         message = f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {', '.join(reserved)}"
         raise CloudError(message)
     if len(tags) > MAX_TAGS:
-        more = "with the CPI's own and those of env.bosh.tags"
+        more = "with those of aws.tags, env.bosh.tags and the CPI itself"
         message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}"
         raise CloudError(message)
 
@@ -95,15 +95,21 @@ def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
     return {"true": True, "false": False}.get(tags.get(SHUTDOWN_TAG, ""), default)
 
 
-def of_disk(name: str | None, tags: object, director_uuid: str | None) -> dict[str, str]:
+def of_disk(
+    name: str | None, tags: object, director_uuid: str | None, common: Mapping[str, str]
+) -> dict[str, str]:
     """The tags of a new disk, without its call's: those of its cloud properties, and its origin.
 
-    Its ``name`` is the tag ``Name``, unless its ``tags`` have one.
+    Args:
+        name: The cloud property ``name``: the tag ``Name``, unless the tags have one.
+        tags: The cloud property ``tags``.
+        director_uuid: The UUID of the request's Director; None when the request has none.
+        common: ``aws.tags``; all others win.
 
     Raises:
         CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
     """
-    found = {**formatted({"Name": name or None, **checked(tags)}), **of_origin(director_uuid)}
+    found = {**common, **formatted({"Name": name or None, **checked(tags)}), **of_origin(director_uuid)}
     check_for_ec2({**found, CALL_TAG: ""})
     return found
 

@@ -1,6 +1,5 @@
 """The verbs for an existing VM: delete, look up, reboot, tag."""
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import targets
@@ -22,9 +21,10 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     """Terminate the VM and wait until it is terminated (contract: delete_vm).
 
     Attached persistent disks survive. With ``fast_path_delete`` the VM is tagged instead, without waiting.
-    With ``deregister_on_delete`` it is first deregistered from its load balancers; its addresses are
-    deregistered in any case. With ``skip_os_shutdown`` a VM whose disks all go with it ends at once. For an
-    old stemcell, the VM's registry document is deleted as well, even if the VM is already gone.
+    With ``deregister_on_delete`` it is first deregistered from its load balancers. Its addresses are
+    deregistered if this call sees its tags (`AwsConfig.looks_at_deleted_vms`). With ``skip_os_shutdown`` a VM
+    whose disks all go with it ends at once. For an old stemcell, the VM's registry document is deleted as
+    well, even if the VM is already gone.
 
     Raises:
         VMNotFound: EC2 does not know the VM.
@@ -53,8 +53,8 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
             leave_groups(cloud.clients, instance, left)
 
     if cloud.config.aws.fast_path_delete:
-        with suppress(VMNotFound):
-            leave(seen or instances.find(cloud.ec2, vm_cid))
+        if seen is not None:
+            leave(seen)
         tags.mark_deleted(cloud.ec2, vm_cid)
     else:
         instances.wait_until_terminated(cloud.ec2, vm_cid, lambda now: leave(seen or now))

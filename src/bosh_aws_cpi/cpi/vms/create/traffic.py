@@ -43,6 +43,7 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
     groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
     region = cloud.config.aws.region
     found = load_balancers.target_groups(cloud.clients.elbv2, groups, vpc_id, region) if groups else []
+    _check_deletion(cloud, found)
     if balancers:
         load_balancers.check(cloud.clients.elb, balancers, vpc_id)
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
@@ -54,6 +55,16 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
         vip=vip,
         elastic_ip=elastic_ips.find(cloud.ec2, vip.ip) if vip else None,
     )
+
+
+def _check_deletion(cloud: Cloud, groups: Sequence[TargetGroup]) -> None:
+    for group in groups:
+        if group.family and not cloud.config.aws.looks_at_deleted_vms:
+            message = (
+                f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
+                "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
+            )
+            raise CloudError(message)
 
 
 def check_tags(traffic: Traffic, tags_of_vm: Mapping[str, str]) -> None:
