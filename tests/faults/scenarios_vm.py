@@ -226,13 +226,7 @@ VMS = (
     ),
     Scenario(
         name="delete_vm of an address in a group, on the fast path",
-        calls=(
-            "DescribeInstances",
-            "TerminateInstances",
-            "DescribeInstances",
-            "DeregisterTargets",
-            "CreateTags",
-        ),
+        calls=("DescribeInstances", "TerminateInstances", "DeregisterTargets", "CreateTags"),
         lay=lambda stage: [stage.vm_in_group()],
         success=Change([IN_GROUP, ROOT, ENI, TARGET], ["ended instance vm"]),
         is_in_place=True,
