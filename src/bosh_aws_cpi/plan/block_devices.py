@@ -81,6 +81,12 @@ def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, de
     is_described = bool({"size", "type", "iops"} & disk.model_fields_set)
     if is_used and (is_described or defaults.ephemeral_encryption(disk).encrypted):
         message = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
+        is_own = is_described or "encrypted" in disk.model_fields_set
+        if not is_own and defaults.ephemeral_disk.encrypted:
+            message += (
+                ": aws.default_ephemeral_disk.encrypted is true; "
+                "set ephemeral_disk.encrypted to false for this VM"
+            )
         raise CloudError(message)
     asked = {"raw_instance_storage": properties.raw_instance_storage, "use_instance_storage": is_used}
     for name in (name for name, is_asked in asked.items() if is_asked):
