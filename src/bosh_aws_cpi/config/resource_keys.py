@@ -89,7 +89,8 @@ VM_RESOURCES_FAMILIES = Key(
 STEMCELL = Key(
     "aws.stemcell",
     json_object,
-    "Overrides the cloud properties of every stemcell, except for `copy_from_region`.",
+    "Overrides the cloud properties of every stemcell, except for `copy_from_region` and "
+    "`copy_completion_minutes`.",
     job=(),
 )
 STEMCELL_KERNEL_ID = Key(
