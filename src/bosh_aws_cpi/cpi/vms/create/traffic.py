@@ -16,7 +16,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Instance, Route, RouteTable, Vip
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.targets import Target, tags_of
+from bosh_aws_cpi.recorded_targets import Target, tags_of
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,8 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
     address = instance.nics[0].primary.get(group.family)
     if address is None:
         message = (
-            f"Target group '{group.arn}' has IP address type {group.family}, but the VM has no such address"
+            f"Target group '{group.arn}' has IP address type {group.family}, but the VM's first interface "
+            f"has no such address: give it one, or use a target group of the other type"
         )
         raise CloudError(message)
     return Target(group.arn, address, group.port)
