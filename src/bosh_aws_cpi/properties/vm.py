@@ -115,6 +115,8 @@ class VmProperties(Properties):
     placement_partition: Count | None = None
     """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2
     distributes VMs evenly."""
+    spread: Truth = False
+    """* Run each VM of the instance group on a rack of its own: see [below](#spread)."""
     tenancy: str | None = None
     """`dedicated`: single-tenant hardware. Any other value has no effect. Default: shared."""
     dedicated_host: DedicatedHost | None = None
@@ -203,6 +205,7 @@ class VmProperties(Properties):
             "capacity_reservation": self._is_reserved,
             "dedicated_host": self.dedicated_host is not None,
             "placement_group": bool(self.placement_group),
+            "spread": self.spread,
             "tenancy: dedicated": self.tenancy == "dedicated",
         }
         for one, other, why in _EXCLUSIVE:
@@ -227,6 +230,11 @@ _EXCLUSIVE = (
     ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
     # EC2 user guide, "Placement groups", rules and limitations.
     ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
+    # The same page, spread placement groups. It allows Dedicated Instances in no spread placement group.
+    ("spread", "placement_group", "a VM can be in only one placement group"),
+    ("spread", "dedicated_host", "a Dedicated Host can't be in a placement group"),
+    ("spread", "tenancy: dedicated", "EC2 spreads no VMs on dedicated hardware"),
+    ("spread", "capacity_reservation", "a Capacity Reservation holds no room in a spread placement group"),
     # EC2 API reference, HibernationOptionsRequest and RunInstances: a spot instance with hibernation can't be
     # terminated at its interruption, as BOSH needs it; enclaves and hibernation exclude each other.
     ("hibernation", "spot_bid_price", "EC2 would hibernate the spot VM where it must terminate it"),
