@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from moto.core.responses import ActionResult
+from moto.ec2 import utils
 from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
 from moto.ec2.responses.general import General
 from moto.ec2.responses.hosts import HostsResponse
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATCHES = Patches()
+utils.EC2_RESOURCE_TO_PREFIX["placement-group"] = "pg"
+utils.EC2_PREFIX_TO_RESOURCE["pg"] = "placement-group"
+"""A placement group can have tags (API model, ResourceType); moto does not know its ids."""
 
 
 def kept(response: Any, kind: str) -> dict[str, dict[str, Any]]:

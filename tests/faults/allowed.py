@@ -18,7 +18,7 @@ from tests.faults.scenarios_disk import (
     old,
 )
 from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
-from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT
+from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, SPREAD_GROUP
 from tests.faults.scenarios_vm import IN_GROUP as IN_GROUP_VM
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
@@ -81,6 +81,7 @@ DELETED, KNOWN, COPIED = (copy_of(f"disk{step}", COPY_HELD) for step in (" delet
 UNDONE_LINK = (
     "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
 )
+SPREAD = "create_vm in a spread placement group"
 IN_GROUP = "delete_vm of an address in a group"
 IN_GROUP_FAST = f"{IN_GROUP}, on the fast path"
 GROUP_LEFT_LAST = [
@@ -94,6 +95,7 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm": [BUILT_IN_TABLE],
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
+    SPREAD: [BUILT_IN_TABLE],
     IN_GROUP_FAST: [Outlived("The tag is only for people who look", frozenset({"CreateTags"}))],
     "create_stemcell that is copied": [
         Outlived(
@@ -141,6 +143,13 @@ AWS_FIRST = (
     "same call again finishes it"
 )
 STEPS: dict[str, list[Step]] = {
+    SPREAD: [
+        Step(
+            "Other VMs of the instance group may use the placement group: it stays with its tags, the next "
+            "create_vm uses it, and cpi sweep deletes it",
+            Change(gains=[SPREAD_GROUP]),
+        )
+    ],
     IN_GROUP: GROUP_LEFT_LAST,
     IN_GROUP_FAST: GROUP_LEFT_LAST,
     UPDATED: [

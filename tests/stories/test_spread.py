@@ -322,8 +322,10 @@ def test_long_group(
         ),
         (
             {"capacity_reservation": {"id": "cr-1"}},
-            "spread and capacity_reservation exclude each other: "
-            "a Capacity Reservation holds no room in a spread placement group",
+            (
+                "spread and capacity_reservation exclude each other: "
+                "a Capacity Reservation holds no room in a spread placement group"
+            ),
         ),
     ],
 )

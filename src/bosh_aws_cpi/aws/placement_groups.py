@@ -70,8 +70,8 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
         return found
 
     timed_out = partial(VMCreationFailed, ok_to_retry=True)
-    what = f"placement group '{name}'"
-    return timing.until(timing.NEW_SEEN, what, probe, timed_out, is_repeatable=False)
+    what = f"placement group '{name}' to be available"
+    return timing.until(timing.GROUP_AVAILABLE, what, probe, timed_out, is_repeatable=False)
 
 
 def running(client: "EC2Client", name: str) -> Counter[str]:
