@@ -255,6 +255,19 @@ def test_full(
     assert len(world.state()["instances"]) == len(before)
 
 
+def test_instances_that_may_not_be_counted(
+    spread_vm: Callable[..., Answer], warnings: ReadWarnings, fake_aws: FakeAws
+) -> None:
+    """If the group's instances can't be counted, EC2's refusal is the error, and the log says why."""
+    denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
+    fake_aws.rule(action="RunInstances", error={"code": "SomethingNew", "message": "no", "status": 400})
+    fake_aws.rule(action="DescribeInstances", error=denied)
+    answer = spread_vm()
+    assert answer.error["message"].startswith("RunInstances failed with SomethingNew: no")
+    (counted, _) = warnings(answer)
+    assert counted.startswith(f"Could not count the instances of placement group '{NAME}': DescribeInstances")
+
+
 def test_short_of_capacity(
     spread_vm: Callable[..., Answer], have_group: Callable[..., None], fake_aws: FakeAws, world: World
 ) -> None:

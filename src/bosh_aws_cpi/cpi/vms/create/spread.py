@@ -81,7 +81,9 @@ def _full(
     try:
         count = placement_groups.running(cloud.ec2, group.name)[zone]
     except (BotoCoreError, ClientError) as unknown:
-        logger.warning("Could not count the instances of '%s': %s", group.name, described(unknown))
+        logger.warning(
+            "Could not count the instances of placement group '%s': %s", group.name, described(unknown)
+        )
         return None
     if count < spread.MAX_RUNNING:
         return None
