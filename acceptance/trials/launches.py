@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials
-from bosh_aws_cpi.aws.sdk.error_codes import INSTANCE_MISSING, NIC_MISSING, OPTION_REFUSED
+from bosh_aws_cpi.aws.sdk.error_codes import INSTANCE_MISSING, NIC_MISSING, SHUTDOWN_NOT_SKIPPED
 from bosh_aws_cpi.aws.sdk.timing import INSTANCE_SEEN, NEW_SEEN, NIC_SEEN
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def skip_os_shutdown(lab: Lab) -> Seen:
     lab.wait_for_instance("running", instance_id)
     said = said_to(lab.ec2.terminate_instances, InstanceIds=[instance_id], SkipOsShutdown=True)
     lab.terminate(instance_id)
-    return Seen(said.code in {"", *OPTION_REFUSED}, said.text)
+    return Seen(said.code in {"", *SHUTDOWN_NOT_SKIPPED}, said.text)
 
 
 @TRIALS.of("instance-terminated")

@@ -232,7 +232,7 @@ def test_registry_when_it_is_needed(fake_aws: FakeAws) -> None:
     executable = telling(fake_aws.endpoint, registry=registry)
     assert own(loaded(executable.call("has_vm", VM, stemcell=1)), "cpi") == within({*CLOUD, "vms.existing"})
     modules = loaded(executable.call("delete_vm", VM, stemcell=1))
-    assert own(modules, "cpi") == within({*CLOUD, "vms.existing", "registry.http"})
+    assert own(modules, "cpi") == within({*CLOUD, "vms.delete", "registry.http"})
     assert heavy(modules) == {"botocore", "requests"}
 
 

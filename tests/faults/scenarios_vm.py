@@ -256,11 +256,11 @@ VMS = (
     ),
     Scenario(
         name="delete_vm of an address in a group, on the fast path",
-        calls=("TerminateInstances", *("DescribeInstances",) * 2, "DeregisterTargets", "CreateTags"),
+        calls=("DescribeInstances", "TerminateInstances", "DeregisterTargets", "CreateTags"),
         lay=lambda stage: [stage.vm_in_group()],
         success=Change([IN_GROUP, ROOT, ENI, TARGET], ["ended instance vm"]),
         is_in_place=True,
-        aws={"fast_path_delete": True},
+        aws={"fast_path_delete": True, "skip_os_shutdown": False},
     ),
     Scenario(
         name="delete_vm that leaves its load balancers",

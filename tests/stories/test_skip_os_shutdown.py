@@ -80,7 +80,7 @@ def test_own_property(
 
 def test_property_without_effect(create_vm: CreateVm, warnings: ReadWarnings) -> None:
     """A VM that asks for it is told that the configuration does not."""
-    said = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set"
+    said = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
     assert said in warnings(create_vm({"skip_os_shutdown": True}))
     assert said not in warnings(create_vm({"skip_os_shutdown": False}, agent_id="agent-2"))
 
@@ -103,7 +103,7 @@ def test_refused(
     assert answer.ok() is None
     assert ended(sent) == [True, False]
     (said,) = warnings(answer)
-    why = f"EC2 does not skip the shutdown of instance '{vm_cid}', which takes longer: "
+    why = f"EC2 refused to skip the shutdown of instance '{vm_cid}'; its termination takes longer: "
     assert said.startswith(f"{why}TerminateInstances failed with {code}: Not here.")
     assert world.state() == world.empty
 

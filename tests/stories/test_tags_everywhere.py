@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
-    from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags
+    from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, ReadWarnings
     from tests.stories.own_vm import OwnVm
 
 KEY = "cost-center"
@@ -177,3 +177,35 @@ def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, 
     assert "aws:tags" in answer.error["message"]
     assert fake_aws.actions() == []
     assert world.state() == world.empty
+
+
+def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+    """They count towards EC2's 50 tags of a disk, before there is one."""
+    cpi = cpi_with(tags={f"common-{number}": "a" for number in range(30)})
+    fake_aws.forget_calls()
+    own = {f"own-{number}": "a" for number in range(19)}
+    message = cpi.call("create_disk", 2048, {"tags": own}).error["message"]
+    assert message.startswith("EC2 allows 50 tags, but there are 51, with those of aws.tags")
+    assert fake_aws.actions() == []
+    cpi.call("create_disk", 2048, {"tags": dict(list(own.items())[1:])}).ok()
+
+
+@pytest.mark.parametrize("method", ["snapshot_disk", "update_disk"])
+def test_no_room(
+    cpi_with: CpiWith, world: World, tags_of: ReadTags, warnings: ReadWarnings, method: str
+) -> None:
+    """A snapshot or a copy whose own tags leave no room for all of them gets as many as EC2 allows."""
+    own = {f"own-{number}": "a" for number in range(25)}
+    zone = world.zone
+    given = [{"ResourceType": "volume", "Tags": [{"Key": key, "Value": "a"} for key in own]}]
+    disk_cid = world.ec2.create_volume(AvailabilityZone=zone, Size=2, TagSpecifications=given)["VolumeId"]
+    arguments = [own] if method == "snapshot_disk" else [2048, ENCRYPTED]
+    cpi = cpi_with(tags={f"common-{number:02}": "b" for number in range(30)})
+    answer = cpi.call(method, disk_cid, *arguments)
+    tags = tags_of(answer.ok())
+    assert len(tags) == 50
+    assert own.items() <= tags.items()
+    (said,) = [line for line in warnings(answer) if "aws.tags" in line]
+    left_out = said.partition("EC2 allows 50 tags: these of aws.tags are left out: ")[2].split(", ")
+    assert left_out[-1] == "common-29"
+    assert not tags.keys() & set(left_out)

@@ -49,7 +49,7 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
         ),
         (
             {"tags": {f"tag-{number}": "" for number in range(49)}},
-            "EC2 allows 50 tags, but there are 51, with the CPI's own and those of env.bosh.tags",
+            "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself",
         ),
         (
             {"tenancy": "dedicated", "dedicated_host": HOST},

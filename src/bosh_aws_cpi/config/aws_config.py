@@ -68,6 +68,11 @@ class AwsConfig(NamedTuple):
     tags: Mapping[str, str]
     """Tags for everything that the CPI creates."""
 
+    @property
+    def looks_at_deleted_vms(self) -> bool:
+        """Whether delete_vm reads the VM's tags, which record the addresses to deregister."""
+        return not self.fast_path_delete or self.deregister_on_delete or self.skip_os_shutdown is not None
+
     def __repr__(self) -> str:
         """The region only, because other values are secret."""
         return f"<AwsConfig of {self.region}>"

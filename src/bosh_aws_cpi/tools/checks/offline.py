@@ -106,7 +106,7 @@ class Files:
             yield from allocation.findings(self._groups, self.uses or [], config, aws)
             yield from spread.findings(self.uses or [])
         yield from machines.findings(config, aws, self.uses)
-        yield from disks.findings(config, self._disk_types())
+        yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
         yield from _variables(self._all())

@@ -356,6 +356,20 @@ def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:
     assert not [each for each in found if each[1].startswith("vm_types/default") and each[0] == "error"]
 
 
+def test_tags_of_the_configuration(check: Callable[..., Found]) -> None:
+    """The tags of aws.tags count towards EC2's limit, unless the cloud config has the same keys."""
+    whole = yaml.safe_load(OWN)
+    for kind in ("vm_types", "disk_types"):
+        whole[kind][0].setdefault("cloud_properties", {})["tags"] = {f"tag-{n}": "a" for n in range(40)}
+    assert check(whole, tags={f"tag-{n}": "a" for n in range(30)}) == []
+    found = check(whole, tags={f"common-{n}": "a" for n in range(30)})
+    assert [each[:2] for each in found] == [
+        ("error", "vm_types/default/cloud_properties/tags"),
+        ("error", "disk_types/default/cloud_properties/tags"),
+    ]
+    assert all("EC2 allows 50 tags, but there are 72" in what for _, _, what in found)
+
+
 def test_families(check: Callable[..., Found]) -> None:
     """An unknown family is one error; sizes beyond the configured families are an error where they stand."""
     whole = yaml.safe_load(OWN)
