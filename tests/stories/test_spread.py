@@ -264,7 +264,7 @@ def test_instances_that_may_not_be_counted(
     fake_aws.rule(action="DescribeInstances", error=denied)
     answer = spread_vm()
     assert answer.error["message"].startswith("RunInstances failed with SomethingNew: no")
-    (counted, _) = warnings(answer)
+    (counted,) = warnings(answer)
     assert counted.startswith(f"Could not count the instances of placement group '{NAME}': DescribeInstances")
 
 
