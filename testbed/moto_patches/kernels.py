@@ -1,4 +1,4 @@
-"""Amazon's kernel images, with which paravirtual instances boot."""
+"""Amazon's images: kernels, with which paravirtual instances boot, and one to launch from."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ KERNELS = (
     ("aki-8f9dcae6", "i386", "ec2-public-images/pv-grub-hd0_1.04-i386.gz.manifest.xml"),
 )
 """Id, architecture, location."""
+
+
+PUBLIC = "ami-0123456789abcdef1"
+
+
+def lay_public(backend: Any) -> None:
+    """Put the public image into a region."""
+    if PUBLIC not in backend.amis:
+        image: Any = Ami(backend, PUBLIC, name="al2023", owner_id=AMAZON, owner_alias="amazon", public=True)
+        image.testbed_devices = []
+        backend.amis[PUBLIC] = image
 
 
 def lay(backend: Any) -> None:
@@ -53,7 +64,9 @@ def described_kernels(
     filters: dict[str, Any] | None = None,
     **keywords: Any,
 ) -> Any:
-    """EC2 has kernel images of Amazon's; moto had none. The first search for them creates them."""
+    """EC2 has images of Amazon's; moto had none. The first search for them creates them."""
     if "kernel" in (filters or {}).get("image-type", []):
         lay(backend)
+    if keywords.get("owners") == ["amazon"]:
+        lay_public(backend)
     return original(backend, ami_ids=ami_ids, filters=filters, **keywords)

@@ -20,9 +20,15 @@ HIDDEN = (
     "add the AMI's owner to the allowed image providers, or upload the heavy stemcell of this version, "
     "whose AMI belongs to your account"
 )
-FOREIGN = "ami-0123456789abcdef0"
-"""A hidden AMI: EC2 answers as if it did not exist (API model: DescribeImages)."""
+MISSING = "ami-0123456789abcdef0"
 DENIED = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
+
+
+@pytest.fixture
+def public(world: World) -> str:
+    """Return a public AMI of another account."""
+    (image,) = world.ec2.describe_images(Owners=["amazon"])["Images"]
+    return str(image["ImageId"])
 
 
 @pytest.fixture
@@ -36,34 +42,53 @@ def restrict(world: World) -> Callable[[str], None]:
 
 
 @pytest.mark.parametrize("more", [{}, {"encrypted": True}], ids=["light", "copied"])
-def test_hidden_stemcell(cpi: Cpi, restrict: Any, failure: WriteError, more: dict[str, Any]) -> None:
+def test_hidden_stemcell(
+    cpi: Cpi, restrict: Any, public: str, failure: WriteError, more: dict[str, Any]
+) -> None:
     """The error of a light stemcell whose AMI is hidden says so, and what to do."""
+    properties = {"ami": {"us-east-1": public}, **more}
+    cpi.call("create_stemcell", "/image", properties).ok()
     restrict("enabled")
-    answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": FOREIGN}, **more})
+    answer = cpi.call("create_stemcell", "/image", properties)
     assert answer.error == failure("CloudError", NOT_IN_REGION + HIDDEN)
 
 
 def test_hidden_from_create_vm(
-    cpi: Cpi, vm_arguments: VmArguments, restrict: Any, failure: WriteError
+    cpi: Cpi, vm_arguments: VmArguments, restrict: Any, public: str, failure: WriteError
 ) -> None:
     """So does the error of create_vm, for a setting that was enabled after the upload."""
     restrict("enabled")
     agent_id, _, *others = vm_arguments()
-    answer = cpi.call("create_vm", agent_id, f"{FOREIGN} light", *others, stemcell=2)
-    assert answer.error == failure("CloudError", f"could not find AMI '{FOREIGN}'{HIDDEN}")
+    answer = cpi.call("create_vm", agent_id, f"{public} light", *others, stemcell=2)
+    assert answer.error == failure("CloudError", f"could not find AMI '{public}'{HIDDEN}")
 
 
 @pytest.mark.parametrize("state", ["audit-mode", "disabled"])
 def test_not_enabled(cpi: Cpi, restrict: Any, failure: WriteError, state: str) -> None:
     """The error of an AMI that does not exist says nothing of a setting that hides none."""
     restrict(state)
-    answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": FOREIGN}})
+    answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": MISSING}})
     assert answer.error == failure("CloudError", NOT_IN_REGION)
 
 
-def test_not_permitted(cpi: Cpi, restrict: Any, fake_aws: FakeAws, failure: WriteError) -> None:
+def test_own_ami(cpi: Cpi, vm_arguments: VmArguments, restrict: Any, failure: WriteError) -> None:
+    """The setting hides no AMI of the account itself, so that the error of a missing one does not name it."""
+    restrict("enabled")
+    agent_id, _, *others = vm_arguments()
+    answer = cpi.call("create_vm", agent_id, MISSING, *others, stemcell=2)
+    assert answer.error == failure("CloudError", f"could not find AMI '{MISSING}'")
+
+
+def test_other_region(cpi: Cpi, restrict: Any, failure: WriteError) -> None:
+    """Neither can it hide an AMI that the stemcell does not name for the region."""
+    restrict("enabled")
+    answer = cpi.call("create_stemcell", "/image", {"ami": {"eu-west-1": MISSING}, "encrypted": True})
+    assert answer.error == failure("CloudError", NOT_IN_REGION)
+
+
+def test_not_permitted(cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws, failure: WriteError) -> None:
     """Without the permission to read the setting, the error stays what it is."""
     restrict("enabled")
     fake_aws.rule(action="GetAllowedImagesSettings", error=DENIED)
-    answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": FOREIGN}})
+    answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": public}})
     assert answer.error == failure("CloudError", NOT_IN_REGION)

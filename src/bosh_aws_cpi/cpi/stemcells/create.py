@@ -53,18 +53,22 @@ def _light(cloud: Cloud, properties: StemcellProperties, wanted_tags: Mapping[st
         source = properties.ami.get(source_region)
         is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)
         if source is None or not is_there:
-            raise _not_in_region(cloud)
+            raise _not_in_region(cloud, properties)
         copied = copies.Source(source, source_region, encryption)
         return copies.copy(cloud, copied, properties, wanted_tags)
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
-        raise _not_in_region(cloud)
+        raise _not_in_region(cloud, properties)
     tags.create(cloud.ec2, [ami_id], wanted_tags)
     return f"{ami_id}{LIGHT_SUFFIX}"
 
 
-def _not_in_region(cloud: Cloud) -> CloudError:
-    from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
+def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
+    """The error for a light stemcell; an AMI that it names for the region may be hidden."""
+    region = cloud.config.aws.region
+    message = f"Stemcell does not contain an AMI in region {region}"
+    if region in properties.ami:
+        from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
 
-    message = f"Stemcell does not contain an AMI in region {cloud.config.aws.region}"
-    return CloudError(". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)])))
+        message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+    return CloudError(message)

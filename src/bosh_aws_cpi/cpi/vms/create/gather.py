@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bosh_aws_cpi.aws import images, networks, placement_groups, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.stemcells.delete import ami_id
+from bosh_aws_cpi.cpi.stemcells.delete import LIGHT_SUFFIX, ami_id
 from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.cpi.vms.create.parse import VmRequest
 from bosh_aws_cpi.errors import CloudError
@@ -25,10 +25,12 @@ def image(cloud: Cloud, stemcell_cid: str) -> Image:
     """
     found = images.find(cloud.ec2, ami_id(stemcell_cid))
     if found is None:
-        from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
-
         message = f"could not find AMI '{ami_id(stemcell_cid)}'"
-        raise CloudError(". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)])))
+        if stemcell_cid.endswith(LIGHT_SUFFIX):  # an AMI of the account itself is never hidden
+            from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
+
+            message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+        raise CloudError(message)
     if found.state == "disabled":
         message = (
             f"AMI '{found.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
