@@ -98,12 +98,14 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
     assert own(modules, "cpi") == within({*CLOUD, module})
     assert own(modules, "aws") == set()
     assert own(modules, "plan") <= {"vm_sizes"}
+    assert f"{PACKAGE}tools" not in modules
+    assert not {name for name in modules if name.startswith(PACKAGE) and "propert" in name}
 
 
 def test_table_of_sizes() -> None:
     """Only configured families load the table of sizes, and nothing of AWS."""
-    config_with = telling(NOWHERE, vm_resources_families=["m7i"])
-    modules = loaded(config_with.call("calculate_vm_cloud_properties", SIZE))
+    cpi = telling(NOWHERE, vm_resources_families=["m7i"])
+    modules = loaded(cpi.call("calculate_vm_cloud_properties", SIZE))
     assert heavy(modules) == set()
     assert own(modules, "plan") == {"vm_sizes", "vm_size_table"}
     assert f"{PACKAGE}tools" not in modules

@@ -17,6 +17,7 @@ from bosh_aws_cpi.properties.types import (
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.properties.vm_processor import CpuOptions, CreditSpecification
+from bosh_aws_cpi.properties.vm_rules import EXCLUSIVE, NEEDS
 from bosh_aws_cpi.properties.vm_traffic import AdvertisedRoute, TargetGroup
 
 HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
@@ -71,8 +72,21 @@ class CapacityReservation(Properties):
     """`open`: use any matching reservation (EC2's default). `none`: use no reservation.
     `capacity-reservations-only`: launch only in a reservation."""
     market: Literal["capacity-block", "interruptible-capacity-reservation"] | None = None
-    """* `capacity-block` or `interruptible-capacity-reservation`: what kind of reservation `id` is. It is for
-    `instance_type`; the fallback types are launched on demand. Default: an ordinary reservation."""
+    """* Kind of the reservation `id`: `capacity-block` or `interruptible-capacity-reservation`. Only
+    `instance_type` is launched in it; the fallback types are launched on demand. Default: an ordinary
+    reservation."""
+
+    def check(self) -> None:
+        """Check that it chooses one way, and names the reservation of a market.
+
+        Raises:
+            CloudError: It does not.
+        """
+        path = "cloud_properties.capacity_reservation"
+        chosen(self, path, beside={"market"})
+        if self.market and not self.id:
+            message = f"{path}.market needs capacity_reservation.id"
+            raise CloudError(message)
 
 
 class DedicatedHost(Properties):
@@ -145,8 +159,8 @@ class VmProperties(Properties):
     hibernation: Truth = False
     """* Let the VM be hibernated: see [below](#hibernation)."""
     primary_ipv6: Truth = False
-    """* Make the IPv6 address of each interface its primary one, which it keeps, as target groups of IPv6
-    instances need: see [below](#options-of-some-types)."""
+    """* Make each interface's IPv6 address its primary IPv6 address, which does not change. Target groups of
+    type `instance` with IP address type `ipv6` need it: see [below](#options-of-some-types)."""
     metadata_options: Json = Field(default_factory=dict)
     """Instance metadata: see [below](#metadata_options). Default: `aws.metadata_options`."""
     skip_os_shutdown: Truth | None = None
@@ -187,17 +201,12 @@ class VmProperties(Properties):
             message = f"Missing properties: {', '.join(missing)}. {HELP}"
             raise CloudError(message)
         chosen(self.dedicated_host, "cloud_properties.dedicated_host")
-        chosen(self.capacity_reservation, "cloud_properties.capacity_reservation", beside={"market"})
-        if (
-            self.capacity_reservation
-            and self.capacity_reservation.market
-            and not self.capacity_reservation.id
-        ):
-            message = "cloud_properties.capacity_reservation.market needs the reservation's id"
-            raise CloudError(message)
-        if self.placement_partition and not self.placement_group:
-            message = "cloud_properties.placement_partition needs placement_group"
-            raise CloudError(message)
+        if self.capacity_reservation:
+            self.capacity_reservation.check()
+        for one, other in NEEDS:
+            if getattr(self, one) and not getattr(self, other):
+                message = f"cloud_properties.{one} needs {other}"
+                raise CloudError(message)
         given = {
             "enclave": self.enclave,
             "hibernation": self.hibernation,
@@ -208,7 +217,7 @@ class VmProperties(Properties):
             "spread": self.spread,
             "tenancy: dedicated": self.tenancy == "dedicated",
         }
-        for one, other, why in _EXCLUSIVE:
+        for one, other, why in EXCLUSIVE:
             if given[one] and given[other]:
                 message = f"{one} and {other} exclude each other: {why}"
                 raise CloudError(message)
@@ -218,26 +227,3 @@ class VmProperties(Properties):
         """Whether the VM must run in a capacity reservation."""
         reservation = self.capacity_reservation
         return reservation is not None and reservation.preference not in {"open", "none"}
-
-
-_EITHER = "remove one of them"
-_EXCLUSIVE = (
-    ("spot_bid_price", "capacity_reservation", _EITHER),
-    # EC2 user guide, "Capacity Reservations", limitations.
-    ("capacity_reservation", "dedicated_host", "a VM on a Dedicated Host can't use a Capacity Reservation"),
-    ("tenancy: dedicated", "dedicated_host", _EITHER),
-    # EC2 API reference, SpotPlacement: host tenancy "is not supported for Spot Instances".
-    ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
-    # EC2 user guide, "Placement groups", rules and limitations.
-    ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
-    # The same page, spread placement groups. It allows Dedicated Instances in no spread placement group.
-    ("spread", "placement_group", "a VM can be in only one placement group"),
-    ("spread", "dedicated_host", "a Dedicated Host can't be in a placement group"),
-    ("spread", "tenancy: dedicated", "EC2 spreads no VMs on dedicated hardware"),
-    ("spread", "capacity_reservation", "a Capacity Reservation holds no room in a spread placement group"),
-    # EC2 API reference, HibernationOptionsRequest and RunInstances: a spot instance with hibernation can't be
-    # terminated at its interruption, as BOSH needs it; enclaves and hibernation exclude each other.
-    ("hibernation", "spot_bid_price", "EC2 would hibernate the spot VM where it must terminate it"),
-    ("hibernation", "enclave", _EITHER),
-)
-"""Properties of which a VM can have one, and why."""
