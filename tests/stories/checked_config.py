@@ -176,6 +176,7 @@ def with_real_things(world: World, config: dict[str, Any]) -> dict[str, Any]:
         text = text.replace(RESERVATION, answer["CapacityReservation"]["CapacityReservationId"])
     if GROUP in text:
         world.ec2.create_placement_group(GroupName=GROUP, Strategy="cluster")
+        world.laid["placement groups"].append(GROUP)
     whole: dict[str, Any] = json.loads(text)
     return whole
 
@@ -285,6 +286,8 @@ CONTRADICTIONS = [
             ("tenancy", "dedicated", "dedicated_host", {"id": HOST}),
             ("spot_bid_price", 0.1, "dedicated_host", {"id": HOST}),
             ("placement_group", GROUP, "dedicated_host", {"id": HOST}),
+            ("spread", True, "placement_group", GROUP),
+            ("spread", True, "tenancy", "dedicated"),
         )
     ],
     Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
