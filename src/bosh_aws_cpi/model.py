@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.type_option import TypeOption
 
 MIB_PER_GIB = 1024
 
@@ -54,8 +55,8 @@ class InstanceTypeFacts:
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
     memory_mib: int = 0
     """Its memory in MiB; 0 when not known."""
-    lacks: frozenset[str] = frozenset()
-    """The launch options that it does not support, by the names of the cloud properties, as far as known."""
+    lacks: frozenset[TypeOption] = frozenset()
+    """The launch options that it does not support, as far as known."""
 
 
 @dataclass(frozen=True)
@@ -184,11 +185,10 @@ class NicPlan:
 
 @dataclass(frozen=True)
 class Vip:
-    """The elastic IP for a VM."""
+    """The elastic IP for a VM, and the device index of the interface that gets it."""
 
     ip: str
     device_index: int
-    """The device index of the interface that gets it."""
 
 
 @dataclass(frozen=True)

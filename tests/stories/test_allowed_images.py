@@ -43,12 +43,14 @@ def test_hidden_stemcell(cpi: Cpi, restrict: Any, failure: WriteError, more: dic
     assert answer.error == failure("CloudError", NOT_IN_REGION + HIDDEN)
 
 
-def test_hidden_from_create_vm(cpi: Cpi, vm_arguments: VmArguments, restrict: Any) -> None:
+def test_hidden_from_create_vm(
+    cpi: Cpi, vm_arguments: VmArguments, restrict: Any, failure: WriteError
+) -> None:
     """So does the error of create_vm, for a setting that was enabled after the upload."""
     restrict("enabled")
     agent_id, _, *others = vm_arguments()
     answer = cpi.call("create_vm", agent_id, f"{FOREIGN} light", *others, stemcell=2)
-    assert answer.error["message"] == f"could not find AMI '{FOREIGN}'{HIDDEN}"
+    assert answer.error == failure("CloudError", f"could not find AMI '{FOREIGN}'{HIDDEN}")
 
 
 @pytest.mark.parametrize("state", ["audit-mode", "disabled"])
