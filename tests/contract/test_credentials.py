@@ -316,7 +316,7 @@ def test_session_without_role(relay: Relay, key: str) -> None:
     value = "bosh-1" if key == "external_id" else {"a": "b"}
     answer = cpi_of(relay, ENVIRONMENT, **{key: value}).call("has_disk", DISK)
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("InvalidCall", False)
-    assert f"configuration parameter aws:{key} needs aws:role_arn" in answer.error["message"]
+    assert f"configuration parameter aws.{key} needs aws.role_arn" in answer.error["message"]
     assert relay.requests == []
 
 

@@ -98,6 +98,8 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
     assert own(modules, "cpi") == within({*CLOUD, module})
     assert own(modules, "aws") == set()
     assert own(modules, "plan") <= {"vm_sizes"}
+    assert f"{PACKAGE}tools" not in modules
+    assert not {name for name in modules if name.startswith(PACKAGE) and "propert" in name}
 
 
 def test_table_of_sizes() -> None:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 NOT_IN_REGION = "Stemcell does not contain an AMI in region us-east-1"
 HIDDEN = (
-    ". The setting Allowed AMIs is enabled here, by the account, and may hide the AMI: allow its publisher "
-    "there, or upload the heavy stemcell of the same version, whose AMI belongs to your account"
+    ". The Allowed AMIs setting is enabled in this region (by the account) and may hide the AMI: "
+    "add the AMI's owner to the allowed image providers, or upload the heavy stemcell of this version, "
+    "whose AMI belongs to your account"
 )
 FOREIGN = "ami-0123456789abcdef0"
 """A hidden AMI: EC2 answers as if it did not exist (API model: DescribeImages)."""
