@@ -16,6 +16,7 @@ TypeOption = Literal[
     "hibernation",
     "placement_partition",
     "primary_ipv6",
+    "spread",
 ]
 """A launch option that not every instance type supports: the name of the property that asks for it."""
 

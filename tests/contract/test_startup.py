@@ -221,6 +221,7 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
         "instance",
         "interfaces",
         "launch_plan",
+        "spread",
         "traffic",
     )
     create = {f"vms.create.{step}" for step in steps}
