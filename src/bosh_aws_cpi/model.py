@@ -6,9 +6,19 @@ from datetime import datetime
 from typing import Literal
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.type_option import TypeOption
 
 MIB_PER_GIB = 1024
+TypeOption = Literal[
+    "bandwidth_weighting",
+    "cpu_options.amd_sev_snp",
+    "cpu_options.nested_virtualization",
+    "enclave",
+    "hibernation",
+    "placement_partition",
+    "primary_ipv6",
+    "spread",
+]
+"""A launch option that not every instance type supports: the name of the property that asks for it."""
 
 
 def gib(mib: int) -> int:
@@ -185,10 +195,11 @@ class NicPlan:
 
 @dataclass(frozen=True)
 class Vip:
-    """The elastic IP for a VM, and the device index of the interface that gets it."""
+    """The elastic IP for a VM."""
 
     ip: str
     device_index: int
+    """The device index of the interface that gets it."""
 
 
 @dataclass(frozen=True)

@@ -353,10 +353,14 @@ def test_within_minutes(cpi_with: CpiWith, world: World, sent: ReadCalls, minute
     assert copying["SnapshotCopyCompletionDurationMinutes"] == str(minutes)
 
 
-@pytest.mark.parametrize("minutes", [0, 20, 60, "15", True])
-def test_no_such_minutes(cpi_with: CpiWith, fake_aws: FakeAws, minutes: Any) -> None:
+@pytest.mark.parametrize(
+    ("minutes", "kind"),
+    [*((number, "Integer") for number in (0, 20, 60)), ("15", "String"), (True, "Boolean")],
+)
+def test_no_such_minutes(cpi_with: CpiWith, fake_aws: FakeAws, minutes: Any, kind: str) -> None:
     """Other times are refused by the key's name, before any AWS call."""
     answer = cpi_with(stemcell={"copy_completion_minutes": minutes}).call("has_vm", "i-0123456789abcdef0")
-    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("InvalidCall", False)
-    assert "aws.stemcell.copy_completion_minutes must be 15, 30 or 45, got" in answer.error["message"]
+    details = f"configuration parameter aws.stemcell.copy_completion_minutes must be 15, 30 or 45, got {kind}"
+    message = f"Arguments are not correct, details: '{details}'"
+    assert answer.error == {"type": "InvalidCall", "message": message, "ok_to_retry": False}
     assert fake_aws.actions() == []

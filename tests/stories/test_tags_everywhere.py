@@ -174,9 +174,9 @@ def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, 
     """Tags that EC2 or the CPI can't use are refused before any AWS call, by the key's name."""
     fake_aws.forget_calls()
     answer = cpi_with(tags=tags).call("has_vm", "i-0123456789abcdef0")
-    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("InvalidCall", False)
     details = f"configuration parameter aws.tags{message}"
-    assert answer.error["message"] == f"Arguments are not correct, details: '{details}'"
+    message = f"Arguments are not correct, details: '{details}'"
+    assert answer.error == {"type": "InvalidCall", "message": message, "ok_to_retry": False}
     assert fake_aws.actions() == []
     assert world.state() == world.empty
 

@@ -7,8 +7,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.aws.type_cache import TypeCache
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import InstanceTypeFacts
-from bosh_aws_cpi.type_option import TypeOption
+from bosh_aws_cpi.model import InstanceTypeFacts, TypeOption
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

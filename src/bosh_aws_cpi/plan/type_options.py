@@ -3,10 +3,9 @@
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import MIB_PER_GIB, BlockDevices, Image, InstanceTypeFacts
+from bosh_aws_cpi.model import MIB_PER_GIB, BlockDevices, Image, InstanceTypeFacts, TypeOption
 from bosh_aws_cpi.plan.block_devices import root_device_name
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.type_option import TypeOption
 
 _HIBERNATING: Final = frozenset({"gp2", "gp3", "io1", "io2"})
 """The volume types that can hold a hibernated VM's memory."""
