@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATCHES = Patches()
+MOST_PARTITIONS = 7
+"""In one zone (user guide, "Placement groups"). That it is also the default is a guess."""
 
 
 def kept(response: Any, kind: str) -> dict[str, dict[str, Any]]:
@@ -40,6 +42,8 @@ def created_group(response: Any) -> Any:
         "State": "available",
         "Strategy": parameter(response, "Strategy", "cluster"),
     }
+    if group["Strategy"] == "partition":
+        group["PartitionCount"] = int(parameter(response, "PartitionCount", MOST_PARTITIONS))
     kept(response, "placement_groups")[name] = group
     return ActionResult({"PlacementGroup": group})
 
@@ -147,6 +151,20 @@ def check_group(response: Any) -> None:
     name = parameter(response, "Placement.GroupName")
     if name and name not in kept(response, "placement_groups"):
         refuse("InvalidPlacementGroup.Unknown", f"The Placement Group '{name}' is unknown.")
+    check_partition(response, kept(response, "placement_groups").get(name, {}))
+
+
+def check_partition(response: Any, group: dict[str, Any]) -> None:
+    """Refuse a partition that the group lacks.
+
+    A partition is "valid only if the placement group strategy is set to partition" (API model, Placement,
+    PartitionNumber). The code is a guess.
+    """
+    number = parameter(response, "Placement.PartitionNumber")
+    if number is not None and int(number) not in range(1, group.get("PartitionCount", 0) + 1):
+        refuse(
+            "InvalidParameterValue", f"The partition number {number} is not valid for the placement group."
+        )
 
 
 def check_host(response: Any) -> None:
