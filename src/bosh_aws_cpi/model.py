@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.type_option import TypeOption
 
 MIB_PER_GIB = 1024
 
@@ -54,8 +55,8 @@ class InstanceTypeFacts:
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
     memory_mib: int = 0
     """Its memory in MiB; 0 when not known."""
-    lacks: frozenset[str] = frozenset()
-    """The launch options that it does not support, by the names of the cloud properties, as far as known."""
+    lacks: frozenset[TypeOption] = frozenset()
+    """The launch options that it does not support, as far as known."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ class AttachedNic:
     device_index: int
     attachment_id: str
     addresses: frozenset[str] = frozenset()
-    primary: Mapping[str, str] = field(default_factory=dict)
-    """Of its IPv4 and IPv6 addresses, the first by family, "ipv4" or "ipv6"."""
+    """Its IPv4 and IPv6 addresses."""
+    primary_addresses: Mapping[str, str] = field(default_factory=dict)
+    """Its primary address by family, "ipv4" or "ipv6"; a family that it has no address of is missing."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Instance:
     client_token: str | None = None
     """The token of the RunInstances that launched it."""
     state_reason: StateReason | None = None
+    """The reason for the last change of state."""
     ami_id: str = ""
     age: float | None = None
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
@@ -182,11 +185,10 @@ class NicPlan:
 
 @dataclass(frozen=True)
 class Vip:
-    """The elastic IP for a VM."""
+    """The elastic IP for a VM, and the device index of the interface that gets it."""
 
     ip: str
     device_index: int
-    """The device index of the interface that gets it."""
 
 
 @dataclass(frozen=True)
@@ -206,34 +208,6 @@ class Nic:
 
     def __str__(self) -> str:
         return self.nic_id
-
-
-@dataclass(frozen=True)
-class Route:
-    """A route of a route table."""
-
-    destination: str
-    target: Mapping[str, str | bool]
-    """Its target, as an argument for CreateRoute and ReplaceRoute: {"GatewayId": "igw-1"}."""
-    is_blackhole: bool
-    """Whether its target is gone."""
-
-
-@dataclass(frozen=True)
-class RouteTable:
-    """A route table of a VPC."""
-
-    table_id: str
-    vpc_id: str
-    routes: Sequence[Route]
-    subnet_ids: frozenset[str] = frozenset()
-    """The subnets that are associated with it explicitly."""
-    is_main: bool = False
-    """Whether the VPC's other subnets use it."""
-
-    def route(self, destination: str) -> Route | None:
-        """The route for exactly this destination."""
-        return next((route for route in self.routes if route.destination == destination), None)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
             {"hibernation": True, "spot_bid_price": 0.05},
             (
                 "hibernation and spot_bid_price exclude each other: "
-                "EC2 would hibernate the spot VM where it must terminate it"
+                "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated"
             ),
         ),
         ({"placement_partition": 2}, "cloud_properties.placement_partition needs placement_group"),

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 # Per type: its vCPUs, its memory in MiB, and its architecture. Without types of bare metal, and without the
-# previous generations: those on Xen, except T2. Apart from the other facts, because only
-# calculate_vm_cloud_properties needs them.
+# previous generations: those on Xen, except T2. Kept apart from the other facts: only
+# calculate_vm_cloud_properties loads it.
 SIZES: Final[Mapping[str, tuple[int, int, str]]] = {
     "a1.2xlarge": (8, 16384, "arm64"),
     "a1.4xlarge": (16, 32768, "arm64"),

@@ -39,7 +39,8 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         message = f"disk size must be more than 0 MiB, got {size}"
         raise CloudError(message)
     properties = DiskProperties.parse(cloud_properties)
-    ebs.check("disk", "cloud_properties", properties.type, properties.iops, properties.throughput, gib(size))
+    volume = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, gib(size))
+    ebs.check(volume, "disk", ebs.Origin("cloud_properties"))
     tags = tag_plan.of_disk(
         properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
     )

@@ -52,8 +52,8 @@ def _of_disk_type(entry: Node, common: Mapping[str, str]) -> Iterator[Finding]:
     size_gib = gib(size) if isinstance(size, int) and size > 0 else None
     checks = [said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR, common))]
     if not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
-        figures = (properties.type, properties.iops, properties.throughput, size_gib)
-        checks.append(said(lambda: ebs.check("disk", "cloud_properties", *figures)))
+        volume = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, size_gib)
+        checks.append(said(lambda: ebs.check(volume, "disk", ebs.Origin("cloud_properties"))))
     for text in filter(None, checks):
         match = re.search(r"cloud_properties\.(\w+)", text)
         yield Finding(Severity.ERROR, text, "", section.at(match[1] if match else "tags").place)

@@ -193,7 +193,7 @@ def _said_of(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, str
     of_tags = said(lambda: _check_tags({**common_tags, **tags.checked(properties.tags)}))
     found = [said(properties.check)]
     if properties.instance_type == _UNKNOWN and properties.ephemeral_disk.size is None:
-        defaults = defaults._replace(own_ephemeral=EphemeralDisk())  # their size may depend on the type
+        defaults = defaults._replace(ephemeral_disk=EphemeralDisk())  # their size may depend on the type
     for name in properties.instance_types:
         tabled = instance_types.tabled_facts(name)
         facts = tabled or replace(instance_types.static_facts(name), store_disks=1)

@@ -10,7 +10,7 @@ from bosh_aws_cpi.aws.firewalls import Acl, Group
 from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.interface_lookups import Interface
 from bosh_aws_cpi.aws.vpc_settings import Vpc
-from bosh_aws_cpi.model import Route, RouteTable
+from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding

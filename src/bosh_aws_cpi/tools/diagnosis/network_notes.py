@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from bosh_aws_cpi.model import Route
+from bosh_aws_cpi.route_tables import Route
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, is_of_amazon
 from bosh_aws_cpi.tools.diagnosis.settings import is_ip
 from bosh_aws_cpi.tools.findings import Finding, Severity

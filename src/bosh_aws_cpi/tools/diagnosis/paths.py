@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Final
 
-from bosh_aws_cpi.model import Route, RouteTable
+from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.reachability import (
     EPHEMERAL,

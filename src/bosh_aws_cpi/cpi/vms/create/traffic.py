@@ -13,10 +13,11 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.model import Instance, Vip
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.targets import Target, tags_of
+from bosh_aws_cpi.recorded_targets import Target, tags_of
+from bosh_aws_cpi.route_tables import Route, RouteTable
 
 
 @dataclass(frozen=True)
@@ -166,10 +167,11 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
     """The VM as a target: its id, or the first interface's primary address."""
     if not group.family:
         return Target(group.arn, instance.vm_cid, group.port)
-    address = instance.nics[0].primary.get(group.family)
+    address = instance.nics[0].primary_addresses.get(group.family)
     if address is None:
         message = (
-            f"Target group '{group.arn}' has IP address type {group.family}, but the VM has no such address"
+            f"Target group '{group.arn}' has IP address type {group.family}, but the VM's first interface "
+            f"has no such address: give it one, or use a target group of the other type"
         )
         raise CloudError(message)
     return Target(group.arn, address, group.port)

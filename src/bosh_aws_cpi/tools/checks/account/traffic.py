@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bosh_aws_cpi.aws.load_balancers import TARGET_TYPES
-from bosh_aws_cpi.model import RouteTable
+from bosh_aws_cpi.route_tables import RouteTable
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.references import Launch, Named
