@@ -81,8 +81,6 @@ UNKNOWN_WORDS = [
         {"instance_type": "t3.micro", "credit_specification": "unlimted"},
         "'unlimted' is not valid for CpuCredits",
     ),
-    ({"cpu_options": {"amd_sev_snp": "on"}}, "'on' is not valid for AmdSevSnp"),
-    ({"cpu_options": {"nested_virtualization": "on"}}, "'on' is not valid for NestedVirtualization"),
     ({"capacity_reservation": {"preference": "opn"}}, "'opn' is not valid for CapacityReservationPreference"),
     ({"ephemeral_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
     ({"root_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
