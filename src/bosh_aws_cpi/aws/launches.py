@@ -11,11 +11,11 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
+from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, GROUP_MISSING, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_shortage, is_subnet_full, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.aws.sdk.translation import explained
-from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import AttachedNic, Instance
 
@@ -36,6 +36,10 @@ class NoCapacity(VMCreationFailed):
     def __init__(self, said: str, message: str = "", *, ok_to_retry: bool = False) -> None:
         super().__init__(message or said, ok_to_retry=ok_to_retry)
         self.said = said
+
+
+class GroupUnknown(CloudError):
+    """EC2 does not know the launch's placement group, which concerns every instance type."""
 
 
 class Unanswered(VMCreationFailed):
@@ -112,6 +116,7 @@ def run(
         The instance; if the client token was used before, in its current state.
 
     Raises:
+        GroupUnknown: EC2 does not know the placement group.
         NoCapacity: EC2 can't launch the type now.
         TokenSpent: The client token can't be used for this launch.
         VMCreationFailed: AWS is at fault, throttles or does not answer; retriable.
@@ -173,6 +178,8 @@ def _meaning(error: "ClientError") -> Exception | None:
         return TokenSpent(described(error))
     if may_be_done(error):
         return Unanswered(explained(error), ok_to_retry=True)
+    if has_code(error, GROUP_MISSING):
+        return GroupUnknown(explained(error))
     if is_shortage(error):
         return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
     if has_code(error, AT_FAULT | THROTTLED) or is_subnet_full(error):

@@ -13,6 +13,7 @@ from bosh_aws_cpi.model import Image
 from bosh_aws_cpi.plan import agent_settings, nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
+from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ def create_vm(
         cloud_properties: See `VmProperties`.
         networks: See `Network`, by name.
         disk_cids: Disks that will be attached: they must be in the VM's zone.
-        environment: Goes into the agent settings; ``bosh.tags`` become tags.
+        environment: Goes into the agent settings; ``bosh.tags`` become tags, ``bosh.group`` names the
+            instance group for ``spread``.
 
     Returns:
         The VM's id and the networks as they were given.
@@ -58,8 +60,9 @@ def create_vm(
     image = gather.image(cloud, stemcell_cid)
     options = gather.options(cloud, request, image)
     zone, vpc_id = gather.zone_and_vpc(cloud, request, disk_cids)
+    spread = gather.spread_group(cloud, request, environment)
     plan = LaunchPlan(
-        launch_spec=_launch_spec(cloud, request, image, zone),
+        launch_spec=_launch_spec(cloud, request, image, zone, spread),
         settings_input=AgentSettingsInput(
             agent_id=agent_id,
             networks=networks,
@@ -88,7 +91,9 @@ def _check_registry(cloud: Cloud) -> None:
     raise CloudError(message)
 
 
-def _launch_spec(cloud: Cloud, request: VmRequest, image: Image, zone: str) -> LaunchSpec:
+def _launch_spec(
+    cloud: Cloud, request: VmRequest, image: Image, zone: str, spread: SpreadGroup | None
+) -> LaunchSpec:
     return LaunchSpec(
         ami_id=image.ami_id,
         properties=request.properties,
@@ -98,6 +103,7 @@ def _launch_spec(cloud: Cloud, request: VmRequest, image: Image, zone: str) -> L
         tags=request.tags,
         zone=zone,
         tags_spot_request=bool(cloud.config.aws.tags),
+        spread=spread,
     )
 
 
