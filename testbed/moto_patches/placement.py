@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATCHES = Patches()
+MOST_PARTITIONS = 7
+"""In one zone (user guide, "Placement groups"). That it is also the default is a guess."""
 utils.EC2_RESOURCE_TO_PREFIX["placement-group"] = "pg"
 utils.EC2_PREFIX_TO_RESOURCE["pg"] = "placement-group"
 """A placement group can have tags (API model, ResourceType); moto does not know its ids."""
@@ -53,6 +55,8 @@ def created_group(response: Any) -> Any:
         "State": "available",
         "Strategy": parameter(response, "Strategy", "cluster"),
     }
+    if group["Strategy"] == "partition":
+        group["PartitionCount"] = int(parameter(response, "PartitionCount", MOST_PARTITIONS))
     kept(response, "placement_groups")[name] = group
     response.ec2_backend.create_tags(
         [group["GroupId"]], tag_specifications(response).get("placement-group", {})
@@ -205,6 +209,20 @@ def check_group(response: Any, name: str) -> None:
     """
     if name not in kept(response, "placement_groups"):
         refuse("InvalidPlacementGroup.Unknown", f"The Placement Group '{name}' is unknown.")
+    check_partition(response, kept(response, "placement_groups").get(name, {}))
+
+
+def check_partition(response: Any, group: dict[str, Any]) -> None:
+    """Refuse a partition that the group lacks.
+
+    A partition is "valid only if the placement group strategy is set to partition" (API model, Placement,
+    PartitionNumber). The code is a guess.
+    """
+    number = parameter(response, "Placement.PartitionNumber")
+    if number is not None and int(number) not in range(1, group.get("PartitionCount", 0) + 1):
+        refuse(
+            "InvalidParameterValue", f"The partition number {number} is not valid for the placement group."
+        )
 
 
 def check_spread(response: Any, name: str) -> None:

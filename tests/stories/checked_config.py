@@ -196,6 +196,7 @@ WRONG_TYPES = [
     *of(
         SMALL, root_disk__size=0, root_disk__iops="many", root_disk__throughput=1.5, root_disk__kms_key_arn=7
     ),
+    *of(LARGE, cpu_options__nested_virtualization="yes", cpu_options__amd_sev_snp="on"),
     *of(SMALL, cpu_options__core_count=0, metadata_options__http_put_response_hop_limit="two"),
     *of(DISK, type=3, iops="fast", throughput=0, kms_key_arn=[]),
     Mistake((*Z1, "cloud_properties", "availability_zone"), 1),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from testbed.executable import Cpi, config
+from testbed.reservations import MARKETS, reserved
 from testbed.world import PUBLIC_KEY
 from tests.stories.checked_config import LARGE, SUBNET, TARGET_GROUP, Z1, changed, right, subnet
 from tests.stories.checking import checked, created, errors, of
@@ -79,8 +81,6 @@ UNKNOWN_WORDS = [
         {"instance_type": "t3.micro", "credit_specification": "unlimted"},
         "'unlimted' is not valid for CpuCredits",
     ),
-    ({"cpu_options": {"amd_sev_snp": "on"}}, "'on' is not valid for AmdSevSnp"),
-    ({"cpu_options": {"nested_virtualization": "on"}}, "'on' is not valid for NestedVirtualization"),
     ({"capacity_reservation": {"preference": "opn"}}, "'opn' is not valid for CapacityReservationPreference"),
     ({"ephemeral_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
     ({"root_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
@@ -107,19 +107,21 @@ class Wrong:
         return self.name
 
 
-def reserved(world: World, instance_type: str, zone: str, *, count: int = 1) -> str:
-    """Create a capacity reservation; returns its id."""
-    answer = world.ec2.create_capacity_reservation(
-        InstanceType=instance_type, InstancePlatform="Linux/UNIX", AvailabilityZone=zone, InstanceCount=count
-    )
-    return str(answer["CapacityReservation"]["CapacityReservationId"])
-
-
 def cancelled(world: World) -> str:
     """Create a capacity reservation, and cancel it; returns its id."""
-    reservation_id = reserved(world, "m5.large", world.zone)
+    reservation_id = reserved(world.ec2, "m5.large", world.zone)
     world.ec2.cancel_capacity_reservation(CapacityReservationId=reservation_id)
     return reservation_id
+
+
+def in_market(world: World, kind: str, given: str) -> dict[str, str | None]:
+    """Write a reservation of a kind, with a market that may be another one."""
+    return {"id": reserved(world.ec2, "m5.large", world.zone, market=kind), "market": given or None}
+
+
+def wrong_market(world: World, _: Far, *, kind: str, given: str) -> dict[str, str | None]:
+    """Write a reservation of a kind with another market."""
+    return in_market(world, kind, given)
 
 
 def host(world: World, instance_type: str, zone: str) -> str:
@@ -167,15 +169,26 @@ WRONG = [
     of_large(
         "reservation-for-other-type",
         "capacity_reservation",
-        lambda world, _: {"id": reserved(world, "m5.xlarge", world.zone)},
+        lambda world, _: {"id": reserved(world.ec2, "m5.xlarge", world.zone)},
         "id",
     ),
     of_large(
         "reservation-elsewhere",
         "capacity_reservation",
-        lambda world, _: {"id": reserved(world, "m5.large", "us-east-1c")},
+        lambda world, _: {"id": reserved(world.ec2, "m5.large", "us-east-1c")},
         "id",
     ),
+    *[
+        of_large(
+            f"market-{right_one or 'none'}-not-{wrong_one or 'none'}",
+            "capacity_reservation",
+            partial(wrong_market, kind=right_one, given=wrong_one),
+            "id",
+        )
+        for right_one in MARKETS
+        for wrong_one in MARKETS
+        if right_one != wrong_one
+    ],
     of_large("no-host", "dedicated_host", lambda *_: {"id": "h-0123456789abcdef0"}, "id"),
     of_large(
         "host-for-other-type",
@@ -306,7 +319,7 @@ def test_unknown_fallback_first(cpi: Cpi, world: World) -> None:
 
 def test_reservation(cpi: Cpi, world: World) -> None:
     """A reservation in one of the zones is a warning for the others, and so is a full one."""
-    reservation = {"id": reserved(world, "m5.large", world.zone)}
+    reservation = {"id": reserved(world.ec2, "m5.large", world.zone)}
     whole = changed(right(world), (*PROPERTIES, "capacity_reservation"), reservation)
     (found,) = checked(cpi, whole)
     assert (found["severity"], f"but the VM in {world.other_zone}" in found["what"]) == ("warning", True)
@@ -324,6 +337,55 @@ def test_reservation(cpi: Cpi, world: World) -> None:
     said = [each["what"] for each in checked(cpi, whole) if "capacity_reservation" in each["path"]]
     assert ["has no room left" in what for what in said] == [False, True]
     assert created(cpi, world, whole, "vm_types", 1).error is not None
+
+
+@pytest.mark.parametrize("market", MARKETS)
+def test_markets(cpi: Cpi, world: World, market: str) -> None:
+    """A reservation with its market is right; when it is full, the remedy is one for its kind."""
+    whole = right(world)
+    whole["azs"], whole["networks"][0]["subnets"] = whole["azs"][:1], whole["networks"][0]["subnets"][:1]
+    whole["vm_types"][1]["cloud_properties"]["capacity_reservation"] = in_market(world, market, market)
+    assert checked(cpi, whole) == []
+    assert created(cpi, world, whole, "vm_types", 1).error is None
+    (found,) = checked(cpi, whole)
+    assert "has no room left" in found["what"]
+    remedy = {"": "Raise its instance count", "capacity-block": "Use another block"}.get(
+        market, "Let its owner"
+    )
+    assert found["remedy"].startswith(remedy)
+
+
+def test_market_as_variable(cpi: Cpi, world: World) -> None:
+    """A market that is a variable may be right."""
+    reservation = in_market(world, "capacity-block", "((market))")
+    whole = changed(right(world), (*PROPERTIES, "capacity_reservation"), reservation)
+    assert errors(checked(cpi, whole)) == []
+
+
+@pytest.mark.parametrize(
+    ("group", "partition", "what"),
+    [
+        ({"Strategy": "spread"}, 1, "'apart' has no partitions: its strategy is spread, not partition"),
+        (
+            {"Strategy": "partition", "PartitionCount": 3},
+            4,
+            "'apart' has 3 partitions, but placement_partition is 4",
+        ),
+        ({"Strategy": "partition", "PartitionCount": 3}, 3, ""),
+    ],
+)
+def test_partitions(cpi: Cpi, world: World, group: dict[str, Any], partition: int, what: str) -> None:
+    """A partition must be one of its placement group's, which only groups of one strategy have."""
+    world.ec2.create_placement_group(GroupName="apart", **group)
+    whole = right(world)
+    large = whole["vm_types"][1]["cloud_properties"]
+    large |= {"placement_group": "apart", "placement_partition": partition}
+    found = {each["path"]: each["what"] for each in errors(checked(cpi, whole))}
+    expected = {f"{LARGE_PATH}/placement_partition": f"placement group {what}"}
+    assert found == (expected if what else {})
+    before = world.state()
+    assert (created(cpi, world, whole, "vm_types", 1).error is None) == (not what)
+    assert (world.state() == before) == bool(what)
 
 
 def test_range(cpi: Cpi, world: World) -> None:
@@ -474,7 +536,7 @@ def everything(world: World, far: Far, fake_aws: FakeAws) -> dict[str, Any]:
         "t3.micro",
     ]
     ec2.create_placement_group(GroupName="near", Strategy="spread")
-    reservation_id = reserved(world, "c5.large", world.zone)
+    reservation_id = reserved(world.ec2, "c5.large", world.zone)
     host_id = host(world, "c5.large", world.zone)
     whole["vm_types"] = []
     for number in range(40):

@@ -145,6 +145,15 @@ def test_named_like_a_secret(cpi: Cpi, tmp_path: Path) -> None:
     assert "hunter7" not in answer.stdout.decode()
 
 
+def test_misplaced_option(cpi: Cpi, tmp_path: Path) -> None:
+    """An unknown key that belongs into a hash is ignored, so the warning says where it belongs."""
+    path = tmp_path / "file.yml"
+    path.write_text(OWN.replace("m5.large", "m8i.large\n    nested_virtualization: true"))
+    said = cpi.run("check", str(path), "--offline").stdout.decode()
+    assert "'nested_virtualization' is unknown and ignored" in said
+    assert "Did you mean cpu_options.nested_virtualization?" in said
+
+
 def test_same_file(cpi: Cpi, tmp_path: Path) -> None:
     """A file that is given twice is one mistake of the command line."""
     path = tmp_path / "file.yml"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed.reservations import reserved
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,11 +20,8 @@ FIRST, SECOND = "t3.micro", "m5.large"
 
 @pytest.fixture
 def block(world: World) -> str:
-    """Return a reservation for one instance of the first type."""
-    answer = world.ec2.create_capacity_reservation(
-        InstanceType=FIRST, InstancePlatform="Linux/UNIX", AvailabilityZone=world.zone, InstanceCount=1
-    )
-    return str(answer["CapacityReservation"]["CapacityReservationId"])
+    """Return a capacity block for one instance of the first type."""
+    return reserved(world.ec2, FIRST, world.zone, market="capacity-block")
 
 
 def wanted(block: str, market: str = "capacity-block", **more: Any) -> dict[str, Any]:
@@ -35,10 +34,11 @@ def test_market(
     create_vm: CreateVm,
     sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
-    block: str,
+    world: World,
     market: str,
 ) -> None:
     """The VM is launched in the reservation, on its market."""
+    block = reserved(world.ec2, FIRST, world.zone, market=market)
     create_vm(wanted(block, market)).ok()
     (launch,) = sent("RunInstances")
     assert below(launch, MARKET) == {"MarketType": market}

@@ -55,6 +55,9 @@ def test_impossible_sizes(
         (["t3", "m7i"], 8, 32769, "m7i.4xlarge"),
         (["t3", "c7i", "m7i", "r7i"], 8, 9000, "c7i.2xlarge"),
         (["t3", "c7i", "m7i", "r7i"], 2, 16384, "r7i.large"),
+        (["t3", "m7i", "c7i", "r7i"], 4, 70000, "r7i.4xlarge"),
+        (["t3", "m7i", "c7i", "r7i"], 17, 40000, "c7i.8xlarge"),
+        (["t2", "t3"], 1, 512, "t2.nano"),
         (["m7i-flex"], 3, 1.5, "m7i-flex.xlarge"),
         (["m8g"], 192, 786432, "m8g.48xlarge"),
         ([], 1, 8192, "m5.large"),
@@ -64,7 +67,7 @@ def test_impossible_sizes(
 def test_families(
     cpi_with: CpiWith, fake_aws: FakeAws, families: list[str] | None, cpu: int, ram: float, name: str
 ) -> None:
-    """With `aws.vm_resources_families`, the least memory that suffices wins, then vCPUs, then the order."""
+    """With `aws.vm_resources_families`, the lowest estimated price wins: 1 vCPU counts as 10 GiB."""
     wanted = {"cpu": cpu, "ram": ram, "ephemeral_disk_size": 4096}
     answer = cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
     assert answer.ok() == {"instance_type": name, "ephemeral_disk": {"size": 4096}}
@@ -88,12 +91,26 @@ def test_families(
                 "a family is the part of a type's name before the dot, such as m7i"
             ),
         ),
+        (
+            ["m7i", "t1", "m1"],
+            (
+                "aws.vm_resources_families: 't1' is a family of a previous generation, on Xen: "
+                "name a newer one, such as m7i"
+            ),
+        ),
+        (
+            ["m7g", "t3", "r7g"],
+            (
+                "aws.vm_resources_families: m7g runs arm64, t3 runs x86_64, r7g runs arm64: "
+                "name families of one architecture, that of the stemcells"
+            ),
+        ),
     ],
 )
 def test_impossible_families(
     cpi_with: CpiWith, fake_aws: FakeAws, failure: WriteError, families: list[str], message: str
 ) -> None:
-    """A size beyond the families' largest type is refused with its name, an unknown family with its own."""
+    """A size beyond the largest type is refused, as are families that are unknown, old or of two kinds."""
     wanted = {"cpu": 4, "ram": 800000, "ephemeral_disk_size": 1}
     answer = cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
     assert answer.error == failure("CloudError", message)

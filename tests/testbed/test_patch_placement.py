@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from testbed.reservations import MARKETS, reserved
+
 ZONE, OTHER_ZONE = "us-east-1a", "us-east-1b"
 
 
@@ -28,6 +30,16 @@ def test_placement_groups(ec2: Any, run: Any, refused: Any) -> None:
     by_name = [{"Name": "group-name", "Values": ["near", "none"]}]
     (shown,) = ec2.describe_placement_groups(Filters=by_name)["PlacementGroups"]
     assert (shown["GroupName"], shown["Strategy"], shown["State"]) == ("near", "spread", "available")
+
+
+def test_partitions(ec2: Any, run: Any, refused: Any) -> None:
+    """A launch's partition is one of its group's; only groups of the strategy partition have any."""
+    ec2.create_placement_group(GroupName="near", Strategy="cluster")
+    ec2.create_placement_group(GroupName="apart", Strategy="partition", PartitionCount=2)
+    for name, number in (("near", 1), ("apart", 3)):
+        with refused("InvalidParameterValue", f"partition number {number}"):
+            run(Placement={"AvailabilityZone": ZONE, "GroupName": name, "PartitionNumber": number})
+    assert run(Placement={"AvailabilityZone": ZONE, "GroupName": "apart", "PartitionNumber": 2})
 
 
 def test_spread_group(ec2: Any, world: Any, run: Any, refused: Any) -> None:
@@ -125,6 +137,26 @@ def test_reservations(ec2: Any, run: Any, refused: Any) -> None:
     listed = ec2.describe_capacity_reservations(Filters=active)["CapacityReservations"]
     free = {each["CapacityReservationId"]: each["AvailableInstanceCount"] for each in listed}
     assert free == {fit: 0, unfit[0]: 1, unfit[1]: 1}
+
+
+@pytest.mark.parametrize("market", MARKETS)
+def test_markets(ec2: Any, run: Any, refused: Any, market: str) -> None:
+    """A reservation takes launches only on its own market, and shows of which kind it is."""
+    reservation_id = reserved(ec2, "m5.large", ZONE, market=market)
+    listed = ec2.describe_capacity_reservations()["CapacityReservations"]
+    (shown,) = (each for each in listed if each["CapacityReservationId"] == reservation_id)
+    assert shown.get("ReservationType") == ("capacity-block" if market == "capacity-block" else None)
+    assert shown.get("Interruptible") == (True if market.startswith("interruptible") else None)
+    for other in MARKETS:
+        if other != market:
+            with refused("InvalidParameterValue", reservation_id):
+                run(
+                    **into(reservation_id),
+                    **({"InstanceMarketOptions": {"MarketType": other}} if other else {}),
+                )
+    assert run(
+        **into(reservation_id), **({"InstanceMarketOptions": {"MarketType": market}} if market else {})
+    )
 
 
 def test_group_of_other_vpc(ec2: Any, world: Any, run: Any, refused: Any) -> None:

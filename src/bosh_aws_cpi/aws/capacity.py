@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.instance_types import read
 from bosh_aws_cpi.aws.listings import PAGE, listed
@@ -32,12 +32,15 @@ class Reservation:
 
     Attributes:
         free: How many more instances it takes.
+        market: EC2's market type for launches in it, "capacity-block" or
+            "interruptible-capacity-reservation"; empty for an ordinary one.
     """
 
     state: str
     zone: str
     instance_type: str
     free: int
+    market: str
 
 
 @dataclass(frozen=True)
@@ -97,10 +100,17 @@ def reservations(client: "EC2Client") -> dict[str, Reservation]:
             each.get("AvailabilityZone", ""),
             each.get("InstanceType", ""),
             each.get("AvailableInstanceCount", 0),
+            _market(each),
         )
         for found in pages
         for each in found["CapacityReservations"]
     }
+
+
+def _market(entry: Any) -> str:  # noqa: ANN401 - one of the SDK's typed dicts
+    if entry.get("ReservationType") == "capacity-block":
+        return "capacity-block"
+    return "interruptible-capacity-reservation" if entry.get("Interruptible") else ""
 
 
 def hosts(client: "EC2Client") -> dict[str, Host]:

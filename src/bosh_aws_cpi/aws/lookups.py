@@ -41,6 +41,20 @@ class SecurityGroup:
     vpc_id: str
 
 
+@dataclass(frozen=True)
+class PlacementGroup:
+    """A placement group.
+
+    Attributes:
+        strategy: "cluster", "partition" or "spread".
+        partitions: The number of its partitions; 0 if it has none, or EC2 did not say.
+    """
+
+    state: str
+    strategy: str
+    partitions: int
+
+
 def subnets(client: "EC2Client", ids: Collection[str]) -> dict[str, SubnetFacts]:
     """DescribeSubnets, by id."""
     return {
@@ -99,10 +113,15 @@ def key_pairs(client: "EC2Client", names: Collection[str]) -> set[str]:
     return {each["KeyName"] for each in found}
 
 
-def placement_groups(client: "EC2Client", names: Collection[str]) -> dict[str, str]:
-    """DescribePlacementGroups: the states of those of these placement groups that exist, by name."""
+def placement_groups(client: "EC2Client", names: Collection[str]) -> dict[str, PlacementGroup]:
+    """DescribePlacementGroups: those of these placement groups that exist, by name."""
     found = unpaged(client.describe_placement_groups, "PlacementGroups", "group-name", names)
-    return {each["GroupName"]: each.get("State", "available") for each in found}
+    return {
+        each["GroupName"]: PlacementGroup(
+            each.get("State", "available"), each.get("Strategy", ""), each.get("PartitionCount", 0)
+        )
+        for each in found
+    }
 
 
 def instance_profiles(client: "IAMClient") -> set[str]:

@@ -80,9 +80,9 @@ ENABLE_DESCRIBE_INSTANCE_TYPES = Key(
 VM_RESOURCES_FAMILIES = Key(
     "aws.vm_resources_families",
     strings,
-    "Families of instance types that the CPI chooses from for a manifest's `vm_resources`: the type with the "
-    "least memory that suffices, then the fewest vCPUs, then the family named first. Default: the Ruby "
-    "release's list of T2, C5, M5 and R5.",
+    "Families of instance types that the CPI chooses from for a manifest's `vm_resources`: the type that "
+    "suffices and is cheapest by an estimate (one vCPU costs as much as 10 GiB of memory); of several, that "
+    "of the family that is named first. Default: the Ruby release's list of T2, C5, M5 and R5.",
     is_new=True,
     example=["t3", "m7i", "c7i", "r7i"],
 )

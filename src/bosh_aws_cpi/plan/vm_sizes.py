@@ -46,6 +46,13 @@ VM_SIZES = (
 Ruby CPI, without newer families."""
 
 _KEYS = ("cpu", "ram", "ephemeral_disk_size")
+_MIB_PER_VCPU = 10 * 1024
+"""The memory that costs as much as one vCPU: an estimate from the on-demand prices of C, M and R types.
+
+For example c7i.large $0.08925, m7i.large $0.1008 and r7i.large $0.1323 an hour in us-east-1: 2 vCPUs with 4,
+8 and 16 GiB. Source: aws/karpenter-provider-aws, pkg/providers/pricing/zz_generated.pricing_aws.go, of
+2026-01-19, generated from AWS's price list.
+"""
 
 
 def cloud_properties(wanted: Json, sizes: Sequence[VmSize] = VM_SIZES) -> Json:
@@ -73,29 +80,52 @@ def cloud_properties(wanted: Json, sizes: Sequence[VmSize] = VM_SIZES) -> Json:
 def of_families(families: Sequence[str]) -> Sequence[VmSize]:
     """The types of these families, in the order of preference.
 
-    That is: least memory, fewest vCPUs, then the order of ``families``.
+    That is: lowest estimated price, least memory, then the order of ``families``.
 
     Args:
         families: Names such as "m7i", from ``aws.vm_resources_families``; none for `VM_SIZES`.
 
     Raises:
-        CloudError: The built-in table has no type of a family.
+        CloudError: The built-in table has no type of a family, which may be of a previous generation, or the
+            families are of several architectures.
     """
     if not families:
         return VM_SIZES
     from bosh_aws_cpi.plan.vm_size_table import SIZES  # noqa: PLC0415 - large, and needed only with the key
 
     found: dict[str, list[VmSize]] = {family: [] for family in families}
-    for name, (cpu, ram) in SIZES.items():
+    architectures: dict[str, str] = {}
+    for name, (cpu, ram, architecture) in SIZES.items():
         if (family := name.partition(".")[0]) in found:
             found[family].append(VmSize(name, cpu, ram))
+            architectures[family] = architecture
     if unknown := [family for family, sizes in found.items() if not sizes]:
+        message = f"aws.vm_resources_families: {_reason(unknown[0])}"
+        raise CloudError(message)
+    if len({*architectures.values()}) > 1:
+        said = ", ".join(f"{family} runs {architectures[family]}" for family in found)
         message = (
-            f"aws.vm_resources_families: '{unknown[0]}' is no family of the built-in table of types: "
-            "a family is the part of a type's name before the dot, such as m7i"
+            f"aws.vm_resources_families: {said}: name families of one architecture, that of the stemcells"
         )
         raise CloudError(message)
-    return sorted((size for sizes in found.values() for size in sizes), key=_amount)
+    return sorted((size for sizes in found.values() for size in sizes), key=_estimated_price)
+
+
+def _reason(family: str) -> str:
+    """Why the table of sizes lacks a family."""
+    from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES  # noqa: PLC0415 - only the message needs it
+
+    if family in XEN_FAMILIES:
+        return f"'{family}' is a family of a previous generation, on Xen: name a newer one, such as m7i"
+    return (
+        f"'{family}' is no family of the built-in table of types: "
+        "a family is the part of a type's name before the dot, such as m7i"
+    )
+
+
+def _estimated_price(size: VmSize) -> tuple[int, int]:
+    """What types are ordered by: vCPUs and memory, weighted by what they cost, in MiB; then memory."""
+    return size.cpu * _MIB_PER_VCPU + size.ram, size.ram
 
 
 def _amount(size: VmSize) -> tuple[int, int]:

@@ -7,7 +7,8 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -94,10 +95,14 @@ class Properties(BaseModel):
         return {key: value for key, value in values.items() if value is not None or key in _NULL_COUNTS}
 
     def unknown(self) -> "Iterator[tuple[Route, str | None]]":
-        """What leads to each unknown key, and the nearest known name if there is one."""
+        """What leads to each unknown key, and the nearest known name if there is one.
+
+        A key that belongs into a hash is known there: "cpu_options.core_count".
+        """
         known = list(type(self).model_fields)
         for key in self.model_extra or {}:
-            yield (key,), next(iter(get_close_matches(key, known, n=1)), None)
+            within = " or ".join(self._hashes_with(key))
+            yield (key,), within or next(iter(get_close_matches(key, known, n=1)), None)
         for name in known:
             inner = getattr(self, name)
             entries: list[tuple[Route, Any]] = [((name,), inner)]
@@ -106,6 +111,15 @@ class Properties(BaseModel):
             for route, entry in entries:
                 for rest, near in entry.unknown() if isinstance(entry, Properties) else ():
                     yield (*route, *rest), near
+
+    @classmethod
+    def _hashes_with(cls, key: str) -> "Iterator[str]":
+        """Where a key is known in the hashes among the properties; lists of hashes don't count."""
+        for name, field in cls.model_fields.items():
+            parts = get_args(field.annotation) if get_origin(field.annotation) is UnionType else ()
+            for part in (field.annotation, *parts):
+                if isinstance(part, type) and issubclass(part, Properties) and key in part.model_fields:
+                    yield f"{name}.{key}"
 
 
 class Encryptable(Properties):

@@ -1,10 +1,13 @@
 """The hashes of create_vm's cloud properties that are about the processor."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import model_validator
 
 from bosh_aws_cpi.properties.types import Count, Properties
+
+State = Literal["enabled", "disabled"]
+"""The words of EC2's API model: AmdSevSnpSpecification, NestedVirtualizationSpecification."""
 
 
 class CpuOptions(Properties):
@@ -16,9 +19,9 @@ class CpuOptions(Properties):
     threads_per_core: Count | None = None
     """`1` turns hyper-threading off. Set `core_count` and `threads_per_core` together. Default: the
     type's."""
-    amd_sev_snp: str | None = None
+    amd_sev_snp: State | None = None
     """`enabled` encrypts memory, on AMD types that support it. Default: EC2's."""
-    nested_virtualization: str | None = None
+    nested_virtualization: State | None = None
     """`enabled` lets the VM run virtual machines, on Intel types that support it (C8i, M8i, R8i and others).
     Default: EC2's."""
 

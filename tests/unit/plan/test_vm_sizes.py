@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES
+from bosh_aws_cpi.plan.vm_size_table import SIZES as KNOWN_SIZES
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, cloud_properties
 
 TABLE = """
@@ -100,3 +102,21 @@ def test_wrong_types(given: dict[str, Any], key: str, kind: str) -> None:
     with pytest.raises(CloudError) as caught:
         cloud_properties(given)
     assert caught.value.message == f"VM cloud property '{key}' must be a number, 0 or more, got {kind}"
+
+
+def test_generations() -> None:
+    """The table of sizes has T2, which the default list has too, and no other family on Xen."""
+    families = {name.partition(".")[0] for name in KNOWN_SIZES}
+    assert families & XEN_FAMILIES == {"t2"}
+    assert {size.name.partition(".")[0] for size in VM_SIZES} <= families
+
+
+def test_architectures() -> None:
+    """A family has one architecture, so that the families say whether their types can be mixed."""
+    architectures: dict[str, set[str]] = {}
+    for name, (*_, architecture) in KNOWN_SIZES.items():
+        architectures.setdefault(name.partition(".")[0], set()).add(architecture)
+    assert {frozenset(each) for each in architectures.values()} == {
+        frozenset({"arm64"}),
+        frozenset({"x86_64"}),
+    }

@@ -151,6 +151,17 @@ def test_several_wrong_types() -> None:
             ["cloud_properties.cpu_options.core_coutn (did you mean core_count?)"],
         ),
         (
+            {"nested_virtualization": True},
+            ["cloud_properties.nested_virtualization (did you mean cpu_options.nested_virtualization?)"],
+        ),
+        (
+            {"iops": 1, "table_id": "rtb-1"},
+            [
+                "cloud_properties.iops (did you mean ephemeral_disk.iops or root_disk.iops?)",
+                "cloud_properties.table_id",
+            ],
+        ),
+        (
             {"keyname": 1, "root_disk": {"sise": 1}, "ephemeral_disk": {"encryptd": 1, "zzz": 1}},
             [
                 "cloud_properties.keyname (did you mean key_name?)",

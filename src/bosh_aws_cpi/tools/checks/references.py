@@ -78,13 +78,19 @@ class Launch:
         has_right_form = node is not None and isinstance(node.value, list) == (key in _LISTS)
         return list(texts(node)) if node is not None and has_right_form else []
 
-    def chosen(self, key: str, choice: str) -> list[Node]:
-        """The known text under a hash's key; none if the hash says more, which is refused."""
-        node = self.get(key, choice)
-        whole = self.get(key)
-        if node is None or whole is None or sum(each.value is not None for each in whole.entries()) > 1:
+    def chosen(self, key: str, choice: str, beside: str = "") -> list[Node]:
+        """The known text under a hash's key; none if the hash says more, which is refused.
+
+        Args:
+            key: The property that is the hash.
+            choice: The key in it.
+            beside: A key that the hash may have in addition.
+        """
+        node, whole = self.get(key, choice), self.get(key)
+        if node is None or whole is None:
             return []
-        return list(texts(node))
+        given = [each for each in whole.entries() if each.value is not None and each.route[-1] != beside]
+        return list(texts(node)) if len(given) == 1 else []
 
     def target_groups(self) -> list[Node]:
         """The known names and ARNs of target groups, whether they stand alone or in a hash."""

@@ -46,8 +46,6 @@ _OF_VMS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     ("credit_specification",): CREDITS,
     ("credit_specification", "cpu_credits"): CREDITS,
     ("capacity_reservation", "preference"): PREFERENCES,
-    ("cpu_options", "amd_sev_snp"): STATES,
-    ("cpu_options", "nested_virtualization"): STATES,
     ("ephemeral_disk", "type"): tuple(MOST_GIB),
     ("root_disk", "type"): tuple(MOST_GIB),
 }

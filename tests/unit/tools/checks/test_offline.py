@@ -378,13 +378,17 @@ def test_tags_of_the_configuration(check: Callable[..., Found]) -> None:
 
 
 def test_families(check: Callable[..., Found]) -> None:
-    """An unknown family is one error; sizes beyond the configured families are an error where they stand."""
+    """Families that can't be used are one error; sizes beyond them are an error where they stand."""
     whole = yaml.safe_load(OWN)
     assert [each[0] for each in check(whole, vm_resources_families=["t2"])] == []
     resources = {"cpu": 16, "ram": 4096, "ephemeral_disk_size": 1024}
     whole["compilation"] = {"workers": 1, "az": "z1", "network": "default", "vm_resources": resources}
     ((severity, _, what),) = check(whole, vm_resources_families=["m7i", "nosuch"])
     assert (severity, "'nosuch' is no family" in what) == ("error", True)
+    ((severity, _, what),) = check(whole, vm_resources_families=["m4"])
+    assert (severity, "'m4' is a family of a previous generation" in what) == ("error", True)
+    ((severity, _, what),) = check(whole, vm_resources_families=["m7g", "m7i"])
+    assert (severity, "m7g runs arm64, m7i runs x86_64" in what) == ("error", True)
     ((severity, path, what),) = check(whole, vm_resources_families=["t2"])
     assert (severity, path) == ("error", "compilation/vm_resources")
     assert "Largest known VM type is 't2.2xlarge': 8 CPU, 32768 RAM." in what

@@ -1,8 +1,11 @@
-"""Key pairs, instance profiles and placement groups: it is enough that they exist. Pure."""
+"""Key pairs, instance profiles and placement groups: they exist, and a group has the partition. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import partial
 
-from bosh_aws_cpi.tools.checks.references import Launch, Named
+from bosh_aws_cpi.aws.lookups import PlacementGroup
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.references import Launch, Named, named
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 
@@ -50,16 +53,40 @@ def missing_default(
         yield Finding(severity, f"there is no {what} '{name}'", remedy, Place(path), "AWS")
 
 
-def placement_groups(found: Iterable[Named], states: Mapping[str, str]) -> Iterator[Finding]:
-    """Check placement groups.
+def placement_groups(found: Iterable[Named], there: Mapping[str, PlacementGroup]) -> Iterator[Finding]:
+    """Check placement groups, and the partitions in them.
 
     Args:
         found: The names.
-        states: The states of those that exist, by name.
+        there: Those that exist, by name.
     """
     found = list(found)
-    yield from missing(found, "placement group", states)
+    yield from missing(found, "placement group", there)
     for each in found:
-        if (state := states.get(each.node.value, "available")) != "available":
-            what = f"placement group '{each.node.value}' is {state}"
+        group = there.get(each.node.value)
+        if group is not None and group.state != "available":
+            what = f"placement group '{each.node.value}' is {group.state}"
             yield Finding(Severity.ERROR, what, "Use another one", each.node.place, "AWS")
+    launches = dict.fromkeys(launch for each in found for launch in each.launches)
+    for each in named(launches, _partition):
+        remedy = "Use a partition of the group, another group, or remove placement_partition"
+        yield from each.findings_if_wrong(partial(_wrong_partition, each.node, there), remedy)
+
+
+def _partition(launch: Launch) -> list[Node]:
+    node = launch.get("placement_partition")
+    return [node] if node is not None and isinstance(node.value, int) else []
+
+
+def _wrong_partition(node: Node, there: Mapping[str, PlacementGroup], launch: Launch) -> str:
+    """Why a group lacks a partition (EC2's API model, Placement, PartitionNumber); empty if it has it."""
+    name = next((str(each.value) for each in launch.named("placement_group")), "")
+    group = there.get(name)
+    if group is None:
+        return ""
+    if group.strategy and group.strategy != "partition":
+        return f"placement group '{name}' has no partitions: its strategy is {group.strategy}, not partition"
+    if group.partitions and node.value > group.partitions:
+        has = f"placement group '{name}' has {group.partitions} partitions"
+        return f"{has}, but placement_partition is {node.value}"
+    return ""

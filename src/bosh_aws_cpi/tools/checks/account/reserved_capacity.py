@@ -11,6 +11,13 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Capacity = TypeVar("Capacity", Reservation, Host)
 _ACTIVE: Final = "active"
+_KEY: Final = "capacity_reservation"
+_GROWTH: Final = {
+    "": "Raise its instance count for new VMs",
+    "capacity-block": "Use another block for new VMs, or fallback types: a block does not grow",
+    "interruptible-capacity-reservation": "Let its owner allocate more instances to it for new VMs",
+}
+"""What to do about a full reservation, by its market type."""
 
 
 def reservations(found: Sequence[Named], there: Mapping[str, Reservation]) -> Iterator[Finding]:
@@ -23,9 +30,13 @@ def reservations(found: Sequence[Named], there: Mapping[str, Reservation]) -> It
     yield from _usable(found, there, "capacity reservation", _ACTIVE, _unfit_reservation)
     for each in found:
         entry = there.get(each.node.value)
-        if entry is not None and entry.state == _ACTIVE and not entry.free:
+        if entry is None:
+            continue
+        remedy = f"Set market: {entry.market}" if entry.market else "Remove market"
+        yield from each.findings_if_wrong(partial(_wrong_market, each.node.value, entry.market), remedy)
+        if entry.state == _ACTIVE and not entry.free:
             what = f"capacity reservation '{each.node.value}' has no room left"
-            remedy = "Raise its instance count for new VMs; one that is recreated frees its own place"
+            remedy = f"{_GROWTH[entry.market]}; a VM that is recreated frees its own place"
             yield Finding(Severity.WARNING, what, remedy, each.node.place, "AWS")
 
 
@@ -64,6 +75,17 @@ def _unfit_reservation(what: str, entry: Reservation, launch: Launch) -> str:
     is_unfit = bool(name and entry.instance_type) and name != entry.instance_type
     problem = f"{what} is for {entry.instance_type}, but the VM's type is {name}" if is_unfit else ""
     return _elsewhere(what, entry.zone, launch) or problem
+
+
+def _wrong_market(name: str, market: str, launch: Launch) -> str:
+    """What is wrong with ``capacity_reservation.market``; a variable may be right."""
+    node = launch.get(_KEY, "market")
+    given = node.value if node is not None else ""
+    if given == market or (node is not None and node.is_unknown):
+        return ""
+    kind = f"has the market type {market}" if market else "is an ordinary one, without a market type"
+    said = f"{_KEY}.market is {given}" if given else f"{_KEY}.market is not set"
+    return f"capacity reservation '{name}' {kind}, but {said}"
 
 
 def _unfit_host(what: str, entry: Host, launch: Launch) -> str:

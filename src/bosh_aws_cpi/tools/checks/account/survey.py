@@ -80,8 +80,8 @@ class _Survey:
     def _named(self, key: str) -> list[Named]:
         return named(self._references.launches, lambda launch: launch.named(key))
 
-    def _chosen(self, key: str, choice: str) -> list[Named]:
-        return named(self._references.launches, lambda launch: launch.chosen(key, choice))
+    def _chosen(self, key: str, choice: str, beside: str = "") -> list[Named]:
+        return named(self._references.launches, lambda launch: launch.chosen(key, choice, beside))
 
     def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
         return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
@@ -194,8 +194,8 @@ class _Survey:
             )
             yield from self._missing("iam_instance_profile", profiles, default, "instance profile", there)
         if found := self._named("placement_group"):
-            states = self._ec2("placement groups", lambda ec2: lookups.placement_groups(ec2, values(found)))
-            yield from named_things.placement_groups(found, states) if states is not None else ()
+            there = self._ec2("placement groups", lambda ec2: lookups.placement_groups(ec2, values(found)))
+            yield from named_things.placement_groups(found, there) if there is not None else ()
 
     def _missing(
         self, key: str, found: Sequence[Named], default: str | None, what: str, there: Collection[str] | None
@@ -210,7 +210,7 @@ class _Survey:
 
     def reserved_capacity(self) -> Iterator[Finding]:
         """Capacity reservations and Dedicated Hosts."""
-        if found := self._chosen("capacity_reservation", "id"):
+        if found := self._chosen("capacity_reservation", "id", "market"):
             there = self._ec2("capacity reservations", capacity.reservations)
             yield from reserved_capacity.reservations(found, there) if there is not None else ()
         if found := self._chosen("dedicated_host", "id"):

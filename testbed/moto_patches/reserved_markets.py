@@ -1,0 +1,104 @@
+"""Capacity reservations with a market type of their own: capacity blocks, and interruptible reservations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.responses.general import General
+from moto.ec2.responses.instances import InstanceResponse
+from moto.ec2.utils import random_resource_id
+
+from testbed.moto_patches.patching import Patches, parameter, refuse
+from testbed.moto_patches.placement import kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATCHES = Patches()
+
+
+def keep(response: Any, reservation: dict[str, Any], count: int) -> dict[str, Any]:
+    """Add an active reservation, with all its instances available."""
+    whole = {
+        **reservation,
+        "CapacityReservationId": f"cr-{random_resource_id(17)}",
+        "TotalInstanceCount": count,
+        "AvailableInstanceCount": count,
+        "State": "active",
+    }
+    kept(response, "reservations")[whole["CapacityReservationId"]] = whole
+    return whole
+
+
+@PATCHES.adding(General, "describe_capacity_block_offerings")
+def offered_blocks(response: Any) -> Any:
+    """EC2 offers capacity blocks; moto lacks DescribeCapacityBlockOfferings.
+
+    Here the first zone has one of every size that is asked for, for any type.
+    """
+    offering = {
+        "CapacityBlockOfferingId": f"cb-{random_resource_id(17)}",
+        "InstanceType": parameter(response, "InstanceType"),
+        "AvailabilityZone": f"{response.region}a",
+        "InstanceCount": int(parameter(response, "InstanceCount", 1)),
+    }
+    kept(response, "block_offerings")[offering["CapacityBlockOfferingId"]] = offering
+    return ActionResult({"CapacityBlockOfferings": [offering]})
+
+
+@PATCHES.adding(General, "purchase_capacity_block")
+def purchased_block(response: Any) -> Any:
+    """EC2 creates a reservation of the type capacity-block (API model, CapacityReservationType); moto can't.
+
+    In EC2 it is payment-pending and scheduled first; here it is active at once.
+    """
+    offering = kept(response, "block_offerings")[parameter(response, "CapacityBlockOfferingId")]
+    reservation = {
+        "InstanceType": offering["InstanceType"],
+        "AvailabilityZone": offering["AvailabilityZone"],
+        "ReservationType": "capacity-block",
+    }
+    return ActionResult({"CapacityReservation": keep(response, reservation, offering["InstanceCount"])})
+
+
+@PATCHES.adding(General, "create_interruptible_capacity_reservation_allocation")
+def allocated(response: Any) -> Any:
+    """EC2 creates an interruptible reservation from the free capacity of another one; moto can't.
+
+    The API model, CapacityReservation: the new one has Interruptible, the other one names it.
+    """
+    source_id, count = parameter(response, "CapacityReservationId"), int(parameter(response, "InstanceCount"))
+    source = kept(response, "reservations")[source_id]
+    source["AvailableInstanceCount"] -= count
+    interruptible = keep(response, {**source, "Interruptible": True}, count)
+    source["InterruptibleCapacityAllocation"] = {
+        "InstanceCount": count,
+        "InterruptibleCapacityReservationId": interruptible["CapacityReservationId"],
+    }
+    return ActionResult({"SourceCapacityReservationId": source_id, "TargetInstanceCount": count})
+
+
+@PATCHES.around(InstanceResponse, "run_instances")
+def launched_on_its_market(original: Callable[..., Any], response: Any) -> Any:
+    """EC2 refuses a launch in a reservation on another market than the reservation's; moto knew no markets.
+
+    User guide, "Launch instances using Capacity Blocks", "Interruptible Capacity Reservations for capacity
+    consumers": the launch names the market type and the reservation. The code for another one is a guess.
+    """
+    specification = parameter(response, "CapacityReservationSpecification", {})
+    wanted = specification.get("CapacityReservationTarget", {}).get("CapacityReservationId")
+    reservation = kept(response, "reservations").get(wanted, {})
+    given = parameter(response, "InstanceMarketOptions.MarketType")
+    if reservation and given != market_of(reservation):
+        refuse(
+            "InvalidParameterValue", f"The capacity reservation '{wanted}' is not for the market '{given}'"
+        )
+    return original(response)
+
+
+def market_of(reservation: dict[str, Any]) -> str | None:
+    """The market type for launches in a reservation; None for an ordinary one."""
+    if reservation.get("ReservationType") == "capacity-block":
+        return "capacity-block"
+    return "interruptible-capacity-reservation" if reservation.get("Interruptible") else None

@@ -1,0 +1,39 @@
+"""Creates capacity reservations of all kinds, as their owners do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MARKETS = ("", "capacity-block", "interruptible-capacity-reservation")
+"""EC2's market types of reservations; an ordinary one has none."""
+
+
+def reserved(ec2: Any, instance_type: str, zone: str, *, market: str = "") -> str:
+    """Reserve one instance; returns the reservation's id.
+
+    Args:
+        ec2: A client of the simulated EC2.
+        instance_type: The type.
+        zone: The zone; capacity blocks are only in the first one.
+        market: One of `MARKETS`.
+    """
+    platform = {"InstancePlatform": "Linux/UNIX"}
+    if market == "capacity-block":
+        wanted = {"InstanceType": instance_type, "InstanceCount": 1, "CapacityDurationHours": 24}
+        (offering,) = ec2.describe_capacity_block_offerings(**wanted)["CapacityBlockOfferings"]
+        bought = ec2.purchase_capacity_block(
+            CapacityBlockOfferingId=offering["CapacityBlockOfferingId"], **platform
+        )
+        return str(bought["CapacityReservation"]["CapacityReservationId"])
+    where = {"InstanceType": instance_type, "AvailabilityZone": zone}
+    ordinary = ec2.create_capacity_reservation(**where, **platform, InstanceCount=1)["CapacityReservation"]
+    source_id: str = ordinary["CapacityReservationId"]
+    if not market:
+        return source_id
+    ec2.create_interruptible_capacity_reservation_allocation(CapacityReservationId=source_id, InstanceCount=1)
+    (source,) = (
+        each
+        for each in ec2.describe_capacity_reservations()["CapacityReservations"]
+        if each["CapacityReservationId"] == source_id
+    )
+    return str(source["InterruptibleCapacityAllocation"]["InterruptibleCapacityReservationId"])
