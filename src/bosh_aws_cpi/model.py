@@ -149,15 +149,6 @@ class Volume:
 
 
 @dataclass(frozen=True)
-class Subnet:
-    """A subnet of a VPC."""
-
-    subnet_id: str
-    vpc_id: str
-    availability_zone: str
-
-
-@dataclass(frozen=True)
 class NicPlan:
     """A planned network interface."""
 
@@ -173,6 +164,8 @@ class NicPlan:
     ipv6_prefix: str | None = None
     is_ipv6_primary: bool = False
     """Whether its IPv6 address becomes its primary one."""
+    fallback_subnets: Sequence[str] = ()
+    """The ids of the subnets to try when the first one is full, for a dynamic network only."""
 
     @property
     def addresses(self) -> list[str]:
@@ -206,34 +199,6 @@ class Nic:
 
     def __str__(self) -> str:
         return self.nic_id
-
-
-@dataclass(frozen=True)
-class Route:
-    """A route of a route table."""
-
-    destination: str
-    target: Mapping[str, str | bool]
-    """Its target, as an argument for CreateRoute and ReplaceRoute: {"GatewayId": "igw-1"}."""
-    is_blackhole: bool
-    """Whether its target is gone."""
-
-
-@dataclass(frozen=True)
-class RouteTable:
-    """A route table of a VPC."""
-
-    table_id: str
-    vpc_id: str
-    routes: Sequence[Route]
-    subnet_ids: frozenset[str] = frozenset()
-    """The subnets that are associated with it explicitly."""
-    is_main: bool = False
-    """Whether the VPC's other subnets use it."""
-
-    def route(self, destination: str) -> Route | None:
-        """The route for exactly this destination."""
-        return next((route for route in self.routes if route.destination == destination), None)
 
 
 @dataclass(frozen=True)

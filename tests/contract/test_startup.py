@@ -211,6 +211,7 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     assert heavy(modules) <= MAKING
     steps = (
         "addresses",
+        "answers",
         "apply",
         "client_tokens",
         "create_vm",
@@ -219,6 +220,7 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
         "instance",
         "interfaces",
         "launch_plan",
+        "launcher",
         "traffic",
     )
     create = {f"vms.create.{step}" for step in steps}

@@ -38,6 +38,19 @@ class NoCapacity(VMCreationFailed):
         self.said = said
 
 
+class SubnetFull(VMCreationFailed):
+    """The subnet of the interface that RunInstances creates is full; retriable.
+
+    Args:
+        said: EC2's error.
+        message: EC2's error with its remedy.
+    """
+
+    def __init__(self, said: str, message: str) -> None:
+        super().__init__(message, ok_to_retry=True)
+        self.said = said
+
+
 class Unanswered(VMCreationFailed):
     """EC2 did not answer a launch and shows no instance of it, but it may have launched one."""
 
@@ -113,6 +126,7 @@ def run(
 
     Raises:
         NoCapacity: EC2 can't launch the type now.
+        SubnetFull: The subnet has no free address.
         TokenSpent: The client token can't be used for this launch.
         VMCreationFailed: AWS is at fault, throttles or does not answer; retriable.
         ClientError: EC2 refuses the launch.
@@ -175,7 +189,9 @@ def _meaning(error: "ClientError") -> Exception | None:
         return Unanswered(explained(error), ok_to_retry=True)
     if is_shortage(error):
         return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
-    if has_code(error, AT_FAULT | THROTTLED) or is_subnet_full(error):
+    if is_subnet_full(error):
+        return SubnetFull(described(error), explained(error))
+    if has_code(error, AT_FAULT | THROTTLED):
         return VMCreationFailed(explained(error), ok_to_retry=True)
     return None
 

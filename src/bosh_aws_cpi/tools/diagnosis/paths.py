@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Final
 
-from bosh_aws_cpi.model import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.reachability import (
     EPHEMERAL,
@@ -18,6 +17,7 @@ from bosh_aws_cpi.tools.diagnosis.reachability import (
     route_to,
 )
 from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.vpc_model import Route, RouteTable
 
 ANYBODY: Final = "any address"
 """The other side, when its address is not known."""

@@ -1,5 +1,8 @@
 """Collects the facts from AWS that create_vm needs before it creates anything, and refuses contradictions."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from bosh_aws_cpi.aws import images, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells.delete import ami_id
@@ -8,7 +11,7 @@ from bosh_aws_cpi.cpi.vms.create.parse import VmRequest
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, nics, placement, type_options
+from bosh_aws_cpi.plan import instance_types, nics, placement, subnet_fallbacks, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
 
@@ -67,20 +70,37 @@ def _with_devices(
     return facts, devices
 
 
-def zone_and_vpc(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> tuple[str, str]:
-    """The availability zone and the VPC of the VM's subnets.
+@dataclass(frozen=True)
+class Place:
+    """Where a VM will be."""
+
+    zone: str
+    vpc_id: str
+    subnets: Sequence[str]
+    """The subnets of the first interface, in the order in which to try them."""
+
+
+def place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> Place:
+    """The availability zone and the VPC of the VM's subnets, and the subnets of its first interface.
 
     Raises:
         CloudError: The subnets, the disks and the requested zone are not in one zone, or the subnets are
-            not in one VPC.
+            not in one VPC, or a fallback subnet does not fit.
     """
-    found = networks.subnets(cloud.ec2, [plan.subnet_id for plan in request.nic_plans])
-    ordered = [found[plan.subnet_id] for plan in request.nic_plans]
+    plans = request.nic_plans
+    found = networks.subnets(
+        cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
+    )
+    ordered = [found[plan.subnet_id] for plan in plans]
     zone = placement.one_subnet_zone(subnet.availability_zone for subnet in ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
     vm_zone = str(request.properties.availability_zone)
     placement.check_zone(zone, vm_zone, [disk.availability_zone for disk in disks])
-    return zone, placement.one_vpc(subnet.vpc_id for subnet in ordered)
+    vpc_id = placement.one_vpc(subnet.vpc_id for subnet in ordered)
+    order = subnet_fallbacks.subnet_order(plans[0], found)
+    if order[0] != plans[0].subnet_id:
+        logger.info("Subnet '%s' shows no free address: it is tried last", plans[0].subnet_id)
+    return Place(zone, vpc_id, order)
 
 
 def group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.aws import network_interfaces
-from bosh_aws_cpi.aws.launches import Ended, NoCapacity, TokenSpent
+from bosh_aws_cpi.aws.launches import Ended, NoCapacity, SubnetFull, TokenSpent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.answers import Answers
 from bosh_aws_cpi.cpi.vms.create.client_tokens import MAX_GENERATIONS, ClientTokens, following
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.vms.create.launcher import Launcher
@@ -47,32 +48,41 @@ class InstanceCreation:
         self._tokens = ClientTokens(cloud, plan.identity)
         self._relaunches = MAX_RELAUNCHES
         self._launcher = Launcher(cloud, plan, created, undo, self._tokens)
-        self._answers: list[tuple[LaunchOption, NoCapacity | Ended]] = []
+        self._answers = Answers()
 
     def run(self) -> Launched:
         """Launch until an instance runs.
 
         Raises:
             CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
-            VMCreationFailed: EC2 has no capacity for any launch option, or it ended the instance.
+            VMCreationFailed: EC2 has no capacity or no free address for any launch option, or it ended the
+                instance.
         """
         options, generation = self._tokens.begin(self._plan.options)
-        for position, option in enumerate(options):
-            has_more = position + 1 < len(options)
+        while options:
+            option = options.pop(0)
+            has_more = any(other.way != option.way for other in options)
             if launched := self._try(option, generation, has_more=has_more):
                 return launched
+            options = [other for other in options if self._answers.allow(other)]
             generation = 0
-        raise self._exhausted()
+        raise self._answers.error(self._plan.options)
 
     def _try(self, option: LaunchOption, generation: int, *, has_more: bool) -> Launched | None:
-        """Launch one option, generation by generation; None when EC2 can't launch it and another may work."""
+        """Launch one option, generation by generation; None when EC2 can't launch it.
+
+        Args:
+            option: The option.
+            generation: The first generation.
+            has_more: Whether another type or market is left to try.
+        """
         following_one: int | None = generation
         while following_one is not None and following_one < MAX_GENERATIONS:
             generation = following_one
             try:
                 return Launched(self._launcher.run(option, generation, has_more=has_more), option)
-            except NoCapacity as error:
-                self._note(option, error)
+            except (NoCapacity, SubnetFull) as error:
+                self._answers.note(option, error)
                 return None
             except TokenSpent as error:
                 logger.info("The client token belongs to an earlier launch: %s", error)
@@ -104,7 +114,7 @@ class InstanceCreation:
             raise error
         self._wait_for_interfaces()
         if goes_on:
-            self._note(option, error)
+            self._answers.note(option, error)
             return None
         self._relaunches -= 1
         logger.warning("Relaunching: %s", error.message)
@@ -137,18 +147,3 @@ class InstanceCreation:
                 network_interfaces.wait_until_usable(self._cloud.ec2, nic.nic_id, lambda _: False)
             except network_interfaces.NicGone as error:
                 raise VMCreationFailed(error.message, ok_to_retry=True) from error
-
-    def _note(self, option: LaunchOption, answer: NoCapacity | Ended) -> None:
-        logger.warning("EC2 can't launch %s: %s", option, answer.said)
-        self._answers.append((option, answer))
-
-    def _exhausted(self) -> VMCreationFailed:
-        option, answer = self._answers[-1]
-        if len(self._plan.options) > 1:
-            listed = "; ".join(f"{option}: {answer.said}" for option, answer in self._answers)
-            message = f"No capacity for any of the VM's instance types. {listed}"
-            return VMCreationFailed(message, ok_to_retry=any(each.ok_to_retry for _, each in self._answers))
-        if option.is_spot:
-            why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
-            return VMCreationFailed(f"{why}: {answer.message}")
-        return answer

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from bosh_aws_cpi.aws import instances, launches
-from bosh_aws_cpi.aws.launches import NeverSeen, NoCapacity, TokenSpent, Unanswered
+from bosh_aws_cpi.aws.launches import NeverSeen, NoCapacity, SubnetFull, TokenSpent, Unanswered
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.translation import explained
@@ -53,6 +53,7 @@ class Launcher:
         Raises:
             Ended: EC2 ended the instance.
             NoCapacity: EC2 can't launch it, or a spot launch failed in a way that may not affect on-demand.
+            SubnetFull: The option's subnet has no free address.
             TokenSpent: The client token belongs to an earlier instance, which is gone.
             CloudError: EC2 refuses it, or the wait timed out.
         """
@@ -85,7 +86,7 @@ class Launcher:
                 lambda created: _discard(cloud, created.vm_cid),
             )
 
-        nic_plan = self._plan.nic_plans[0]
+        nic_plan = self._plan.nic_plan_of(option)
         try:
             if self._created:
                 return create()
@@ -99,7 +100,7 @@ class Launcher:
                 raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
-            is_at_fault = not isinstance(error, NoCapacity | Unanswered)  # a fault of AWS, or throttling
+            is_at_fault = not isinstance(error, NoCapacity | SubnetFull | Unanswered)  # or throttles
             if option.is_spot and has_more and is_at_fault:
                 raise NoCapacity(error.message, ok_to_retry=True) from error
             raise
@@ -115,7 +116,8 @@ class Launcher:
             interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._created)]
         else:
             is_public = plan.launch_spec.properties.auto_assign_public_ip
-            interfaces = [nics.inline_specification(plan.nic_plans[0], plan.group_ids, is_public=is_public)]
+            nic_plan = plan.nic_plan_of(option)
+            interfaces = [nics.inline_specification(nic_plan, plan.group_ids, is_public=is_public)]
         is_registry_used = self._cloud.registry.is_used
         macs = plan.mac_addresses(self._created)
         return run_instances.arguments(

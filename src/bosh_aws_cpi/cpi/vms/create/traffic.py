@@ -13,10 +13,11 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.model import Instance, Vip
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.targets import Target, tags_of
+from bosh_aws_cpi.vpc_model import Route, RouteTable
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.aws.load_balancers import TargetGroup
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
-from bosh_aws_cpi.model import AttachedNic, Instance, Route, RouteTable, Vip
+from bosh_aws_cpi.model import AttachedNic, Instance, Vip
+from bosh_aws_cpi.vpc_model import Route, RouteTable
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud

@@ -1,0 +1,45 @@
+"""The data types of a VPC's parts that all layers share, as frozen dataclasses."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Subnet:
+    """A subnet of a VPC."""
+
+    subnet_id: str
+    vpc_id: str
+    availability_zone: str
+    families: frozenset[str] = frozenset({"IPv4"})
+    """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
+    free: int | None = None
+    """The number of free IPv4 addresses; None for a subnet without IPv4 addresses. EC2 may show it late."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route of a route table."""
+
+    destination: str
+    target: Mapping[str, str | bool]
+    """Its target, as an argument for CreateRoute and ReplaceRoute: {"GatewayId": "igw-1"}."""
+    is_blackhole: bool
+    """Whether its target is gone."""
+
+
+@dataclass(frozen=True)
+class RouteTable:
+    """A route table of a VPC."""
+
+    table_id: str
+    vpc_id: str
+    routes: Sequence[Route]
+    subnet_ids: frozenset[str] = frozenset()
+    """The subnets that are associated with it explicitly."""
+    is_main: bool = False
+    """Whether the VPC's other subnets use it."""
+
+    def route(self, destination: str) -> Route | None:
+        """The route for exactly this destination."""
+        return next((route for route in self.routes if route.destination == destination), None)
