@@ -94,6 +94,7 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm": [BUILT_IN_TABLE],
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
+    "create_vm in a fallback subnet": [BUILT_IN_TABLE],
     IN_GROUP_FAST: [Outlived("The tag is only for people who look", frozenset({"CreateTags"}))],
     "create_stemcell that is copied": [
         Outlived(

@@ -23,30 +23,29 @@ def subnet_order(plan: NicPlan, found: Mapping[str, Subnet]) -> list[str]:
     """
     first, *others = (found[subnet_id] for subnet_id in (plan.subnet_id, *plan.fallback_subnets))
     for subnet in others:
-        _check(plan.group, first, subnet)
+        if text := difference(first, subnet):
+            raise CloudError(f"networks.{plan.group}.cloud_properties.subnet_fallbacks: {text}")
     return [each.subnet_id for each in sorted([first, *others], key=lambda subnet: subnet.free == 0)]
 
 
-def _check(network: str, first: Subnet, subnet: Subnet) -> None:
-    at = f"networks.{network}.cloud_properties"
+def difference(first: Subnet, subnet: Subnet) -> str:
+    """Why a subnet can't be a fallback of another one; empty if it can."""
     if subnet.availability_zone != first.availability_zone:
-        message = (
-            f"{at}.subnet_fallbacks: '{subnet.subnet_id}' is in zone {subnet.availability_zone}, "
+        return (
+            f"'{subnet.subnet_id}' is in zone {subnet.availability_zone}, "
             f"but subnet '{first.subnet_id}' is in {first.availability_zone}"
         )
-        raise CloudError(message)
     if subnet.vpc_id != first.vpc_id:
-        message = (
-            f"{at}.subnet_fallbacks: '{subnet.subnet_id}' is in VPC '{subnet.vpc_id}', "
-            f"but subnet '{first.subnet_id}' is in '{first.vpc_id}'"
+        return (
+            f"'{subnet.subnet_id}' is in VPC '{subnet.vpc_id}', but subnet '{first.subnet_id}' is in "
+            f"'{first.vpc_id}'"
         )
-        raise CloudError(message)
     if subnet.families != first.families:
-        message = (
-            f"{at}.subnet_fallbacks: '{subnet.subnet_id}' gives interfaces {_shown(subnet)}, "
-            f"but subnet '{first.subnet_id}' gives them {_shown(first)}"
+        return (
+            f"'{subnet.subnet_id}' gives interfaces {_shown(subnet)}, but subnet '{first.subnet_id}' gives "
+            f"them {_shown(first)}"
         )
-        raise CloudError(message)
+    return ""
 
 
 def _shown(subnet: Subnet) -> str:
