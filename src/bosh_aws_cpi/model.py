@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.type_option import TypeOption
 
 MIB_PER_GIB = 1024
 
@@ -54,8 +55,8 @@ class InstanceTypeFacts:
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
     memory_mib: int = 0
     """Its memory in MiB; 0 when not known."""
-    lacks: frozenset[str] = frozenset()
-    """The launch options that it does not support, by the names of the cloud properties, as far as known."""
+    lacks: frozenset[TypeOption] = frozenset()
+    """The launch options that it does not support, as far as known."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ class AttachedNic:
     device_index: int
     attachment_id: str
     addresses: frozenset[str] = frozenset()
-    primary: Mapping[str, str] = field(default_factory=dict)
-    """Of its IPv4 and IPv6 addresses, the first by family, "ipv4" or "ipv6"."""
+    """Its IPv4 and IPv6 addresses."""
+    primary_addresses: Mapping[str, str] = field(default_factory=dict)
+    """Its primary address by family, "ipv4" or "ipv6"; a family that it has no address of is missing."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Instance:
     client_token: str | None = None
     """The token of the RunInstances that launched it."""
     state_reason: StateReason | None = None
+    """The reason for the last change of state."""
     ami_id: str = ""
     age: float | None = None
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
@@ -149,6 +152,19 @@ class Volume:
 
 
 @dataclass(frozen=True)
+class Subnet:
+    """A subnet of a VPC."""
+
+    subnet_id: str
+    vpc_id: str
+    availability_zone: str
+    families: frozenset[str] = frozenset({"IPv4"})
+    """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
+    free: int | None = None
+    """The number of free IPv4 addresses; None for a subnet without IPv4 addresses. EC2 may show it late."""
+
+
+@dataclass(frozen=True)
 class NicPlan:
     """A planned network interface."""
 
@@ -175,11 +191,10 @@ class NicPlan:
 
 @dataclass(frozen=True)
 class Vip:
-    """The elastic IP for a VM."""
+    """The elastic IP for a VM, and the device index of the interface that gets it."""
 
     ip: str
     device_index: int
-    """The device index of the interface that gets it."""
 
 
 @dataclass(frozen=True)

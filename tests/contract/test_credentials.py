@@ -315,7 +315,8 @@ def test_session_without_role(relay: Relay, key: str) -> None:
     """What concerns a role is refused without one, before any AWS call."""
     value = "bosh-1" if key == "external_id" else {"a": "b"}
     answer = cpi_of(relay, ENVIRONMENT, **{key: value}).call("has_disk", DISK)
-    assert f"configuration parameter aws:{key} needs aws:role_arn" in answer.error["message"]
+    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("InvalidCall", False)
+    assert f"configuration parameter aws.{key} needs aws.role_arn" in answer.error["message"]
     assert relay.requests == []
 
 

@@ -98,10 +98,23 @@ def test_no_certificates(fake_aws: FakeAws, text: str) -> None:
 def test_certificate_is_refused_once(fake_aws: FakeAws, tmp_path: Path) -> None:
     """A server whose certificate is not trusted is tried once, whatever max_retries says."""
     with TlsRelay(fake_aws.endpoint, Authority(tmp_path, "one")) as front:
-        env = {"BOSH_CA_CERT_FILE": str(Authority(tmp_path, "other").path)}
+        other = Authority(tmp_path, "other")
+        env = {"BOSH_CA_CERT_FILE": str(other.path)}
         answer = Cpi(config(NOWHERE, ec2_endpoint=front.address), env=env).call("has_disk", DISK)
         assert (front.handshakes, front.calls) == (1, [])
-    failed(answer, "CERTIFICATE_VERIFY_FAILED", "BOSH_CA_CERT_FILE")
+    failed(answer, "CERTIFICATE_VERIFY_FAILED", f"called with BOSH_CA_CERT_FILE '{other.path}': ")
+
+
+def test_untrusted_by_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """The error names the CPI config's own certificates if they don't vouch for the server, for STS too."""
+    job, own = Authority(tmp_path, "job"), Authority(tmp_path, "own")
+    env = {"BOSH_CA_CERT_FILE": str(job.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    options = {"connection_options": {"ca_cert": own.path.read_text()}}
+    with TlsRelay(fake_aws.endpoint, job) as front:
+        for more in ({}, {**ROLE, "sts_endpoint": front.address}):
+            document = config(NOWHERE, ec2_endpoint=front.address, **options, **more)
+            answer = Cpi(document, env=env).call("has_disk", DISK)
+            failed(answer, "called with the CA certificates of aws.connection_options.ca_cert: ")
 
 
 def test_region_from_host_name(proxy: Proxy) -> None:

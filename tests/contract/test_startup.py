@@ -98,6 +98,8 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
     assert own(modules, "cpi") == within({*CLOUD, module})
     assert own(modules, "aws") == set()
     assert own(modules, "plan") <= {"vm_sizes"}
+    assert f"{PACKAGE}tools" not in modules
+    assert not {name for name in modules if name.startswith(PACKAGE) and "propert" in name}
 
 
 def test_table_of_sizes() -> None:
@@ -234,7 +236,7 @@ def test_registry_when_it_is_needed(fake_aws: FakeAws) -> None:
     executable = telling(fake_aws.endpoint, registry=registry)
     assert own(loaded(executable.call("has_vm", VM, stemcell=1)), "cpi") == within({*CLOUD, "vms.existing"})
     modules = loaded(executable.call("delete_vm", VM, stemcell=1))
-    assert own(modules, "cpi") == within({*CLOUD, "vms.existing", "registry.http"})
+    assert own(modules, "cpi") == within({*CLOUD, "vms.delete", "registry.http"})
     assert heavy(modules) == {"botocore", "requests"}
 
 

@@ -18,8 +18,7 @@ from tests.faults.scenarios_disk import (
     old,
 )
 from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
-from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT
-from tests.faults.scenarios_vm import IN_GROUP as IN_GROUP_VM
+from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, VM_IN_GROUP
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
 OLD_ATTACHING, OLD_DETACHING = (f"{verb} of an old stemcell" for verb in ("attach_disk", "detach_disk"))
@@ -81,13 +80,13 @@ DELETED, KNOWN, COPIED = (copy_of(f"disk{step}", COPY_HELD) for step in (" delet
 UNDONE_LINK = (
     "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
 )
-IN_GROUP = "delete_vm of an address in a group"
-IN_GROUP_FAST = f"{IN_GROUP}, on the fast path"
+FROM_GROUP = "delete_vm of an address in a group"
+FROM_GROUP_FAST = f"{FROM_GROUP}, on the fast path"
 GROUP_LEFT_LAST = [
     Step(
         "The VM is deleted, and the error says that its address may still be a target: the same call again "
         "deregisters it",
-        Change([IN_GROUP_VM, ROOT, ENI]),
+        Change([VM_IN_GROUP, ROOT, ENI]),
     )
 ]
 OUTLIVED: dict[str, list[Outlived]] = {
@@ -95,7 +94,9 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
     "create_vm in a fallback subnet": [BUILT_IN_TABLE],
-    IN_GROUP_FAST: [Outlived("The tag is only for people who look", frozenset({"CreateTags"}))],
+    FROM_GROUP_FAST: [
+        Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))
+    ],
     "create_stemcell that is copied": [
         Outlived(
             "The same holds for a copy's snapshot",
@@ -142,8 +143,8 @@ AWS_FIRST = (
     "same call again finishes it"
 )
 STEPS: dict[str, list[Step]] = {
-    IN_GROUP: GROUP_LEFT_LAST,
-    IN_GROUP_FAST: GROUP_LEFT_LAST,
+    FROM_GROUP: GROUP_LEFT_LAST,
+    FROM_GROUP_FAST: GROUP_LEFT_LAST,
     UPDATED: [
         Step(UNDONE_LINK, Change([FREE], [old("")])),
         Step(UNDONE_LINK, Change([FREE], [f"{FREE} [bosh_replaced_by=]"])),

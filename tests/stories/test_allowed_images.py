@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 NOT_IN_REGION = "Stemcell does not contain an AMI in region us-east-1"
 HIDDEN = (
-    ". The setting Allowed AMIs is enabled here, by the account, and may hide the AMI: allow its publisher "
-    "there, or upload the heavy stemcell of the same version, whose AMI belongs to your account"
+    ". The Allowed AMIs setting is enabled in this region (by the account) and may hide the AMI: "
+    "add the AMI's owner to the allowed image providers, or upload the heavy stemcell of this version, "
+    "whose AMI belongs to your account"
 )
 FOREIGN = "ami-0123456789abcdef0"
 """A hidden AMI: EC2 answers as if it did not exist (API model: DescribeImages)."""
@@ -42,12 +43,14 @@ def test_hidden_stemcell(cpi: Cpi, restrict: Any, failure: WriteError, more: dic
     assert answer.error == failure("CloudError", NOT_IN_REGION + HIDDEN)
 
 
-def test_hidden_from_create_vm(cpi: Cpi, vm_arguments: VmArguments, restrict: Any) -> None:
+def test_hidden_from_create_vm(
+    cpi: Cpi, vm_arguments: VmArguments, restrict: Any, failure: WriteError
+) -> None:
     """So does the error of create_vm, for a setting that was enabled after the upload."""
     restrict("enabled")
     agent_id, _, *others = vm_arguments()
     answer = cpi.call("create_vm", agent_id, f"{FOREIGN} light", *others, stemcell=2)
-    assert answer.error["message"] == f"could not find AMI '{FOREIGN}'{HIDDEN}"
+    assert answer.error == failure("CloudError", f"could not find AMI '{FOREIGN}'{HIDDEN}")
 
 
 @pytest.mark.parametrize("state", ["audit-mode", "disabled"])

@@ -106,10 +106,11 @@ def test_failure(
     answer = cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
     errors = [line for line in answer.stderr.splitlines() if " ERROR: " in line]
-    said = f" failed, the VM is deleted anyway: {action} failed with AccessDenied: Not for you."
-    assert [name in error and said in error for name, error in zip(what, errors, strict=True)] == [
-        True
-    ] * len(what)
+    begin = "Deregistration failed, the VM is terminated anyway: "
+    said = f": {action} failed with AccessDenied: Not for you."
+    assert [
+        begin in error and name in error and said in error for name, error in zip(what, errors, strict=True)
+    ] == [True] * len(what)
     assert 200 in [call["status"] for call in fake_aws.calls() if call["action"] == others]
     assert world.state()["instances"] == [other]
 

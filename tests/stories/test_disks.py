@@ -211,7 +211,7 @@ def test_set_disk_metadata(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags, fake
         ({"aws:a": "b"}, "Tags that begin with 'aws:' are reserved for AWS. Remove these: aws:a"),
         (
             {f"tag{number}": "x" for number in range(49)},
-            "EC2 allows 50 tags, but there are 51, with the CPI's own and those of env.bosh.tags",
+            "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself",
         ),
     ],
 )

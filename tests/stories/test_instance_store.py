@@ -26,6 +26,9 @@ NVME_STORE = (
     "jobs, ephemeral_disk.use_root_disk puts the agent's data on the root disk"
 )
 NOT_COMBINED = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
+ENCRYPTED_BY_DEFAULT = (
+    ": aws.default_ephemeral_disk.encrypted is true; set ephemeral_disk.encrypted to false for this VM"
+)
 
 
 def store(*names: str) -> dict[str, dict[str, str]]:
@@ -138,6 +141,9 @@ def test_use_instance_storage(
         ({}, {"type": "gp3"}, {}, NOT_COMBINED),
         ({}, {"iops": 3000}, {}, NOT_COMBINED),
         ({}, {}, {"encrypted": True}, NOT_COMBINED),
+        ({}, {}, {"default_ephemeral_disk": {"encrypted": True}}, NOT_COMBINED + ENCRYPTED_BY_DEFAULT),
+        ({}, {"encrypted": True}, {"default_ephemeral_disk": {"encrypted": True}}, NOT_COMBINED),
+        ({}, {"size": 10240}, {"default_ephemeral_disk": {"encrypted": True}}, NOT_COMBINED),
         ({"instance_type": "t3.micro"}, {}, {}, NO_STORE.format("use_instance_storage")),
         ({"instance_type": NVME}, {}, {}, NVME_STORE.format(NVME)),
         ({"instance_type_fallbacks": ["i3.large"]}, {}, {}, NVME_STORE.format("i3.large")),

@@ -9,9 +9,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from testbed.cloud import FakeAws
     from testbed.world import World
-    from tests.protocols import CreateVm, ReadCalls, RefuseLaunch
+    from tests.protocols import CheckRefused, CreateVm, ReadCalls, RefuseLaunch
 
 MARKET, RESERVED = "InstanceMarketOptions", "CapacityReservationSpecification"
 FIRST, SECOND = "t3.micro", "m5.large"
@@ -65,20 +64,28 @@ def test_full(
 @pytest.mark.parametrize(
     ("reservation", "message"),
     [
-        ({"market": "capacity-block"}, "cloud_properties.capacity_reservation must hold exactly one of: "),
+        (
+            {"market": "capacity-block"},
+            (
+                "cloud_properties.capacity_reservation must hold exactly one of: "
+                "id, resource_group_arn, preference"
+            ),
+        ),
         (
             {"preference": "none", "market": "capacity-block"},
-            "cloud_properties.capacity_reservation.market needs the reservation's id",
+            "cloud_properties.capacity_reservation.market needs capacity_reservation.id",
         ),
-        ({"id": "cr-1", "market": "block"}, "cloud_properties.capacity_reservation.market: "),
+        (
+            {"id": "cr-1", "market": "block"},
+            (
+                "Invalid properties: cloud_properties.capacity_reservation.market: Input should be "
+                "'capacity-block' or 'interruptible-capacity-reservation', got String"
+            ),
+        ),
     ],
 )
 def test_refused(
-    create_vm: CreateVm, fake_aws: FakeAws, world: World, reservation: dict[str, str], message: str
+    create_vm: CreateVm, refused: CheckRefused, reservation: dict[str, str], message: str
 ) -> None:
     """A market without a reservation, or one that does not exist, is refused before any AWS call."""
-    fake_aws.forget_calls()
-    answer = create_vm({"capacity_reservation": reservation})
-    assert message in answer.error["message"]
-    assert fake_aws.actions() == []
-    assert world.state() == world.empty
+    assert refused(create_vm({"capacity_reservation": reservation}), message) == []

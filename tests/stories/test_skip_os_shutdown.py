@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         ReadWarnings,
         Refuse,
         RunInstance,
+        WriteError,
     )
 
 END, LOOK = "TerminateInstances", "DescribeInstances"
@@ -70,7 +71,7 @@ def test_own_property(
     own: bool | None,
     is_skipped: bool,
 ) -> None:
-    """The VM's own property, which its tag keeps, goes before the configuration, if that says anything."""
+    """If the configuration has the key, the VM's own property, kept in its tag, takes precedence over it."""
     executable = cpi_with(skip_os_shutdown=key)
     vm_cid = create_vm({"skip_os_shutdown": own}, executable=executable).ok()[0]
     assert tags_of(vm_cid).get(OWN_TAG) == (None if own is None else str(own).lower())
@@ -80,7 +81,7 @@ def test_own_property(
 
 def test_property_without_effect(create_vm: CreateVm, warnings: ReadWarnings) -> None:
     """A VM that asks for it is told that the configuration does not."""
-    said = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set"
+    said = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
     assert said in warnings(create_vm({"skip_os_shutdown": True}))
     assert said not in warnings(create_vm({"skip_os_shutdown": False}, agent_id="agent-2"))
 
@@ -103,16 +104,18 @@ def test_refused(
     assert answer.ok() is None
     assert ended(sent) == [True, False]
     (said,) = warnings(answer)
-    why = f"EC2 does not skip the shutdown of instance '{vm_cid}', which takes longer: "
+    why = f"EC2 refused to skip the shutdown of instance '{vm_cid}'; its termination takes longer: "
     assert said.startswith(f"{why}TerminateInstances failed with {code}: Not here.")
     assert world.state() == world.empty
 
 
-def test_denied(cpi_with: CpiWith, vm: RunInstance, sent: ReadCalls, deny: Refuse) -> None:
+def test_denied(
+    cpi_with: CpiWith, vm: RunInstance, sent: ReadCalls, deny: Refuse, failure: WriteError
+) -> None:
     """Any other refusal is the call's error, as without the option."""
     vm_cid, message = vm(), deny(END)
     answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
-    assert answer.error["message"] == message
+    assert answer.error == failure("CloudError", message)
     assert ended(sent) == [True]
 
 
@@ -142,7 +145,7 @@ def test_one_look(
     assert ended(sent) == [True]
 
 
-def test_vm_that_is_unknown(cpi_with: CpiWith) -> None:
+def test_vm_that_is_unknown(cpi_with: CpiWith, failure: WriteError) -> None:
     """A VM that EC2 does not know is VMNotFound, as without the option."""
     answer = cpi_with(skip_os_shutdown=True).call("delete_vm", "i-0123456789abcdef0", stemcell=2)
-    assert answer.error["type"] == "Bosh::Clouds::VMNotFound"
+    assert answer.error == failure("VMNotFound", "VM `i-0123456789abcdef0' not found")

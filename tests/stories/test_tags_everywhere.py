@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
-    from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags
+    from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, ReadWarnings
     from tests.stories.own_vm import OwnVm
 
 KEY = "cost-center"
@@ -157,23 +157,55 @@ def test_network(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
 @pytest.mark.parametrize(
     ("tags", "message"),
     [
-        ("team", "configuration parameter aws:tags must be an object, got String"),
-        ({"aws:team": "a"}, "has the key 'aws:team': keys that begin with aws: or bosh_ are reserved"),
-        ({"bosh_call": "a"}, "has the key 'bosh_call'"),
-        ({"job": "a"}, "has the key 'job', by which the CPI recognises"),
-        ({"": "a"}, "has the key '' of 0 characters; 1 to 128 are allowed"),
-        ({"a" * 129: "a"}, "of 129 characters"),
-        ({"team": "a" * 257}, "has 257 characters as the value of 'team'; 256 are allowed"),
-        ({"team": ["a"]}, "needs a string as the value of 'team'"),
-        ({"team": None}, "needs a string as the value of 'team'"),
-        ({f"tag{number}": "a" for number in range(31)}, "has 31 tags, but at most 30 are allowed"),
+        ("team", " must be an object, got String"),
+        ({"aws:team": "a"}, " has the key 'aws:team': keys that begin with aws: or bosh_ are reserved"),
+        ({"bosh_call": "a"}, " has the key 'bosh_call': keys that begin with aws: or bosh_ are reserved"),
+        ({"job": "a"}, " has the key 'job', which the Director sets itself: use another key"),
+        ({"": "a"}, " has an empty key"),
+        ({"a" * 129: "a"}, f" has a key of 129 characters, '{'a' * 129}': at most 128 are allowed"),
+        ({"team": "a" * 257}, ": the value of 'team' has 257 characters: at most 256 are allowed"),
+        ({"team": ["a"]}, ": the value of 'team' must be a string, a number or a boolean"),
+        ({"team": None}, ": the value of 'team' must be a string, a number or a boolean"),
+        ({f"tag{number}": "a" for number in range(31)}, " has 31 tags: at most 30 are allowed"),
     ],
 )
 def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, message: str) -> None:
     """Tags that EC2 or the CPI can't use are refused before any AWS call, by the key's name."""
     fake_aws.forget_calls()
     answer = cpi_with(tags=tags).call("has_vm", "i-0123456789abcdef0")
-    assert message in answer.error["message"]
-    assert "aws:tags" in answer.error["message"]
+    details = f"configuration parameter aws.tags{message}"
+    assert answer.error["message"] == f"Arguments are not correct, details: '{details}'"
     assert fake_aws.actions() == []
     assert world.state() == world.empty
+
+
+def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+    """They count towards EC2's 50 tags of a disk, before there is one."""
+    cpi = cpi_with(tags={f"common-{number}": "a" for number in range(30)})
+    fake_aws.forget_calls()
+    own = {f"own-{number}": "a" for number in range(19)}
+    message = cpi.call("create_disk", 2048, {"tags": own}).error["message"]
+    assert message.startswith("EC2 allows 50 tags, but there are 51, with those of aws.tags")
+    assert fake_aws.actions() == []
+    cpi.call("create_disk", 2048, {"tags": dict(list(own.items())[1:])}).ok()
+
+
+@pytest.mark.parametrize("method", ["snapshot_disk", "update_disk"])
+def test_no_room(
+    cpi_with: CpiWith, world: World, tags_of: ReadTags, warnings: ReadWarnings, method: str
+) -> None:
+    """A snapshot or a copy whose own tags leave no room for all of them gets as many as EC2 allows."""
+    own = {f"own-{number}": "a" for number in range(25)}
+    zone = world.zone
+    given = [{"ResourceType": "volume", "Tags": [{"Key": key, "Value": "a"} for key in own]}]
+    disk_cid = world.ec2.create_volume(AvailabilityZone=zone, Size=2, TagSpecifications=given)["VolumeId"]
+    arguments = [own] if method == "snapshot_disk" else [2048, ENCRYPTED]
+    cpi = cpi_with(tags={f"common-{number:02}": "b" for number in range(30)})
+    answer = cpi.call(method, disk_cid, *arguments)
+    tags = tags_of(answer.ok())
+    assert len(tags) == 50
+    assert own.items() <= tags.items()
+    (said,) = [line for line in warnings(answer) if "aws.tags" in line]
+    left_out = said.partition("EC2 allows 50 tags: these of aws.tags are left out: ")[2].split(", ")
+    assert left_out[-1] == "common-29"
+    assert not tags.keys() & set(left_out)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ListResources,
         ReadCalls,
         ReadTags,
+        ReadWarnings,
         Refuse,
         WriteNetwork,
     )
@@ -33,6 +34,8 @@ SHUTTING_DOWN = [
     r"<instanceState>\s*<code>\d+</code>\s*<name>\S+</name>\s*</instanceState>",
     "<instanceState><code>32</code><name>shutting-down</name></instanceState>",
 ]
+FAST = {"fast_path_delete": True, "deregister_on_delete": True}
+SETTINGS = [{}, FAST, {"deregister_on_delete": True}]
 FOREIGN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/far/0123456789abcdef"
 SHAPE = "must be the ARN of a target group, arn:aws:elasticloadbalancing:…:targetgroup/NAME/ID"
 
@@ -135,7 +138,10 @@ def test_ipv6(
     create_vm({"lb_target_groups": ["v6"]}, networks).ok()
     assert targets() == {("v6", "2001:db8:1::10", 80)}
     answer = create_vm({"lb_target_groups": ["v6"]}, {"v4": network("10.0.1.11")}, agent_id="agent-2")
-    why = f"Target group '{arn}' has IP address type ipv6, but the VM has no such address"
+    why = (
+        f"Target group '{arn}' has IP address type ipv6, but the VM's first interface has no such address: "
+        "give it one, or use a target group of the other type"
+    )
     assert answer.error["message"] == why
     assert len(left()["instances"]) == 1
 
@@ -159,20 +165,34 @@ def test_undone(
 
 
 def test_deregistered(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
-    """delete_vm deregisters the address as soon as it sees the VM, and only once."""
+    """delete_vm deregisters the address once, as soon as it sees the VM, unless another VM has it."""
     fake_aws.rule(action=LOOK, nth=1, replace=[SHUTTING_DOWN])
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
-    assert fake_aws.actions() == [END, LOOK, DEREGISTER, LOOK]
+    assert fake_aws.actions() == [END, LOOK, LOOK, DEREGISTER, LOOK]
     assert traffic.state() == traffic.empty
 
 
 def test_deregistered_on_the_fast_path(
     cpi_with: CpiWith, vm_cid: str, traffic: Traffic, fake_aws: FakeAws
 ) -> None:
-    """The fast path does not wait, but takes the address out of the group, too."""
-    assert cpi_with(fast_path_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
+    """The fast path does not wait; if it looks at the VM, it deregisters the address."""
+    settings = {"fast_path_delete": True, "skip_os_shutdown": False}
+    assert cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert [action for action in fake_aws.actions() if action != LOOK] == [END, DEREGISTER, TAG]
     assert traffic.state() == traffic.empty
+
+
+def test_fast_path_that_does_not_look(
+    cpi_with: CpiWith, create_vm: CreateVm, group: str, refused: CheckRefused
+) -> None:
+    """If delete_vm would not look at the VM, create_vm refuses groups of addresses, but not of instances."""
+    cpi = cpi_with(fast_path_delete=True)
+    why = (
+        f"Target group '{group}' has target type ip: with aws.fast_path_delete, set "
+        "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
+    )
+    refused(create_vm({"lb_target_groups": ["ips"]}, executable=cpi), why)
+    create_vm({"lb_target_groups": ["web-tcp"]}, executable=cpi).ok()
 
 
 @pytest.mark.parametrize("is_fast", [False, True])
@@ -201,28 +221,35 @@ def test_drained(
     assert traffic.state() == traffic.empty
 
 
-@pytest.mark.parametrize("settings", [{}, {"fast_path_delete": True}, {"deregister_on_delete": True}])
+@pytest.mark.parametrize("settings", SETTINGS)
 def test_not_certain(
     cpi_with: CpiWith,
     vm_cid: str,
     traffic: Traffic,
-    world: World,
     fake_aws: FakeAws,
+    group: str,
     deny: Refuse,
     settings: dict[str, bool],
 ) -> None:
     """An address that can't be deregistered is an error; the same call again finishes the deletion."""
     message = deny(DEREGISTER)
     cpi = cpi_with(**settings)
-    assert cpi.call("delete_vm", vm_cid, stemcell=2).error["message"] == message
-    assert world.state()["instances"] == []
+    error = cpi.call("delete_vm", vm_cid, stemcell=2).error
+    command = f"aws elbv2 deregister-targets --target-group-arn {group} --targets Id={ADDRESS},Port=8080"
+    why = (
+        f"VM '{vm_cid}' is terminated or shutting down, but its address '{ADDRESS}:8080' is still in target "
+        f"group '{group}': {message[:-1]}, for {group}). "
+    )
+    assert error["message"].startswith(why)
+    assert error["message"].endswith(f". Repeat the deletion within an hour, or run: {command}")
+    assert traffic.world.state()["instances"] == []
     assert traffic.state()["targets"] == [ADDRESS]
     fake_aws.clear_rules()
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert traffic.state() == traffic.empty
 
 
-@pytest.mark.parametrize("settings", [{}, {"fast_path_delete": True}, {"deregister_on_delete": True}])
+@pytest.mark.parametrize("settings", SETTINGS)
 def test_repeated(
     cpi_with: CpiWith,
     vm_cid: str,
@@ -247,6 +274,50 @@ def test_address_of_a_later_vm(
     assert traffic.state()["targets"] == [ADDRESS]
     assert cpi.call("delete_vm", later, stemcell=2).ok() is None
     assert traffic.state() == traffic.empty
+
+
+def test_record_of_another_vm(
+    cpi: Cpi,
+    vm_cid: str,
+    group: str,
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    traffic: Traffic,
+    fake_aws: FakeAws,
+) -> None:
+    """A record of an address that another VM has does not take that VM out of its group."""
+    other = create_vm({}, {"private": network("10.0.1.11")}, agent_id="agent-2").ok()[0]
+    tags = [{"Key": record(group, 8080), "Value": f"{group} {ADDRESS}"}]
+    traffic.world.ec2.create_tags(Resources=[other], Tags=tags)
+    fake_aws.rule(action=LOOK, nth=1, replace=[SHUTTING_DOWN])
+    assert cpi.call("delete_vm", other, stemcell=2).ok() is None
+    assert traffic.state()["targets"] == [ADDRESS]
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert traffic.state() == traffic.empty
+
+
+RESERVED = "These tags are reserved for the CPI: {}. Remove them from tags and env.bosh.tags"
+
+
+@pytest.mark.parametrize("key", ["bosh_target_x_8080", "bosh_skip_os_shutdown"])
+def test_reserved_tags(create_vm: CreateVm, refused: CheckRefused, key: str) -> None:
+    """Neither cloud config nor manifest can set the tags that delete_vm reads."""
+    refused(create_vm({"tags": {key: "true"}}), RESERVED.format(key))
+    refused(create_vm({}, env={"bosh": {"tags": {key: "true"}}}), RESERVED.format(key))
+
+
+def test_reserved_metadata(
+    cpi: Cpi, vm_cid: str, group: str, tags_of: ReadTags, warnings: ReadWarnings
+) -> None:
+    """set_vm_metadata leaves these tags alone, and says so."""
+    metadata = {"bosh_skip_os_shutdown": "true", record(group, 8080): "x", "job": "web"}
+    answer = cpi.call("set_vm_metadata", vm_cid, metadata)
+    assert answer.ok() is None
+    tags = tags_of(vm_cid)
+    assert (tags["job"], tags[record(group, 8080)]) == ("web", f"{group} {ADDRESS}")
+    assert "bosh_skip_os_shutdown" not in tags
+    kept = f"bosh_skip_os_shutdown, {record(group, 8080)}"
+    assert warnings(answer) == [f"Ignored, because these tags are reserved for the CPI: {kept}"]
 
 
 def test_group_that_is_gone(cpi: Cpi, vm_cid: str, group: str, traffic: Traffic, world: World) -> None:
@@ -299,16 +370,17 @@ def test_elsewhere(create_vm: CreateVm, group: str, world: World, refused: Check
 def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -> None:
     """The tags that record targets count towards EC2's limit."""
     tags = {f"tag-{number}": "" for number in range(48)}
-    message = "EC2 allows 50 tags, but there are 51; some come from env.bosh.tags"
+    message = "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
     refused(create_vm({"lb_target_groups": [group], "tags": tags}), message)
 
 
 @pytest.mark.parametrize(
     ("entry", "path", "why"),
     [
-        ({"name": "ips", "arn": FOREIGN}, "", "Value error, must hold exactly one of: name, arn, got Hash"),
-        ({"port": 80}, "", "Value error, must hold exactly one of: name, arn, got Hash"),
-        ("arn:aws:elasticloadbalancing:x", ".arn", f"Value error, {SHAPE}, got String"),
+        ({"name": "ips", "arn": FOREIGN}, "", "must hold either name or arn, not both"),
+        ({"port": 80}, "", "must hold either name or arn"),
+        ("", "", "must hold either name or arn"),
+        ("arn:aws:elasticloadbalancing:x", ".arn", f"{SHAPE}, got String"),
         ({"name": "ips", "port": 0}, ".port", "Input should be greater than or equal to 1, got Integer"),
         (
             {"name": "ips", "port": 65_536},

@@ -49,7 +49,7 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
         ),
         (
             {"tags": {f"tag-{number}": "" for number in range(49)}},
-            "EC2 allows 50 tags, but there are 51, with the CPI's own and those of env.bosh.tags",
+            "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself",
         ),
         (
             {"tenancy": "dedicated", "dedicated_host": HOST},
@@ -81,7 +81,7 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
             {"hibernation": True, "spot_bid_price": 0.05},
             (
                 "hibernation and spot_bid_price exclude each other: "
-                "EC2 would hibernate the spot VM where it must terminate it"
+                "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated"
             ),
         ),
         ({"placement_partition": 2}, "cloud_properties.placement_partition needs placement_group"),

@@ -8,7 +8,7 @@ import pytest
 
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.model import AttachedNic, Instance, NicPlan, gib
-from bosh_aws_cpi.vpc_model import Route, RouteTable
+from bosh_aws_cpi.route_tables import Route, RouteTable
 
 
 @pytest.mark.parametrize(("mib", "expected"), [(1, 1), (1023, 1), (1024, 1), (1025, 2), (102400, 100)])

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-def remedy(client: "EC2Client") -> str:
-    """GetAllowedImagesSettings: what to do if the setting may hide an AMI that EC2 does not show.
+def hint(client: "EC2Client") -> str:
+    """GetAllowedImagesSettings: that the setting may hide an AMI that EC2 does not show, and what to do.
 
     While the setting is enabled, DescribeImages returns no AMI that the criteria exclude; the account's own
     AMIs are always returned (API model: DescribeImages, GetAllowedImagesSettings).
 
     Returns:
-        Sentences for the end of an error; empty when the setting is not enabled, or can't be read.
+        A sentence for the end of an error; empty when the setting is not enabled, or can't be read.
     """
     try:
         settings = client.get_allowed_images_settings()
@@ -29,6 +29,7 @@ def remedy(client: "EC2Client") -> str:
         return ""
     owner = "an organisation's policy" if settings.get("ManagedBy") == "declarative-policy" else "the account"
     return (
-        f". The setting Allowed AMIs is enabled here, by {owner}, and may hide the AMI: allow its publisher "
-        "there, or upload the heavy stemcell of the same version, whose AMI belongs to your account"
+        f"The Allowed AMIs setting is enabled in this region (by {owner}) and may hide the AMI: "
+        "add the AMI's owner to the allowed image providers, or upload the heavy stemcell of this version, "
+        "whose AMI belongs to your account"
     )

@@ -47,7 +47,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
                     device_index=nic["Attachment"]["DeviceIndex"],
                     attachment_id=nic["Attachment"]["AttachmentId"],
                     addresses=frozenset(_addresses(nic)),
-                    primary=dict(_primary(nic)),
+                    primary_addresses=dict(_primary(nic)),
                 )
                 for nic in entry.get("NetworkInterfaces", [])
                 if "Attachment" in nic

@@ -8,6 +8,7 @@ from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.aws.type_cache import TypeCache
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts
+from bosh_aws_cpi.type_option import TypeOption
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -80,16 +81,17 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
     )
 
 
-def _lacking(entry: Any) -> Iterator[str]:  # noqa: ANN401 - the SDK's typed dict
-    """The launch options that a type does not support; one that EC2 says nothing about is not among them.
+def _lacking(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's typed dict
+    """The launch options that EC2 says a type does not support.
 
-    From the API reference, InstanceTypeInfo, ProcessorInfo and NetworkInfo: a processor's features and a
-    type's bandwidth weightings are listed only if it supports them.
+    A processor's features and the bandwidth weightings count as unsupported if EC2 describes the processor
+    or the network without them, because it lists them only where they are supported (API reference,
+    ProcessorInfo and NetworkInfo). Any other option that EC2 says nothing about does not count.
     """
     processor, network = entry.get("ProcessorInfo"), entry.get("NetworkInfo")
     features = (processor or {}).get("SupportedFeatures", [])
     strategies = entry.get("PlacementGroupInfo", {}).get("SupportedStrategies", ["partition"])
-    lacking = {
+    lacking: dict[TypeOption, object] = {
         "cpu_options.nested_virtualization": processor and "nested-virtualization" not in features,
         "cpu_options.amd_sev_snp": processor and "amd-sev-snp" not in features,
         "bandwidth_weighting": network and not network.get("BandwidthWeightings"),

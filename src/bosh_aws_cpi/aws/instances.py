@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, OPTION_REFUSED
+from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SHUTDOWN_NOT_SKIPPED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, naming_vm
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import VMNotFound
@@ -72,51 +72,58 @@ def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False)
     Args:
         client: The EC2 client.
         vm_cid: The instance's id.
-        skips_shutdown: Whether its operating system need not shut down, because no data must outlive it.
-            EC2 may not offer that in each region or for each instance: then it shuts down.
+        skips_shutdown: Whether to skip its operating system's shutdown. If EC2 refuses that, it shuts down.
 
     Raises:
         VMNotFound: EC2 does not know it.
     """
     with naming_vm(vm_cid):
-        if skips_shutdown:
-            try:
-                client.terminate_instances(InstanceIds=[vm_cid], SkipOsShutdown=True)
-            except client.exceptions.ClientError as error:
-                if not has_code(error, OPTION_REFUSED):
-                    raise
-                said = described(error)
-                logger.warning(
-                    "EC2 does not skip the shutdown of instance '%s', which takes longer: %s", vm_cid, said
-                )
-            else:
-                return
-        client.terminate_instances(InstanceIds=[vm_cid])
+        if not (skips_shutdown and _terminate_at_once(client, vm_cid)):
+            client.terminate_instances(InstanceIds=[vm_cid])
+
+
+def _terminate_at_once(client: "EC2Client", vm_cid: str) -> bool:
+    """TerminateInstances without the operating system's shutdown; False if EC2 refuses to skip that."""
+    try:
+        client.terminate_instances(InstanceIds=[vm_cid], SkipOsShutdown=True)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, SHUTDOWN_NOT_SKIPPED):
+            raise
+        said = described(error)
+        logger.warning(
+            "EC2 refused to skip the shutdown of instance '%s'; its termination takes longer: %s",
+            vm_cid,
+            said,
+        )
+        return False
+    return True
 
 
 def wait_until_terminated(
-    client: "EC2Client", vm_cid: str, seen: Callable[[Instance], None] = lambda _: None
+    client: "EC2Client", vm_cid: str, on_first_sight: Callable[[Instance], None] | None = None
 ) -> None:
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Args:
         client: The EC2 client.
         vm_cid: The instance's id.
-        seen: Gets the instance as EC2 first shows it, once; it is called again after a transient error.
+        on_first_sight: Called with the instance as EC2 first shows it; called again only if it raised a
+            transient error.
 
     Raises:
         CloudError: The wait timed out: the deletion is not certain.
     """
-    unseen = [seen]
+    is_seen = on_first_sight is None
 
     def probe() -> None:
+        nonlocal is_seen
         try:
             instance = find(client, vm_cid)
         except VMNotFound:
             return
-        while unseen:
-            unseen[0](instance)
-            unseen.pop()
+        if on_first_sight is not None and not is_seen:
+            on_first_sight(instance)
+            is_seen = True
         if not instance.is_gone:
             raise timing.NotYet(instance.state)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.targets import Target
+from bosh_aws_cpi.recorded_targets import Target
 
 if TYPE_CHECKING:
     from mypy_boto3_elb import ElasticLoadBalancingClient
@@ -112,8 +112,8 @@ def remove_target(client: "ElasticLoadBalancingv2Client", target: Target) -> Non
 
 
 def _description(target: Target) -> "TargetDescriptionTypeDef":
-    port: TargetDescriptionTypeDef = {"Id": target.target_id}
-    return {**port, "Port": target.port} if target.port is not None else port
+    described: TargetDescriptionTypeDef = {"Id": target.target_id}
+    return {**described, "Port": target.port} if target.port is not None else described
 
 
 def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:

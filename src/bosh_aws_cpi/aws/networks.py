@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.vpc_model import Subnet
+from bosh_aws_cpi.model import Subnet
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.sdk.errors import code_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.vpc_model import Route, RouteTable
+from bosh_aws_cpi.route_tables import Route, RouteTable
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client

@@ -6,7 +6,7 @@ Pure: the file is read in `config.file`, and nothing here talks to AWS.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from bosh_aws_cpi.config import aws_config, other_keys
+from bosh_aws_cpi.config import agent_keys, aws_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import Key, string, sub_object
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
@@ -68,13 +68,13 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
     properties = cloud_properties(document)
     merged = {**sub_object(properties, "aws"), **context}
     stemcell = _stemcell(merged)
-    debug = sub_object(sub_object(properties, "debug"), "cpi", "debug.cpi")
+    debug = sub_object(sub_object(properties, "debug"), "cpi", "debug:cpi")
     return CpiConfig(
         aws=aws_config.parse(merged, environ),
-        agent=other_keys.AGENT.read(properties),
+        agent=agent_keys.AGENT.read(properties),
         registry=_registry(sub_object(properties, "registry")),
-        supported_api_version=other_keys.DEBUG_API_VERSION.read(debug),
-        log_level=other_keys.DEBUG_LOG_LEVEL.read(debug),
+        supported_api_version=agent_keys.DEBUG_API_VERSION.read(debug),
+        log_level=agent_keys.DEBUG_LOG_LEVEL.read(debug),
         director_uuid=_DIRECTOR_UUID.read(context),
         request_id=_request_id(context),
         stemcell=stemcell.get("api_version", 1),
@@ -116,15 +116,15 @@ def stemcell_api_version(value: object) -> int:
 
 
 def _registry(section: Json) -> RegistryConfig | None:
-    endpoint = string(other_keys.REGISTRY_ENDPOINT.given(section), other_keys.REGISTRY_ENDPOINT)
-    base_url = other_keys.REGISTRY_ENDPOINT.read(section)
+    endpoint = string(agent_keys.REGISTRY_ENDPOINT.given(section), agent_keys.REGISTRY_ENDPOINT)
+    base_url = agent_keys.REGISTRY_ENDPOINT.read(section)
     if not (endpoint and base_url):
         return None
     return RegistryConfig(
         endpoint=endpoint,
         base_url=base_url,
-        user=other_keys.REGISTRY_USER.read(section),
-        password=other_keys.REGISTRY_PASSWORD.read(section),
+        user=agent_keys.REGISTRY_USER.read(section),
+        password=agent_keys.REGISTRY_PASSWORD.read(section),
     )
 
 

@@ -6,17 +6,20 @@ from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 
-MAX_TAGS: Final = 30
+MOST_CONFIGURED: Final = 30
 """EC2 allows 50 on a resource; the rest is left for the tags of the Director, the manifest and the CPI."""
-MAX_KEY: Final = 128
-MAX_VALUE: Final = 256
-"""The limits of EC2 and STS in characters (user guide of EC2, "Tag restrictions"; STS's API model, Tag)."""
-MAX_SESSION_TAGS: Final = 50
+MOST_OF_SESSION: Final = 50
 """STS's limit (API model, tagListType)."""
+LONGEST_KEY: Final = 128
+LONGEST_VALUE: Final = 256
+"""The limits of EC2 and STS in characters (user guide of EC2, "Tag restrictions"; STS's API model, Tag).
+
+A longer key or value is an error here; `plan.tags` cuts others at 127 and 255, as the Ruby release does.
+"""
 _RESERVED: Final = ("aws:", "bosh_")
 
 
-def checked(given: Json) -> dict[str, str]:
+def of_resources(given: Json) -> dict[str, str]:
     """Return the tags of ``aws.tags`` with their values as strings.
 
     Args:
@@ -28,11 +31,10 @@ def checked(given: Json) -> dict[str, str]:
     for key in given:
         if key.lower().startswith(_RESERVED):
             reserved = " or ".join(_RESERVED)
-            raise _wrong("tags", f"has the key '{key}': keys that begin with {reserved} are reserved")
+            raise _wrong("tags", f" has the key '{key}': keys that begin with {reserved} are reserved")
         if key in VM_METADATA | DISK_METADATA:
-            what = f"has the key '{key}', by which the CPI recognises resources that the Director knows"
-            raise _wrong("tags", what)
-    return _within_limits("tags", given, MAX_TAGS)
+            raise _wrong("tags", f" has the key '{key}', which the Director sets itself: use another key")
+    return _within_limits("tags", given, MOST_CONFIGURED)
 
 
 def of_session(given: Json) -> dict[str, str]:
@@ -43,27 +45,30 @@ def of_session(given: Json) -> dict[str, str]:
     """
     for key in given:
         if key.lower().startswith("aws:"):
-            raise _wrong("session_tags", f"has the key '{key}': keys that begin with aws: are reserved")
-    return _within_limits("session_tags", given, MAX_SESSION_TAGS)
+            raise _wrong("session_tags", f" has the key '{key}': keys that begin with aws: are reserved")
+    return _within_limits("session_tags", given, MOST_OF_SESSION)
 
 
-def _within_limits(name: str, given: Json, max_tags: int) -> dict[str, str]:
-    if len(given) > max_tags:
-        raise _wrong(name, f"has {len(given)} tags, but at most {max_tags} are allowed")
+def _within_limits(name: str, given: Json, most: int) -> dict[str, str]:
+    if len(given) > most:
+        raise _wrong(name, f" has {len(given)} tags: at most {most} are allowed")
     return {key: _value(name, key, value) for key, value in given.items()}
 
 
 def _value(name: str, key: str, value: object) -> str:
-    if not 0 < len(key) <= MAX_KEY:
-        what = f"has the key '{key[:MAX_KEY]}' of {len(key)} characters; 1 to {MAX_KEY} are allowed"
+    if not key:
+        raise _wrong(name, " has an empty key")
+    if len(key) > LONGEST_KEY:
+        what = f" has a key of {len(key)} characters, '{key}': at most {LONGEST_KEY} are allowed"
         raise _wrong(name, what)
     if not isinstance(value, str | int | float):
-        raise _wrong(name, f"needs a string as the value of '{key}'")
+        raise _wrong(name, f": the value of '{key}' must be a string, a number or a boolean")
     text = value if isinstance(value, str) else encode(value)
-    if len(text) > MAX_VALUE:
-        raise _wrong(name, f"has {len(text)} characters as the value of '{key}'; {MAX_VALUE} are allowed")
+    if len(text) > LONGEST_VALUE:
+        what = f": the value of '{key}' has {len(text)} characters: at most {LONGEST_VALUE} are allowed"
+        raise _wrong(name, what)
     return text
 
 
 def _wrong(name: str, what: str) -> InvalidCall:
-    return not_correct(f"configuration parameter aws:{name} {what}")
+    return not_correct(f"configuration parameter aws.{name}{what}")

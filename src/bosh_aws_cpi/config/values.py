@@ -67,6 +67,11 @@ class Key(Generic[T]):
         self.job_default = job_default
         self.example = example
 
+    @property
+    def shown(self) -> str:
+        """Its name in messages: with colons, as the Ruby release writes it, unless the key is new."""
+        return self.path if self.is_new else self.path.replace(".", ":")
+
     def given(self, section: Json) -> object:
         """Return the key's value in a section of cpi.json, unchecked; None when it is absent."""
         return section.get(self.path.rpartition(".")[2])
@@ -80,13 +85,18 @@ class Key(Generic[T]):
         return self.kind(section.get(self.path.rpartition(".")[2], self.default), self)
 
 
-def sub_object(parent: Json, key: str, path: str | None = None) -> Json:
+def sub_object(parent: Json, key: str, name: str | None = None) -> Json:
     """The section below a key; an absent or null one is empty.
+
+    Args:
+        parent: The section that has the key.
+        key: The key.
+        name: The key's name in messages, if it is another one.
 
     Raises:
         InvalidCall: The value is not an object.
     """
-    return _object(parent.get(key), path or key)
+    return _object(parent.get(key), name or key)
 
 
 def anything(value: object, _: Key[object]) -> object:
@@ -97,7 +107,7 @@ def anything(value: object, _: Key[object]) -> object:
 def string(value: object, key: Key[str | None]) -> str | None:
     """A string; None for null and the empty string."""
     if value is not None and not isinstance(value, str):
-        raise wrong_type(key.path, "a string", value)
+        raise wrong_type(key.shown, "a string", value)
     return value or None
 
 
@@ -106,7 +116,7 @@ def strings(value: object, key: Key[list[str]]) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
-        raise wrong_type(key.path, "a list of strings", value)
+        raise wrong_type(key.shown, "a list of strings", value)
     return value
 
 
@@ -123,7 +133,7 @@ def optional_flag(value: object, _: Key[bool | None]) -> bool | None:
 def whole_number(value: object, key: Key[int]) -> int:
     """A whole number, 0 or more."""
     if not is_integer(value) or value < 0:
-        raise wrong_type(key.path, "a whole number, 0 or more", value)
+        raise wrong_type(key.shown, "a whole number, 0 or more", value)
     return value
 
 
@@ -131,7 +141,7 @@ def optional_choice(value: object, key: Key[int | None]) -> int | None:
     """One of the choices, all whole numbers; None for null."""
     if value is not None and (not is_integer(value) or value not in key.choices):
         *others, last = map(str, key.choices)
-        raise wrong_type(key.path, f"{', '.join(others)} or {last}", value)
+        raise wrong_type(key.shown, f"{', '.join(others)} or {last}", value)
     return value
 
 
@@ -141,7 +151,7 @@ def contract_version(value: object, key: Key[int]) -> int:
     if value is None:
         return newest
     if not is_integer(value) or value < 1:
-        raise wrong_type(key.path, "1, 2 or 3", value)
+        raise wrong_type(key.shown, "1, 2 or 3", value)
     return min(value, newest)
 
 
@@ -153,12 +163,12 @@ def one_of(value: object, key: Key[T]) -> T:
             return choice
     first, *others = map(str, key.choices)
     expected = f"{first} or {others[0]}" if len(others) == 1 else f"one of {', '.join([first, *others])}"
-    raise wrong_type(key.path, expected, given)
+    raise wrong_type(key.shown, expected, given)
 
 
 def json_object(value: object, key: Key[Json]) -> Json:
     """An object; null means an empty one."""
-    return _object(value, key.path)
+    return _object(value, key.shown)
 
 
 def https_url(value: object, key: Key[str | None]) -> str | None:
@@ -177,16 +187,16 @@ def _url(value: object, key: Key[str | None], scheme: str) -> str | None:
         return None
     full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
     if not (full.isprintable() and _is_url(full)):
-        message = f"configuration parameter {_shown(key.path)} must be a host, host:port or http(s) URL"
+        message = f"configuration parameter {key.shown} must be a host, host:port or http(s) URL"
         raise not_correct(message)
     return full
 
 
-def _object(value: object, path: str) -> Json:
+def _object(value: object, name: str) -> Json:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise wrong_type(path, "an object", value)
+        raise wrong_type(name, "an object", value)
     return value
 
 
@@ -199,10 +209,6 @@ def _is_url(text: str) -> bool:
     return has_port and parts.scheme in {"http", "https"} and bool(re.fullmatch(_HOST, parts.hostname or ""))
 
 
-def wrong_type(path: str, expected: str, value: object) -> InvalidCall:
+def wrong_type(name: str, expected: str, value: object) -> InvalidCall:
     """The error for a value of the wrong type; it does not quote the value, which may be a secret."""
-    return not_correct(f"configuration parameter {_shown(path)} must be {expected}, got {type_name(value)}")
-
-
-def _shown(path: str) -> str:
-    return path.replace(".", ":")
+    return not_correct(f"configuration parameter {name} must be {expected}, got {type_name(value)}")

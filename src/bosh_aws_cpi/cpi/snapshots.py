@@ -2,6 +2,7 @@
 
 from bosh_aws_cpi.aws import snapshots, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.common_tags import with_common
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.jsontext import Json
@@ -30,7 +31,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
     device = _device(volumes.find(cloud.ec2, disk_cid))
     mark = (tag_plan.CALL_TAG, call_id(cloud, "snapshot_disk", disk_cid, metadata))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    tags = {**cloud.config.aws.tags, **plan.tags(metadata, device), **origin, mark[0]: mark[1]}
+    tags = with_common(cloud, {**plan.tags(metadata, device), **origin, mark[0]: mark[1]})
     arguments = {
         "Description": plan.description(metadata, device),
         **tag_plan.specifications(tags, "snapshot"),

@@ -81,6 +81,12 @@ def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, de
     is_described = bool({"size", "type", "iops"} & disk.model_fields_set)
     if is_used and (is_described or defaults.ephemeral_encryption(disk).encrypted):
         message = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
+        is_own = is_described or "encrypted" in disk.model_fields_set
+        if not is_own and defaults.ephemeral_disk.encrypted:
+            message += (
+                ": aws.default_ephemeral_disk.encrypted is true; "
+                "set ephemeral_disk.encrypted to false for this VM"
+            )
         raise CloudError(message)
     asked = {"raw_instance_storage": properties.raw_instance_storage, "use_instance_storage": is_used}
     for name in (name for name, is_asked in asked.items() if is_asked):
@@ -100,8 +106,8 @@ def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, de
 
 
 def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, list[str]]:
-    chosen = defaults.root(own)
-    disk = chosen.disk
+    merged = defaults.root(own)
+    disk = merged.disk
     ebs_device: Json = {"VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.size is not None:
         ebs_device["VolumeSize"] = gib(disk.size)
@@ -114,8 +120,8 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
             ebs_device[key] = value
         elif value is not None:
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept")
-    size = None if disk.size is None else gib(disk.size)
-    chosen.check("root disk", ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
+    figures = (ebs_device.get("Iops"), ebs_device.get("Throughput"), ebs_device.get("VolumeSize"))
+    ebs.check(ebs.EbsVolume(disk.type, *figures), "root disk", merged.origin)
     if own.volume_initialization_rate is not None:
         ebs_device["VolumeInitializationRate"] = own.volume_initialization_rate
     ebs_device.update(_encrypted(defaults.root_encryption(own)))
@@ -124,13 +130,14 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
 
 def _ephemeral(properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults) -> Json:
     own = properties.ephemeral_disk
-    chosen = defaults.ephemeral(own)
-    disk = chosen.disk
+    merged = defaults.ephemeral(own)
+    disk = merged.disk
     if disk.size is not None:
         size = gib(disk.size)
     else:
         size = default_ephemeral_gib(facts.name, is_store_raw=properties.raw_instance_storage)
-    chosen.check("ephemeral disk", disk.iops, disk.throughput, size)
+    volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size)
+    ebs.check(volume, "ephemeral disk", merged.origin)
     ebs_device: Json = {"VolumeSize": size, "VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.iops is not None:
         ebs_device["Iops"] = disk.iops

@@ -1,6 +1,5 @@
 """The configuration's defaults for the disks of VMs, key by key under the properties of a VM."""
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, Self, TypeVar
 
@@ -21,51 +20,27 @@ _KEYS: Final = ("size", "type", "iops", "throughput", "encrypted", "kms_key_arn"
 
 
 @dataclass(frozen=True)
-class Chosen(Generic[Disk]):
-    """The properties of a disk.
+class MergedDisk(Generic[Disk]):
+    """A VM's disk with the defaults.
 
     Attributes:
         disk: The VM's properties, with the defaults for those that it lacks; the encryption is its own.
-        path: Where the VM's properties stand.
-        default_path: Where the defaults stand.
-        inherited: The properties that come from the defaults.
+        origin: Where its properties stand.
     """
 
     disk: Disk
-    path: str
-    default_path: str
-    inherited: AbstractSet[str]
-
-    def check(self, what: str, iops: int | None, throughput: int | None, size_gib: int | None) -> None:
-        """Check that EBS accepts the disk.
-
-        Args:
-            what: The volume, for the message: "root disk".
-            iops: Those that are sent.
-            throughput: The throughput that is sent, in MiB/s.
-            size_gib: The size in GiB; None when it is not known.
-
-        Raises:
-            CloudError: EBS would refuse it; the message names the property, and for a default the remedy.
-        """
-        reason = ebs.refusal(self.disk.type, iops, throughput, size_gib)
-        if reason is None:
-            return
-        key = reason.partition(" ")[0]
-        where, remedy = self.path, ""
-        if key in self.inherited:
-            where, remedy = self.default_path, f"; give the VM its own {self.path.rpartition('.')[2]}.{key}"
-        message = f"EBS would refuse the {what}: {where}.{reason}{remedy}"
-        raise CloudError(message)
+    origin: ebs.Origin
 
 
 class DiskDefaults(NamedTuple):
     """The defaults for the disks of VMs."""
 
     encryption: Encryption = Encryption()
-    """Of ephemeral disks whose other defaults do not say it."""
-    own_root: RootDisk = RootDisk()
-    own_ephemeral: EphemeralDisk = EphemeralDisk()
+    """``aws.encrypted`` and ``aws.kms_key_arn``, for ephemeral disks without a default of their own."""
+    root_disk: RootDisk = RootDisk()
+    """``aws.default_root_disk``."""
+    ephemeral_disk: EphemeralDisk = EphemeralDisk()
+    """``aws.default_ephemeral_disk``."""
 
     @classmethod
     def of(cls, aws: AwsConfig) -> Self:
@@ -80,21 +55,21 @@ class DiskDefaults(NamedTuple):
             _read(EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL, "ephemeral disk"),
         )
 
-    def root(self, own: RootDisk) -> Chosen[RootDisk]:
+    def root(self, own: RootDisk) -> MergedDisk[RootDisk]:
         """A VM's root disk."""
-        return _chosen(own, self.own_root, "cloud_properties.root_disk", _ROOT)
+        return _merged(own, self.root_disk, "cloud_properties.root_disk", _ROOT)
 
-    def ephemeral(self, own: EphemeralDisk) -> Chosen[EphemeralDisk]:
+    def ephemeral(self, own: EphemeralDisk) -> MergedDisk[EphemeralDisk]:
         """A VM's ephemeral disk."""
-        return _chosen(own, self.own_ephemeral, "cloud_properties.ephemeral_disk", _EPHEMERAL)
+        return _merged(own, self.ephemeral_disk, "cloud_properties.ephemeral_disk", _EPHEMERAL)
 
     def root_encryption(self, own: RootDisk) -> Encryption:
         """The encryption of a VM's root disk; ``aws.encrypted`` has no part in it."""
-        return own.encryption(self.own_root.encryption(Encryption()))
+        return own.encryption(self.root_disk.encryption(Encryption()))
 
     def ephemeral_encryption(self, own: EphemeralDisk) -> Encryption:
         """The encryption of a VM's ephemeral disk."""
-        return own.encryption(self.own_ephemeral.encryption(self.encryption))
+        return own.encryption(self.ephemeral_disk.encryption(self.encryption))
 
 
 def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
@@ -104,11 +79,11 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
     disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:
         size = None if disk.size is None else gib(disk.size)
-        ebs.check(what, path, disk.type, disk.iops, disk.throughput, size)
+        ebs.check(ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size), what, ebs.Origin(path))
     return disk
 
 
-def _chosen(own: Disk, default: Disk, path: str, default_path: str) -> Chosen[Disk]:
+def _merged(own: Disk, default: Disk, path: str, default_path: str) -> MergedDisk[Disk]:
     """A VM's disk over the default; iops and throughput are no default for a type that does not take them."""
     inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
     volume_type = default.type if "type" in inherited else own.type
@@ -117,4 +92,4 @@ def _chosen(own: Disk, default: Disk, path: str, default_path: str) -> Chosen[Di
     if volume_type not in ebs.TAKES_THROUGHPUT:
         inherited -= {"throughput"}
     disk = own.model_copy(update={name: getattr(default, name) for name in inherited})
-    return Chosen(disk, path, default_path, inherited)
+    return MergedDisk(disk, ebs.Origin(path, default_path, inherited))

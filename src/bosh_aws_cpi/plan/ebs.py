@@ -4,7 +4,8 @@ From the EBS user guide, "Amazon EBS volume types". The maximum iops and sizes a
 grow from year to year, and EBS names them in its errors. The ratios have never changed.
 """
 
-from typing import Final
+from collections.abc import Set as AbstractSet
+from typing import Final, NamedTuple
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -21,65 +22,102 @@ _MOST_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
 _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
 
 
-def refusal(volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None) -> str | None:
-    """Why EBS would refuse a volume; None when EBS accepts it.
+class EbsVolume(NamedTuple):
+    """A volume that EBS is to create or change."""
 
-    The reason begins with the name of the property; the arguments are those of `check`.
-    """
-    if throughput is not None and volume_type not in TAKES_THROUGHPUT:
-        return f"throughput can't be set for type {volume_type}: remove it, or use gp3"
-    if iops is not None and volume_type not in TAKES_IOPS:
-        return f"iops can't be set for type {volume_type}: remove it, or use gp3, io1 or io2"
-    if iops is None and volume_type in NEEDS_IOPS:
-        return f"iops is needed for type {volume_type}"
-    of_iops = _iops_refusal(volume_type, iops, size_gib) if iops is not None else None
-    of_throughput = _throughput_refusal(iops, throughput) if throughput is not None else None
-    return of_iops or of_throughput
+    type: str
+    """EBS's name: "gp3"."""
+    iops: int | None = None
+    throughput: int | None = None
+    """MiB/s."""
+    size_gib: int | None = None
+    """None when it is not known."""
+
+    def figures(self) -> Json:
+        """The Iops and Throughput that the volume has; for gp3, EBS's baseline if they are not given."""
+        if self.type != "gp3":
+            return {} if self.iops is None else {"Iops": self.iops}
+        needed = (self.throughput or 0) * _GP3_IOPS_PER_MIBPS
+        return {
+            "Iops": max(_GP3_BASELINE_IOPS, needed) if self.iops is None else self.iops,
+            "Throughput": self.throughput or _GP3_BASELINE_THROUGHPUT,
+        }
 
 
-def check(
-    what: str, path: str, volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None
-) -> None:
+class Refusal(NamedTuple):
+    """Why EBS would refuse a volume."""
+
+    key: str
+    """The name of the wrong property."""
+    why: str
+    """What is wrong with it, for a sentence that begins with the name."""
+
+
+class Origin(NamedTuple):
+    """Where the properties of a volume stand, for messages."""
+
+    path: str
+    """The path of its own properties: "cloud_properties"."""
+    default_path: str = ""
+    """The path of their defaults."""
+    inherited: AbstractSet[str] = frozenset()
+    """The names of the properties that come from the defaults."""
+
+
+def check(volume: EbsVolume, what: str, origin: Origin) -> None:
     """Check that EBS accepts a volume.
 
     Args:
-        what: The volume, for the message: "disk", "root disk".
-        path: The path of its properties: "cloud_properties".
-        volume_type: EBS's name: "gp3".
-        iops: The configured iops, if any.
-        throughput: The configured throughput in MiB/s, if any.
-        size_gib: The size in GiB; None when it is not known.
+        volume: The volume.
+        what: What it is, for the message: "disk", "root disk".
+        origin: Where its properties stand.
 
     Raises:
         CloudError: EBS would refuse it; the message names the property and the remedy.
     """
-    if reason := refusal(volume_type, iops, throughput, size_gib):
-        message = f"EBS would refuse the {what}: {path}.{reason}"
-        raise CloudError(message)
+    refusal = _refusal(volume)
+    if refusal is None:
+        return
+    where, remedy = origin.path, ""
+    if refusal.key in origin.inherited:
+        own = f"{origin.path.rpartition('.')[2]}.{refusal.key}"
+        where, remedy = origin.default_path, f"; give the VM its own {own}"
+    message = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
+    raise CloudError(message)
 
 
-def figures(volume_type: str, iops: int | None, throughput: int | None) -> Json:
-    """The Iops and Throughput of a volume; for gp3, EBS's baseline if they are not given."""
-    if volume_type == "gp3":
-        baseline = max(_GP3_BASELINE_IOPS, (throughput or 0) * _GP3_IOPS_PER_MIBPS) if iops is None else iops
-        return {"Iops": baseline, "Throughput": throughput or _GP3_BASELINE_THROUGHPUT}
-    return {} if iops is None else {"Iops": iops}
+def _refusal(volume: EbsVolume) -> Refusal | None:
+    """Why EBS would refuse a volume; None when EBS accepts it."""
+    name = volume.type
+    if volume.throughput is not None and name not in TAKES_THROUGHPUT:
+        return Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")
+    if volume.iops is not None and name not in TAKES_IOPS:
+        return Refusal("iops", f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
+    if volume.iops is None and name in NEEDS_IOPS:
+        return Refusal("iops", f"is needed for type {name}")
+    return _iops_refusal(volume) or _throughput_refusal(volume)
 
 
-def _iops_refusal(volume_type: str, iops: int, size_gib: int | None) -> str | None:
-    least, ratio = _LEAST_IOPS[volume_type], _MOST_IOPS_PER_GIB[volume_type]
+def _iops_refusal(volume: EbsVolume) -> Refusal | None:
+    iops, size_gib = volume.iops, volume.size_gib
+    if iops is None:
+        return None
+    least, ratio = _LEAST_IOPS[volume.type], _MOST_IOPS_PER_GIB[volume.type]
     if iops < least:
-        return f"iops is {iops}, but type {volume_type} needs at least {least}"
+        return Refusal("iops", f"is {iops}, but type {volume.type} needs at least {least}")
     if size_gib is not None and iops > (most := max(size_gib * ratio, least)):
-        return f"iops is {iops}, but a {size_gib} GiB volume of type {volume_type} allows at most {most}"
+        why = f"is {iops}, but a {size_gib} GiB volume of type {volume.type} allows at most {most}"
+        return Refusal("iops", why)
     return None
 
 
-def _throughput_refusal(given_iops: int | None, throughput: int) -> str | None:
-    iops = given_iops or _GP3_BASELINE_IOPS
+def _throughput_refusal(volume: EbsVolume) -> Refusal | None:
+    iops, throughput = volume.iops or _GP3_BASELINE_IOPS, volume.throughput
+    if throughput is None:
+        return None
     if throughput < _GP3_BASELINE_THROUGHPUT:
-        return f"throughput is {throughput} MiB/s, but type gp3 needs at least {_GP3_BASELINE_THROUGHPUT}"
-    if throughput * _GP3_IOPS_PER_MIBPS > iops:
-        needed = throughput * _GP3_IOPS_PER_MIBPS
-        return f"throughput of {throughput} MiB/s needs {needed} iops, but there are only {iops}"
+        why = f"is {throughput} MiB/s, but type gp3 needs at least {_GP3_BASELINE_THROUGHPUT}"
+        return Refusal("throughput", why)
+    if (needed := throughput * _GP3_IOPS_PER_MIBPS) > iops:
+        return Refusal("throughput", f"of {throughput} MiB/s needs {needed} iops, but there are only {iops}")
     return None

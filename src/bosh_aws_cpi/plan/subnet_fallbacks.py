@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import NicPlan
-from bosh_aws_cpi.vpc_model import Subnet
+from bosh_aws_cpi.model import NicPlan, Subnet
 
 
 def subnet_order(plan: NicPlan, found: Mapping[str, Subnet]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
+from bosh_aws_cpi.recorded_targets import TAG as TARGET_TAG
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -46,9 +47,20 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
         message = f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {', '.join(reserved)}"
         raise CloudError(message)
     if len(tags) > MAX_TAGS:
-        more = "with the CPI's own and those of env.bosh.tags"
+        more = "with those of aws.tags, env.bosh.tags and the CPI itself"
         message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}"
         raise CloudError(message)
+
+
+def beside(common: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]:
+    """``tags``, and as many of ``common`` as EC2 allows beside them.
+
+    Args:
+        common: ``aws.tags``.
+        tags: All others; they win.
+    """
+    added = [key for key in common if key not in tags][: max(MAX_TAGS - len(tags), 0)]
+    return {**{key: common[key] for key in added}, **tags}
 
 
 def of_environment(environment: Json | None) -> Json:
@@ -78,6 +90,29 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
 
 SHUTDOWN_TAG = "bosh_skip_os_shutdown"
 """On a VM: its cloud property, which delete_vm does not get."""
+_RECORDS = (SHUTDOWN_TAG, TARGET_TAG)
+"""What keys begin with that delete_vm reads: nobody else may set them."""
+
+
+def of_vm(environment: Json | None, own: object) -> Json:
+    """The tags of create_vm's environment, and those of the VM's cloud properties, which win.
+
+    Raises:
+        CloudError: They are no hashes, or have keys that the CPI reads in delete_vm.
+    """
+    found = {**of_environment(environment), **checked(own)}
+    if reserved := sorted(records_in(found)):
+        message = (
+            f"These tags are reserved for the CPI: {', '.join(reserved)}. "
+            "Remove them from tags and env.bosh.tags"
+        )
+        raise CloudError(message)
+    return found
+
+
+def records_in(tags: Json) -> list[str]:
+    """The keys in which the CPI keeps what delete_vm must know."""
+    return [key for key in tags if key.startswith(_RECORDS)]
 
 
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
@@ -95,15 +130,21 @@ def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
     return {"true": True, "false": False}.get(tags.get(SHUTDOWN_TAG, ""), default)
 
 
-def of_disk(name: str | None, tags: object, director_uuid: str | None) -> dict[str, str]:
+def of_disk(
+    name: str | None, tags: object, director_uuid: str | None, common: Mapping[str, str]
+) -> dict[str, str]:
     """The tags of a new disk, without its call's: those of its cloud properties, and its origin.
 
-    Its ``name`` is the tag ``Name``, unless its ``tags`` have one.
+    Args:
+        name: The cloud property ``name``: the tag ``Name``, unless the tags have one.
+        tags: The cloud property ``tags``.
+        director_uuid: The UUID of the request's Director; None when the request has none.
+        common: ``aws.tags``; all others win.
 
     Raises:
         CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
     """
-    found = {**formatted({"Name": name or None, **checked(tags)}), **of_origin(director_uuid)}
+    found = {**common, **formatted({"Name": name or None, **checked(tags)}), **of_origin(director_uuid)}
     check_for_ec2({**found, CALL_TAG: ""})
     return found
 
@@ -142,9 +183,10 @@ def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
 def vm_metadata(metadata: Json) -> dict[str, str]:
     """The tags of set_vm_metadata.
 
-    ``Name`` is ``name`` (moved, not copied), else ``job/index``, else ``compiling/X``.
+    Keys that the CPI keeps records in are left out. ``Name`` is ``name`` (moved, not copied), else
+    ``job/index``, else ``compiling/X``.
     """
-    tags = dict(metadata)
+    tags = {key: value for key, value in metadata.items() if key not in records_in(metadata)}
     if tags.get("name"):
         tags["Name"] = tags.pop("name")
     elif tags.get("job") and tags.get("index") is not None:

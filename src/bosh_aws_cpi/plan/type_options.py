@@ -6,6 +6,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import MIB_PER_GIB, BlockDevices, Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.block_devices import root_device_name
 from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.type_option import TypeOption
 
 _HIBERNATING: Final = frozenset({"gp2", "gp3", "io1", "io2"})
 """The volume types that can hold a hibernated VM's memory."""
@@ -34,10 +35,10 @@ def check(properties: VmProperties, image: Image, facts: InstanceTypeFacts, devi
         _check_hibernation(image, facts, devices)
 
 
-def asked(properties: VmProperties) -> list[str]:
-    """The names of the requested options, as in `InstanceTypeFacts.lacks`."""
+def asked(properties: VmProperties) -> list[TypeOption]:
+    """The requested options."""
     cpu = properties.cpu_options
-    wishes = {
+    wishes: dict[TypeOption, bool] = {
         "cpu_options.nested_virtualization": cpu is not None and cpu.nested_virtualization == "enabled",
         "cpu_options.amd_sev_snp": cpu is not None and cpu.amd_sev_snp == "enabled",
         "bandwidth_weighting": properties.bandwidth_weighting is not None,
@@ -52,8 +53,7 @@ def asked(properties: VmProperties) -> list[str]:
 def _check_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> None:
     """Check the root disk (EC2 user guide, "Prerequisites for EC2 instance hibernation").
 
-    An account may encrypt all volumes by default, which only EC2 knows; ``encrypted`` is demanded all the
-    same, because it changes nothing there.
+    An account may encrypt all volumes by default, which the CPI can't see; ``encrypted`` is needed even then.
     """
     name = root_device_name(image)
     ebs = next(device["Ebs"] for device in devices.mappings if device["DeviceName"] == name)

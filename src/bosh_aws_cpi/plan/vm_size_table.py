@@ -6,8 +6,8 @@ Source: moto 5.2.5, moto/ec2/resources/instance_types.json.gz: 1241 types.
 from collections.abc import Mapping
 from typing import Final
 
-# Per type, without those of bare metal: its vCPUs, and its memory in MiB. Apart from the other facts, because
-# only calculate_vm_cloud_properties needs them.
+# Per type, without those of bare metal: its vCPUs, and its memory in MiB. Kept apart from the other facts:
+# only calculate_vm_cloud_properties loads it.
 SIZES: Final[Mapping[str, tuple[int, int]]] = {
     "a1.2xlarge": (8, 16384),
     "a1.4xlarge": (16, 32768),

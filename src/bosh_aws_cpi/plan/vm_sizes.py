@@ -48,15 +48,15 @@ Ruby CPI, without newer families."""
 _KEYS = ("cpu", "ram", "ephemeral_disk_size")
 
 
-def cloud_properties(wanted: Json, families: Sequence[str] = ()) -> Json:
+def cloud_properties(wanted: Json, sizes: Sequence[VmSize] = VM_SIZES) -> Json:
     """The cloud properties of the first instance type that is large enough.
 
     Args:
         wanted: ``cpu``, ``ram`` (MiB) and ``ephemeral_disk_size`` (MB).
-        families: The families to choose from, ``aws.vm_resources_families``; none for `VM_SIZES`.
+        sizes: The types to choose from, in order of preference.
 
     Raises:
-        CloudError: A key is missing or not a number, a family is unknown, or no known type is large enough.
+        CloudError: A key is missing or not a number, or no known type is large enough.
     """
     missing = [f"'{key}'" for key in _KEYS if wanted.get(key) is None]
     if missing:
@@ -64,24 +64,25 @@ def cloud_properties(wanted: Json, families: Sequence[str] = ()) -> Json:
         raise CloudError(message)
     for key in _KEYS:
         _check_number(key, wanted[key])
-    sizes = of_families(families) if families else VM_SIZES
     return {
         "instance_type": _smallest(sizes, wanted["cpu"], wanted["ram"]).name,
         "ephemeral_disk": {"size": wanted["ephemeral_disk_size"]},
     }
 
 
-def of_families(families: Sequence[str]) -> list[VmSize]:
-    """The types of families in the order of preference: by memory, which makes most of the price, then vCPUs.
+def of_families(families: Sequence[str]) -> Sequence[VmSize]:
+    """The types of these families, in the order of preference.
 
-    Of types that have as much of both, that of the family named first is preferred.
+    That is: least memory, fewest vCPUs, then the order of ``families``.
 
     Args:
-        families: Names such as "m7i", from ``aws.vm_resources_families``.
+        families: Names such as "m7i", from ``aws.vm_resources_families``; none for `VM_SIZES`.
 
     Raises:
         CloudError: The built-in table has no type of a family.
     """
+    if not families:
+        return VM_SIZES
     from bosh_aws_cpi.plan.vm_size_table import SIZES  # noqa: PLC0415 - large, and needed only with the key
 
     found: dict[str, list[VmSize]] = {family: [] for family in families}

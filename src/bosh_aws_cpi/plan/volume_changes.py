@@ -51,9 +51,9 @@ def change(volume: Volume, size_gib: int, properties: DiskProperties, default: E
     check_not_smaller(volume, size_gib)
     encryption = properties.encryption(default)
     _check_decryption(volume, properties, encryption)
-    ebs.check("disk", "cloud_properties", properties.type, properties.iops, properties.throughput, size_gib)
-    figures = {"Size": size_gib, "VolumeType": properties.type}
-    figures |= ebs.figures(properties.type, properties.iops, properties.throughput)
+    wanted = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, size_gib)
+    ebs.check(wanted, "disk", ebs.Origin("cloud_properties"))
+    figures = {"Size": size_gib, "VolumeType": properties.type, **wanted.figures()}
     differing = _differing(volume, figures)
     obstacle = _obstacle_of_encryption(volume, encryption)
     if obstacle is None and differing:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -75,6 +75,8 @@ Price = Annotated[
     WithJsonSchema({"type": ["string", "number"], "exclusiveMinimum": 0, "pattern": r"^[0-9.]+$"}),
 ]
 
+HASH_RULE: Final = "hash_rule"
+"""The type of pydantic's error for a hash with contradicting keys; that it is a hash is no mistake."""
 _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
 """For these, null is a value: no encryption, no key, whatever the defaults say."""
 
@@ -172,7 +174,9 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
 def mistakes(error: ValidationError) -> "Iterator[tuple[Route, str]]":
     """What leads to each wrong value, and what belongs there; the value itself may be a secret."""
     for entry in error.errors(include_url=False, include_context=False):
-        yield entry["loc"], f"{entry['msg']}, got {type_name(entry['input'])}"
+        said = entry["msg"].removeprefix("Value error, ")  # pydantic's prefix for the errors of validators
+        got = "" if entry["type"] == HASH_RULE else f", got {type_name(entry['input'])}"
+        yield entry["loc"], said + got
 
 
 def _explained(error: ValidationError, path: str) -> str:

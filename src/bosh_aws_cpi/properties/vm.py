@@ -71,8 +71,21 @@ class CapacityReservation(Properties):
     """`open`: use any matching reservation (EC2's default). `none`: use no reservation.
     `capacity-reservations-only`: launch only in a reservation."""
     market: Literal["capacity-block", "interruptible-capacity-reservation"] | None = None
-    """* `capacity-block` or `interruptible-capacity-reservation`: what kind of reservation `id` is. It is for
-    `instance_type`; the fallback types are launched on demand. Default: an ordinary reservation."""
+    """* Kind of the reservation `id`: `capacity-block` or `interruptible-capacity-reservation`. Only
+    `instance_type` is launched in it; the fallback types are launched on demand. Default: an ordinary
+    reservation."""
+
+    def check(self) -> None:
+        """Check that it chooses one way, and names the reservation of a market.
+
+        Raises:
+            CloudError: It does not.
+        """
+        path = "cloud_properties.capacity_reservation"
+        chosen(self, path, beside={"market"})
+        if self.market and not self.id:
+            message = f"{path}.market needs capacity_reservation.id"
+            raise CloudError(message)
 
 
 class DedicatedHost(Properties):
@@ -143,8 +156,8 @@ class VmProperties(Properties):
     hibernation: Truth = False
     """* Let the VM be hibernated: see [below](#hibernation)."""
     primary_ipv6: Truth = False
-    """* Make the IPv6 address of each interface its primary one, which it keeps, as target groups of IPv6
-    instances need: see [below](#options-of-some-types)."""
+    """* Make each interface's IPv6 address its primary IPv6 address, which does not change. Target groups of
+    type `instance` with IP address type `ipv6` need it: see [below](#options-of-some-types)."""
     metadata_options: Json = Field(default_factory=dict)
     """Instance metadata: see [below](#metadata_options). Default: `aws.metadata_options`."""
     skip_os_shutdown: Truth | None = None
@@ -185,17 +198,12 @@ class VmProperties(Properties):
             message = f"Missing properties: {', '.join(missing)}. {HELP}"
             raise CloudError(message)
         chosen(self.dedicated_host, "cloud_properties.dedicated_host")
-        chosen(self.capacity_reservation, "cloud_properties.capacity_reservation", beside={"market"})
-        if (
-            self.capacity_reservation
-            and self.capacity_reservation.market
-            and not self.capacity_reservation.id
-        ):
-            message = "cloud_properties.capacity_reservation.market needs the reservation's id"
-            raise CloudError(message)
-        if self.placement_partition and not self.placement_group:
-            message = "cloud_properties.placement_partition needs placement_group"
-            raise CloudError(message)
+        if self.capacity_reservation:
+            self.capacity_reservation.check()
+        for one, other in _NEEDS:
+            if getattr(self, one) and not getattr(self, other):
+                message = f"cloud_properties.{one} needs {other}"
+                raise CloudError(message)
         given = {
             "enclave": self.enclave,
             "hibernation": self.hibernation,
@@ -217,6 +225,8 @@ class VmProperties(Properties):
         return reservation is not None and reservation.preference not in {"open", "none"}
 
 
+_NEEDS = (("placement_partition", "placement_group"),)
+"""Properties that mean nothing without another one."""
 _EITHER = "remove one of them"
 _EXCLUSIVE = (
     ("spot_bid_price", "capacity_reservation", _EITHER),
@@ -227,9 +237,13 @@ _EXCLUSIVE = (
     ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
     # EC2 user guide, "Placement groups", rules and limitations.
     ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
-    # EC2 API reference, HibernationOptionsRequest and RunInstances: a spot instance with hibernation can't be
-    # terminated at its interruption, as BOSH needs it; enclaves and hibernation exclude each other.
-    ("hibernation", "spot_bid_price", "EC2 would hibernate the spot VM where it must terminate it"),
+    # EC2 API reference, HibernationOptionsRequest and RunInstances: EC2 can't terminate an interrupted spot
+    # instance with hibernation, as BOSH needs it; enclaves and hibernation exclude each other.
+    (
+        "hibernation",
+        "spot_bid_price",
+        "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated",
+    ),
     ("hibernation", "enclave", _EITHER),
 )
 """Properties of which a VM can have one, and why."""

@@ -4,8 +4,9 @@ import re
 from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
 
-from bosh_aws_cpi.properties.types import Cidr, Properties
+from bosh_aws_cpi.properties.types import HASH_RULE, Cidr, Properties
 
 _ARN: Final = r"^arn:[^:]+:elasticloadbalancing:[^:]+:\d{12}:targetgroup/[^/]+/[0-9a-f]+$"
 
@@ -41,8 +42,8 @@ class TargetGroup(Properties):
     @model_validator(mode="after")
     def _one_group(self) -> Self:
         if bool(self.name) == bool(self.arn):
-            message = "must hold exactly one of: name, arn"
-            raise ValueError(message)
+            said = "must hold either name or arn, not both" if self.name else "must hold either name or arn"
+            raise PydanticCustomError(HASH_RULE, said)
         return self
 
     def __str__(self) -> str:

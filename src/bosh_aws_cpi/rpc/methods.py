@@ -74,7 +74,7 @@ METHODS: Final[dict[str, Method]] = {
         result=_vm_and_networks,
         result_in_v1=_vm_cid,
     ),
-    "delete_vm": Method("vms.existing:delete_vm", (_VM,)),
+    "delete_vm": Method("vms.delete:delete_vm", (_VM,)),
     "has_vm": Method("vms.existing:has_vm", (_VM,)),
     "reboot_vm": Method("vms.existing:reboot_vm", (_VM,)),
     "set_vm_metadata": Method("vms.existing:set_vm_metadata", (_VM, _METADATA)),

@@ -80,9 +80,9 @@ def _check(given: argparse.Namespace) -> int:
     from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
 
     aws = load(given.config, {}).aws
-    files = Files.read(given.files, given.manifest, given.cpi, aws.vm_resources_families)
+    files = Files.read(given.files, given.manifest, aws, given.cpi)
     asked = [] if given.offline else _account(aws, files, given.stemcell)
-    found = ordered([*files.findings(aws), *asked])
+    found = ordered([*files.findings(), *asked])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     sys.stdout.write(json_text(found, {"files": names}) if given.json else text(found, closing))

@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, ta
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
-from bosh_aws_cpi.cpi.vms.targets import leave
+from bosh_aws_cpi.cpi.vms.addresses_in_groups import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tools.actions import Action, Wish, action
@@ -124,7 +124,7 @@ def _delete_instance(clients: "Clients", stray: Stray) -> bool:
     """Terminate an instance, and wait until it has released its addresses, also in target groups."""
     instances.terminate(clients.ec2, stray.resource.resource_id)
     instances.wait_until_terminated(
-        clients.ec2, stray.resource.resource_id, lambda seen: leave(clients, seen)
+        clients.ec2, stray.resource.resource_id, lambda now: deregister_addresses(clients, now)
     )
     return True
 

@@ -8,7 +8,7 @@ import pytest
 
 from bosh_aws_cpi.aws import networks
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.vpc_model import Subnet
+from bosh_aws_cpi.model import Subnet
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Ec2

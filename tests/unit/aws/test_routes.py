@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import routes
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.vpc_model import Route, RouteTable
+from bosh_aws_cpi.route_tables import Route, RouteTable
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Ec2

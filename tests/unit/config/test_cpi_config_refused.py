@@ -22,6 +22,18 @@ STATIC = "Must use access_key_id and secret_access_key with static credentials_s
 PROFILE = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
 
 
+NEW = {
+    *("connection_options", "default_ephemeral_disk", "default_root_disk", "ebs_endpoint", "external_id"),
+    *("session_tags", "stemcell_upload", "sts_endpoint", "tags", "vm_resources_families"),
+}
+"""Keys that the Ruby release lacks: messages name them as the pages do."""
+
+
+def named(key: str) -> str:
+    """Return the name of a key of ``aws`` in messages."""
+    return f"aws.{key}" if key in NEW else f"aws:{key}"
+
+
 def refused(
     message: str, aws: dict[str, Any] | None = None, environ: dict[str, str] | None = None, **sections: Any
 ) -> None:
@@ -97,7 +109,19 @@ def test_credentials_that_contradict(aws: dict[str, Any], message: str) -> None:
 )
 def test_wrong_types(key: str, value: object, complaint: str) -> None:
     """A value of a wrong type is refused by its name and type, never by what it is."""
-    refused(f"configuration parameter aws:{key} must be {complaint}", aws={key: value})
+    refused(f"configuration parameter {named(key)} must be {complaint}", aws={key: value})
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        ({"ca_cert": ["x"]}, ".ca_cert must be a string, got Array"),
+        ({"ca_cert": "x", "ssl": True}, " has the unknown key 'ssl': it can only have ca_cert"),
+    ],
+)
+def test_connection_options(value: object, complaint: str) -> None:
+    """Of the options of connections there is one, and a wrong one is refused by its name."""
+    refused(f"configuration parameter aws.connection_options{complaint}", aws={"connection_options": value})
 
 
 @pytest.mark.parametrize(
@@ -118,11 +142,11 @@ def test_wrong_types(key: str, value: object, complaint: str) -> None:
         ({"debug": {"cpi": {"api_version": True}}}, "debug:cpi:api_version must be 1, 2 or 3, got Boolean"),
         (
             {"debug": {"cpi": {"log_level": "loud"}}},
-            "debug:cpi:log_level must be one of debug, info, warn, error, got String",
+            "debug.cpi.log_level must be one of debug, info, warn, error, got String",
         ),
         (
             {"debug": {"cpi": {"log_level": ["info"]}}},
-            "debug:cpi:log_level must be one of debug, info, warn, error, got Array",
+            "debug.cpi.log_level must be one of debug, info, warn, error, got Array",
         ),
     ],
 )
@@ -161,10 +185,10 @@ def test_aws_section_that_is_none() -> None:
         "///",
     ],
 )
-@pytest.mark.parametrize("key", ["aws:ec2_endpoint", "aws:sts_endpoint", "registry:endpoint"])
+@pytest.mark.parametrize("key", ["aws:ec2_endpoint", "aws.sts_endpoint", "registry:endpoint"])
 def test_endpoints_that_are_none(key: str, endpoint: str) -> None:
     """What is no host, with or without a port, and no URL, is refused by its name."""
-    section, name = key.split(":")
+    section, name = key.replace(":", ".").split(".")
     given: dict[str, Any] = {section: {name: endpoint}}
     refused(f"configuration parameter {key} must be a host, host:port or http(s) URL", **given)
 

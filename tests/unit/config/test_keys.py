@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.config import cpi_config, deletion_keys, values
+from bosh_aws_cpi.config import cpi_config, resource_keys, values
 from bosh_aws_cpi.config.keys import KEYS
 from bosh_aws_cpi.errors import InvalidCall
 from bosh_aws_cpi.redact import Redactor
@@ -70,7 +70,7 @@ def test_read(key: values.Key[Any]) -> None:
         assert parsed(configuration(key.path, OF_A_KIND[key.kind])) != without, unread
         return
     said = refusal(configuration(key.path, 1.5))
-    assert f"configuration parameter {key.path.replace('.', ':')} must be" in said, unread
+    assert f"configuration parameter {key.shown} must be" in said, unread
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
@@ -103,7 +103,7 @@ def test_drained_targets() -> None:
     """The time that a drained target is waited for is the one that the text gives."""
     assert (
         f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds"
-        in deletion_keys.DEREGISTER_ON_DELETE.description
+        in resource_keys.DEREGISTER_ON_DELETE.description
     )
 
 

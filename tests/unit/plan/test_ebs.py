@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.plan.ebs import check, figures
+from bosh_aws_cpi.plan.ebs import EbsVolume, Origin, check
 
 Case = tuple[str, int | None, int | None]
 OPENING = "EBS would refuse the disk: cloud_properties."
@@ -16,7 +16,7 @@ def refusal(
 ) -> str | None:
     """Return why a disk would be refused, without the message's opening."""
     try:
-        check("disk", "cloud_properties", volume_type, iops, throughput, size_gib)
+        check(EbsVolume(volume_type, iops, throughput, size_gib), "disk", Origin("cloud_properties"))
     except CloudError as error:
         return error.message.removeprefix(OPENING)
     return None
@@ -93,4 +93,4 @@ def test_iops_for_the_size(volume_type: str, size: int, most: int) -> None:
 )
 def test_figures(given: Case, expected: dict[str, int]) -> None:
     """A gp3 volume has figures that are not given: EBS's baseline, and what its throughput takes."""
-    assert figures(*given) == expected
+    assert EbsVolume(*given).figures() == expected

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bosh_aws_cpi.model import NicPlan
+from bosh_aws_cpi.model import NicPlan, Subnet
 from bosh_aws_cpi.plan.subnet_fallbacks import subnet_order
-from bosh_aws_cpi.vpc_model import Subnet
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_limits(more: int) -> None:
 )
 def test_of_disk(name: str | None, given: object, expected: dict[str, str]) -> None:
     """A disk's name is its tag Name, unless the tags say otherwise."""
-    assert tags.of_disk(name, given, None) == expected
+    assert tags.of_disk(name, given, None, {}) == expected
 
 
 @pytest.mark.parametrize("value", [None, {}])
@@ -138,7 +138,7 @@ def test_most_tags() -> None:
         tags.check_for_ec2({str(number): "" for number in range(51)})
     assert (
         caught.value.message
-        == "EC2 allows 50 tags, but there are 51, with the CPI's own and those of env.bosh.tags"
+        == "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
     )
 
 

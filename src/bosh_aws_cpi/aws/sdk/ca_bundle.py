@@ -7,7 +7,7 @@ from typing import Final
 from bosh_aws_cpi.aws.sdk import private_files
 from bosh_aws_cpi.errors import CloudError
 
-_KEY: Final = "aws.connection_options.ca_cert"
+KEY: Final = "aws.connection_options.ca_cert"
 
 
 def file_of(certificates: str) -> str:
@@ -17,21 +17,21 @@ def file_of(certificates: str) -> str:
         certificates: In PEM format.
 
     Raises:
-        CloudError: They are no certificates, or there is no private folder for the file.
+        CloudError: They are no certificates, or there is no private directory for the file.
     """
     try:
         ssl.create_default_context(cadata=certificates)
     except (ssl.SSLError, ValueError) as error:
-        raise CloudError(f"{_KEY} holds no CA certificates in PEM format: {error}") from None
+        raise CloudError(f"{KEY} holds no CA certificates in PEM format: {error}") from None
     content = certificates.encode()
     folder = private_files.folder()
     if folder is None:
-        message = f"{_KEY} needs a folder that only this user can access: set HOME or TMPDIR to one"
-        raise CloudError(message)
+        what = f"{KEY} needs a directory that only this user can access"
+        raise CloudError(f"{what}: make HOME or TMPDIR writable for the CPI's user")
     path = folder / f"ca-{sha256(content).hexdigest()[:16]}.pem"
     try:
         if not path.is_file() or path.read_bytes() != content:
             private_files.write(path, content)
     except OSError as error:
-        raise CloudError(f"{_KEY} can't be written to '{path}': {error.strerror}") from error
+        raise CloudError(f"{KEY} can't be written to '{path}': {error.strerror}") from error
     return str(path)

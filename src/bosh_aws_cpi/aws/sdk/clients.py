@@ -10,6 +10,7 @@ from botocore.config import Config
 from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk import attempts, credentials
+from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.errors import CloudError
 
@@ -46,7 +47,7 @@ class Clients:
 
     Raises:
         CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist, or ``connection_options.ca_cert``
-            holds no certificate.
+            holds no certificates, or there is no private directory to write them to.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Clients:
         self._config = config
         self._statistics = statistics
         self._allowance = allowance
-        self._verify = _ca_bundle(config.ca_cert)
+        self._verify, self._certificates = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
         self._session = credentials.session(config, statistics, self._create)
 
@@ -105,7 +106,12 @@ class Clients:
             **keys,
         )
         attempts.watch(client, self._config.max_retries, self._statistics, self._allowance)
+        client.meta.events.register("after-call-error", self._name_certificates)
         return client
+
+    def _name_certificates(self, **event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
+        """Name the CA certificates with the error of a call, for an error about the server's certificate."""
+        setattr(event["exception"], CERTIFICATES, self._certificates)
 
     def _client_config(self, service: str) -> Config:
         return Config(
@@ -118,22 +124,26 @@ class Clients:
         )
 
     def _has_endpoint(self, service: str) -> bool:
-        """Whether an endpoint is configured; the SDK refuses other kinds of endpoints together with that."""
+        """Whether this service's endpoint is configured.
+
+        The SDK refuses dual-stack and FIPS together with one.
+        """
         given = self._config.endpoints.get(service) or os.environ.get("AWS_ENDPOINT_URL")
         name = _ENDPOINT_NAMES.get(service, service.upper())
         return bool(given or os.environ.get(f"AWS_ENDPOINT_URL_{name}"))
 
 
-def _ca_bundle(own: str | None) -> str | None:
+def _ca_bundle(own: str | None) -> tuple[str | None, str]:
+    """The path of the CA bundle, and its name in messages; None and an empty name for the system's."""
     if own:
         from bosh_aws_cpi.aws.sdk import ca_bundle  # noqa: PLC0415 - few configurations have one
 
-        return ca_bundle.file_of(own)
+        return ca_bundle.file_of(own), f"the CA certificates of {ca_bundle.KEY}"
     path = os.environ.get("BOSH_CA_CERT_FILE")
     if path and not Path(path).is_file():
         message = f"BOSH_CA_CERT_FILE names a file that does not exist: '{path}'"
         raise CloudError(message)
-    return path or None
+    return (path, f"BOSH_CA_CERT_FILE '{path}'") if path else (None, "")
 
 
 def bypass_proxies_for_metadata() -> None:

@@ -74,18 +74,19 @@ AT_FAULT: Final = frozenset(
 """RunInstances answers one of these for a fault of AWS: a retry may succeed."""
 SUBNET_FULL: Final = frozenset({"InsufficientCidrBlocks", "InsufficientFreeAddressesInSubnet"})
 """The subnet has no free address, or no free block for a prefix. `errors.is_subnet_full` knows one more."""
-OPTION_REFUSED: Final = frozenset(
+SHUTDOWN_NOT_SKIPPED: Final = frozenset(
     {
         "IncorrectInstanceState",
         "InvalidParameter",
         "InvalidParameterCombination",
+        "InvalidParameterDependency",
         "InvalidParameterValue",
         "UnknownParameter",
         "Unsupported",
         "UnsupportedOperation",
     }
 )
-"""EC2 may answer one of these for an option that it does not have everywhere, or not for this resource."""
+"""EC2 may answer one of these for TerminateInstances with SkipOsShutdown where it does not support that."""
 TOKEN_SPENT: Final = frozenset({"IdempotentInstanceTerminated", "IdempotentParameterMismatch"})
 """The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
 UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})

@@ -164,6 +164,8 @@ class Call:
 
 CALL: Final = "bosh_call"
 """The key under which the SDK's context of a call, and the call's error, hold our `Call`."""
+CERTIFICATES: Final = "bosh_certificates"
+"""The attribute of a call's error that names the CA certificates that the call trusted; see `Clients`."""
 
 
 def remember_call(answer: dict[str, Any], call: Call) -> None:

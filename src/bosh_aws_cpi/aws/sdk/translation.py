@@ -1,6 +1,5 @@
 """Translates the AWS SDK's errors into the CPI's: type, message, remedy, ok_to_retry."""
 
-import os
 import re
 from typing import Final
 
@@ -15,6 +14,7 @@ from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, Row, row_of
 from bosh_aws_cpi.aws.sdk.errors import (
+    CERTIFICATES,
     UNREADABLE,
     call_of,
     code_of,
@@ -74,8 +74,8 @@ def translate(error: Exception, method: str) -> BoshError | None:
         )
     if isinstance(error, ResponseParserError):
         return _busy(UNREADABLE, method)
-    if isinstance(error, SSLError) and (bundle := os.environ.get("BOSH_CA_CERT_FILE")):
-        return CloudError(f"AWS could not be called with BOSH_CA_CERT_FILE '{bundle}': {described(error)}")
+    if isinstance(error, SSLError) and (certificates := getattr(error, CERTIFICATES, "")):
+        return CloudError(f"AWS could not be called with {certificates}: {described(error)}")
     if isinstance(error, BotoCoreError):
         message = f"AWS could not be called: {described(error)}"
         return _busy(message, method) if is_transient(error) else CloudError(message)

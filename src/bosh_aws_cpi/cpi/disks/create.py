@@ -39,8 +39,11 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         message = f"disk size must be more than 0 MiB, got {size}"
         raise CloudError(message)
     properties = DiskProperties.parse(cloud_properties)
-    ebs.check("disk", "cloud_properties", properties.type, properties.iops, properties.throughput, gib(size))
-    tags = tag_plan.of_disk(properties.name, properties.tags, cloud.config.director_uuid)
+    volume = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, gib(size))
+    ebs.check(volume, "disk", ebs.Origin("cloud_properties"))
+    tags = tag_plan.of_disk(
+        properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
+    )
     call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
     arguments = {
         "Size": gib(size),
@@ -50,8 +53,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         **properties.encryption(cloud.config.aws.encryption).arguments(),
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
-    wished = {**cloud.config.aws.tags, **tags}
-    return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, wished), call, undo))
+    return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_transient
 from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.common_tags import with_common
 from bosh_aws_cpi.cpi.disks import predecessor
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import DiskNotFound, NotSupported
@@ -146,8 +147,8 @@ def _copy(cloud: Cloud, wish: Wish, own: str | None, undo: Undo) -> str:
 def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = None) -> str:
     old = wish.volume.disk_cid
     copied = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, call)
-    new_tags = {**cloud.config.aws.tags, **copied}
-    arguments = {**wish.arguments, **tag_plan.specifications(new_tags, "volume"), "ClientToken": call}
+    tags = with_common(cloud, copied)
+    arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
     mark = (tag_plan.CALL_TAG, call)
     try:
         copy_cid = undo.create(

@@ -67,4 +67,4 @@ def _not_in_region(cloud: Cloud) -> CloudError:
     from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
 
     message = f"Stemcell does not contain an AMI in region {cloud.config.aws.region}"
-    return CloudError(message + allowed_images.remedy(cloud.ec2))
+    return CloudError(". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)])))

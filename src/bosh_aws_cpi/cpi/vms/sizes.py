@@ -9,10 +9,11 @@ def calculate_vm_cloud_properties(cloud: Cloud, desired_instance_size: Json) -> 
     """Name the smallest known instance type for a size (contract: calculate_vm_cloud_properties).
 
     Args:
-        cloud: The call's cloud.
+        cloud: For its configuration.
         desired_instance_size: ``cpu``, ``ram`` (MiB), ``ephemeral_disk_size`` (MB).
 
     Raises:
         CloudError: A key is missing, a configured family is unknown, or no known type is large enough.
     """
-    return vm_sizes.cloud_properties(desired_instance_size, cloud.config.aws.vm_resources_families)
+    sizes = vm_sizes.of_families(cloud.config.aws.vm_resources_families)
+    return vm_sizes.cloud_properties(desired_instance_size, sizes)

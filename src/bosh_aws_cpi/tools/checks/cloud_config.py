@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, VmSize
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.rules import (
     DIRECTOR,
@@ -47,7 +48,7 @@ class CloudConfig:
         compilation: The compilation section, if there is one.
         open_lists: The lists that may have more entries, since a part of them is a variable.
         findings: What BOSH refuses, or ignores.
-        families: What the CPI chooses from for ``vm_resources``: ``aws.vm_resources_families``.
+        sizes: What the CPI chooses from for ``vm_resources``; empty if that is not known.
         cpi: The name in the CPI config of the CPI whose azs are checked; empty for those that name none.
     """
 
@@ -55,7 +56,7 @@ class CloudConfig:
     compilation: Node | None
     open_lists: frozenset[str] = frozenset()
     findings: tuple[Finding, ...] = ()
-    families: Sequence[str] = ()
+    sizes: Sequence[VmSize] = VM_SIZES
     cpi: str = ""
 
     @classmethod

@@ -130,10 +130,10 @@ def sized_properties(node: Node, config: CloudConfig) -> Json | None:
     if resources is None:
         return {}
     wanted = resources.known()
-    if resources.has_variables or not isinstance(wanted, dict):
+    if not config.sizes or resources.has_variables or not isinstance(wanted, dict):
         return None
     try:
-        return vm_sizes.cloud_properties(wanted, config.families)
+        return vm_sizes.cloud_properties(wanted, config.sizes)
     except CloudError:
         return None
 

@@ -69,14 +69,15 @@ def of_resources(node: Node, config: CloudConfig) -> Iterator[Finding]:
             yield refused(node, f"has no {key}", f"Add {key}")
     wrong = list(wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int))
     yield from wrong
-    if not wrong and not node.has_variables and all(node.get(key) is not None for key in _SIZES):
+    is_known = not node.has_variables and all(node.get(key) is not None for key in _SIZES)
+    if config.sizes and is_known and not wrong:
         yield from _chosen(node, config)
 
 
 def _chosen(node: Node, config: CloudConfig) -> Iterator[Finding]:
     """The CPI chooses a type that is large enough, and create_vm must accept what it has chosen."""
     try:
-        properties = vm_sizes.cloud_properties(node.value, config.families)
+        properties = vm_sizes.cloud_properties(node.value, config.sizes)
     except CloudError as error:
         yield Finding(Severity.ERROR, error.message, "", node.place)
         return

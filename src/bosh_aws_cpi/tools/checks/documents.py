@@ -95,7 +95,7 @@ class Node:
         return None if node is None or node.value is None else node
 
     def is_within(self, whole: "Node") -> bool:
-        """Whether it is another value, or a part of that."""
+        """Whether this value is ``whole``, or a part of it."""
         return self.document is whole.document and self.route[: len(whole.route)] == whole.route
 
     def at(self, *keys: str | int) -> "Node":

@@ -3,7 +3,7 @@
 Each mistake is found once: in the property where it stands, whichever zones are combined with it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -44,7 +44,7 @@ def findings(config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = N
         aws: The CPI's configuration, for its defaults.
         uses: What a manifest asks for; None without a manifest.
     """
-    yield from _Machines(config, disk_defaults(aws), uses is not None).findings(vms(config, uses))
+    yield from _Machines(config, disk_defaults(aws), aws.tags, uses is not None).findings(vms(config, uses))
 
 
 @dataclass
@@ -53,6 +53,7 @@ class _Machines:
 
     config: CloudConfig
     defaults: DiskDefaults
+    common_tags: Mapping[str, str]
     has_manifest: bool
     mistakes: dict[Identity, list[Finding]] = field(default_factory=dict)
     contradictions: dict[Identity, list[Contradiction]] = field(default_factory=dict)
@@ -103,9 +104,12 @@ class _Machines:
             nodes = dict(merged.nodes)
             self.contradictions[merged.identity] = [
                 (text, named_in(text, nodes, nodes.get(key, merged.entry)))
-                for text, key in _said_of(_values(merged), self.defaults).items()
+                for text, key in self._said_of(_values(merged)).items()
             ]
         return self.contradictions[merged.identity]
+
+    def _said_of(self, values: Json) -> dict[str, str]:
+        return _said_of(values, self.defaults, self.common_tags)
 
     def _missing(self, merged: Merged) -> Iterator[Finding]:
         """The required properties that nothing sets; an unknown extension may do so."""
@@ -135,7 +139,7 @@ class _Machines:
         extension = merged.extensions[0]
         place = (node if node.is_within(extension) else extension.at("cloud_properties")).place
         named = f"with vm_extension '{name_of(extension)}'"
-        if text in _said_of(_values_alone(extension), self.defaults):
+        if text in self._said_of(_values_alone(extension)):
             return Finding(Severity.ERROR, f"{named}: {text}", "", place)
         entries = list({identity(each.entry): each.entry for each, _ in cases}.values())
         is_all = len(entries) == len(self.config.lists["vm_types"])
@@ -180,16 +184,16 @@ def _values_alone(extension: Node) -> Json:
     return {**dict.fromkeys(_REQUIRED, _UNKNOWN), **known}
 
 
-def _said_of(values: Json, defaults: DiskDefaults) -> dict[str, str]:
+def _said_of(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, str]) -> dict[str, str]:
     """What create_vm would refuse, though each property alone is right; with a property that it concerns."""
     try:
         properties = VmProperties.model_validate(values)
     except ValidationError:
         return {}  # the sizes of vm_resources are no whole numbers, which the Director refuses
-    of_tags = said(lambda: _check_tags(properties.tags))
+    of_tags = said(lambda: _check_tags({**common_tags, **tags.checked(properties.tags)}))
     found = [said(properties.check)]
     if properties.instance_type == _UNKNOWN and properties.ephemeral_disk.size is None:
-        defaults = defaults._replace(own_ephemeral=EphemeralDisk())  # their size may depend on the type
+        defaults = defaults._replace(ephemeral_disk=EphemeralDisk())  # their size may depend on the type
     for name in properties.instance_types:
         tabled = instance_types.tabled_facts(name)
         facts = tabled or replace(instance_types.static_facts(name), store_disks=1)
@@ -242,6 +246,5 @@ def disk_defaults(aws: AwsConfig) -> DiskDefaults:
         return DiskDefaults(aws.encryption)
 
 
-def _check_tags(given: object) -> None:
-    checked = tags.formatted(tags.checked(given))
-    tags.check_for_ec2({**checked, **tags.of_origin("director", "agent")})
+def _check_tags(given: Json) -> None:
+    tags.check_for_ec2({**tags.formatted(given), **tags.of_origin("director", "agent")})

@@ -1,6 +1,6 @@
 """The cloud properties of networks: read with the models of create_vm and create_network."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.plan import tags
@@ -23,7 +23,7 @@ def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
             if is_open(entry) or config.is_of_others(entry):
                 continue
             if network.value.get("managed") and type_of(network) == "manual":
-                yield from _of_managed(entry, config)
+                yield from _of_managed(entry, config, aws.tags)
             else:
                 yield from _of_subnet(entry)
                 yield from _fallbacks(entry, network)
@@ -73,7 +73,7 @@ def _fallbacks(entry: Node, network: Node) -> Iterator[Finding]:
         seen.add(each.value)
 
 
-def _of_managed(entry: Node, config: CloudConfig) -> Iterator[Finding]:
+def _of_managed(entry: Node, config: CloudConfig, common: Mapping[str, str]) -> Iterator[Finding]:
     """The Director merges the properties of the azs with the subnet's (BOSH: stages/create_network.rb)."""
     section = entry.at("cloud_properties")
     nodes = properties_of(entry)
@@ -91,7 +91,7 @@ def _of_managed(entry: Node, config: CloudConfig) -> Iterator[Finding]:
         None,
         (
             said(lambda: ManagedNetwork.parse({**values, "cloud_properties": own})),
-            said(lambda: tags.check_for_ec2(tags.formatted(tags.checked(properties.tags)))),
+            said(lambda: tags.check_for_ec2({**common, **tags.formatted(tags.checked(properties.tags))})),
         ),
     ):
         place = named_in(

@@ -10,6 +10,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
+from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.tools.checks import (
     allocation,
@@ -43,23 +44,25 @@ class Files:
         documents: The cloud configs, or one manifest for create-env.
         manifest: A deployment manifest, if one is given.
         config: What the documents say together.
+        aws: The ``aws`` section of cpi.json.
+        of_sizes: What is wrong with the instance types that the section names for ``vm_resources``.
     """
 
     documents: Sequence[Document]
     manifest: Document | None
     config: CloudConfig
+    aws: AwsConfig
+    of_sizes: Sequence[Finding] = ()
 
     @classmethod
-    def read(
-        cls, names: Sequence[str], manifest: str | None, cpi: str = "", families: Sequence[str] = ()
-    ) -> "Files":
+    def read(cls, names: Sequence[str], manifest: str | None, aws: AwsConfig, cpi: str = "") -> "Files":
         """Read and merge files.
 
         Args:
             names: Cloud configs, or one manifest for create-env.
             manifest: A deployment manifest.
+            aws: The ``aws`` section of cpi.json.
             cpi: The name in the CPI config of the CPI whose azs are checked.
-            families: ``aws.vm_resources_families``.
 
         Raises:
             CloudError: One can't be read, or they don't belong together.
@@ -84,16 +87,17 @@ class Files:
             message = f"'{named[0].name}' is a deployment manifest: name it after --manifest"
             raise CloudError(message)
         config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents, cpi)
-        known = () if said(lambda: vm_sizes.of_families(families)) else families
-        return cls(documents, deployed, replace(config, families=known))
+        sizes, of_sizes = _sizes(aws)
+        return cls(documents, deployed, replace(config, sizes=sizes), aws, of_sizes)
 
-    def findings(self, aws: AwsConfig) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
         """All that is wrong with them, as far as it can be said without AWS."""
-        config = self.config
+        config, aws = self.config, self.aws
         for document in self._all():
             yield from _repeated(document)
         yield from config.findings
-        yield from _of_configuration(aws)
+        yield from self.of_sizes
+        yield from _of_defaults(aws)
         yield from _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
@@ -104,7 +108,7 @@ class Files:
             yield from deployment.findings(self.manifest, self._groups, config)
             yield from allocation.findings(self._groups, self.uses or [], config, aws)
         yield from machines.findings(config, aws, self.uses)
-        yield from disks.findings(config, self._disk_types())
+        yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
         yield from _variables(self._all())
@@ -167,15 +171,24 @@ def _repeated(document: Document) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, what, "Remove one", place, "bosh")
 
 
-def _of_configuration(aws: AwsConfig) -> Iterator[Finding]:
+def _sizes(aws: AwsConfig) -> tuple[Sequence[VmSize], Sequence[Finding]]:
+    """What the CPI chooses from for ``vm_resources``; nothing, and why, if a family is unknown."""
+    try:
+        return vm_sizes.of_families(aws.vm_resources_families), ()
+    except CloudError as error:
+        remedy = "Correct aws.vm_resources_families in cpi.json"
+        return (), (Finding(Severity.ERROR, error.message, remedy),)
+
+
+def _of_defaults(aws: AwsConfig) -> Iterator[Finding]:
+    """What is wrong with the defaults of VMs in cpi.json."""
     if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
         yield Finding(
             Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
         )
-    if text := said(lambda: vm_sizes.of_families(aws.vm_resources_families)):
-        yield Finding(Severity.ERROR, text, "Correct cpi.json")
     if text := said(lambda: DiskDefaults.of(aws)):
-        yield Finding(Severity.ERROR, text, "Correct cpi.json")
+        remedy = "Correct aws.default_root_disk or aws.default_ephemeral_disk in cpi.json"
+        yield Finding(Severity.ERROR, text, remedy)
 
 
 def _of_others(config: CloudConfig) -> Iterator[Finding]:

@@ -10,10 +10,10 @@ from bosh_aws_cpi.aws.firewalls import Acl, Group
 from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.interface_lookups import Interface
 from bosh_aws_cpi.aws.vpc_settings import Vpc
+from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
-from bosh_aws_cpi.vpc_model import Route, RouteTable
 
 _UNFILTERED: Final = ("169.254.0.0/16", "fd00:ec2::/32")
 """Amazon's DNS, NTP and metadata servers: traffic to them needs no route, and neither security groups nor

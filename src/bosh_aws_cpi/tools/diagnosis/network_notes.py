@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+from bosh_aws_cpi.route_tables import Route
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, is_of_amazon
 from bosh_aws_cpi.tools.diagnosis.settings import is_ip
 from bosh_aws_cpi.tools.findings import Finding, Severity
-from bosh_aws_cpi.vpc_model import Route
 
 _OF_AMAZON: Final = "AmazonProvidedDNS"
 

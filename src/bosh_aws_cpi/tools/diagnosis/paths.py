@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Final
 
+from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.reachability import (
     EPHEMERAL,
@@ -17,7 +18,6 @@ from bosh_aws_cpi.tools.diagnosis.reachability import (
     route_to,
 )
 from bosh_aws_cpi.tools.findings import Finding, Severity
-from bosh_aws_cpi.vpc_model import Route, RouteTable
 
 ANYBODY: Final = "any address"
 """The other side, when its address is not known."""

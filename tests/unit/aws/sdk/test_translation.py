@@ -21,7 +21,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.error_table import ROWS
-from bosh_aws_cpi.aws.sdk.errors import CALL, Call, remember_call
+from bosh_aws_cpi.aws.sdk.errors import CALL, CERTIFICATES, Call, remember_call
 from bosh_aws_cpi.aws.sdk.translation import explained, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
@@ -29,7 +29,6 @@ VM, DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
 WAIT = "Wait until the resource has changed its state, then retry"
 METHODS = pytest.mark.parametrize("method", ["create_vm", "attach_disk"])
 NO_ANSWER = EndpointConnectionError(endpoint_url="http://h/")
-UNTRUSTED = SSLError(endpoint_url="https://h/", error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"))
 MISSING_CREDENTIALS = [
     NoCredentialsError(),
     PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY"),
@@ -227,11 +226,15 @@ def test_unreadable_answer() -> None:
 
 
 @METHODS
-@pytest.mark.parametrize(("bundle", "where"), [("/ca.pem", " with BOSH_CA_CERT_FILE '/ca.pem'"), ("", "")])
-def test_untrusted(monkeypatch: pytest.MonkeyPatch, bundle: str, where: str, method: str) -> None:
+@pytest.mark.parametrize(
+    ("certificates", "where"),
+    [("BOSH_CA_CERT_FILE '/ca.pem'", " with BOSH_CA_CERT_FILE '/ca.pem'"), ("", "")],
+)
+def test_untrusted(certificates: str, where: str, method: str) -> None:
     """A certificate that is not trusted names the bundle that was used; it stays untrusted."""
-    monkeypatch.setenv("BOSH_CA_CERT_FILE", bundle)
-    typed = translated(UNTRUSTED, method)
+    error = SSLError(endpoint_url="https://h/", error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"))
+    setattr(error, CERTIFICATES, certificates)
+    typed = translated(error, method)
     assert (type(typed), typed.ok_to_retry) == (CloudError, False)
     assert typed.message.startswith(f"AWS could not be called{where}: SSLError: ")
 

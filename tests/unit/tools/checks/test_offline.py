@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.quotas import Demand, Instances
@@ -20,12 +21,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from bosh_aws_cpi.config.aws_config import AwsConfig
     from tests.stories.checked_config import Route
 
 Found = list[tuple[str, str, str]]
 OF_VM: Route = ("vm_types", 0, "cloud_properties")
 SUBNET: Route = ("networks", 0, "subnets", 0)
 AT_SUBNET = "networks/default/subnets/0"
+
+
+@pytest.fixture
+def aws() -> AwsConfig:
+    """Return the least configuration."""
+    return cpi_config.parse(config("http://localhost"), {}, {}).aws
 
 
 @pytest.fixture
@@ -39,8 +47,7 @@ def check(tmp_path: Path) -> Callable[..., Found]:
         names[2].write_text(yaml.safe_dump(manifest, sort_keys=False))
         settings = load(str(names[0]), {}).aws
         given = str(names[2]) if manifest else None
-        files = Files.read([str(names[1])], given, families=settings.vm_resources_families)
-        found = ordered(files.findings(settings))
+        found = ordered(Files.read([str(names[1])], given, settings).findings())
         return [(each.severity.value, each.place.path if each.place else "", each.what) for each in found]
 
     return run
@@ -235,13 +242,13 @@ def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
     assert {each[1].split("/")[1] for each in found} == {"other", "z9"}
 
 
-def test_named_cpi(tmp_path: Path) -> None:
+def test_named_cpi(tmp_path: Path, aws: AwsConfig) -> None:
     """The azs of the CPI that is named are checked, and no others; a single CPI needs no name."""
     path = tmp_path / "config.yml"
     path.write_text(yaml.safe_dump(SEVERAL))
 
     def own(cpi: str) -> list[Any]:
-        return [each.value["name"] for each in Files.read([str(path)], None, cpi).config.own_azs]
+        return [each.value["name"] for each in Files.read([str(path)], None, aws, cpi).config.own_azs]
 
     assert own("") == ["z1", "z2", "z3"]
     assert own("vsphere") == ["z9"]
@@ -356,14 +363,28 @@ def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:
     assert not [each for each in found if each[1].startswith("vm_types/default") and each[0] == "error"]
 
 
+def test_tags_of_the_configuration(check: Callable[..., Found]) -> None:
+    """The tags of aws.tags count towards EC2's limit, unless the cloud config has the same keys."""
+    whole = yaml.safe_load(OWN)
+    for kind in ("vm_types", "disk_types"):
+        whole[kind][0].setdefault("cloud_properties", {})["tags"] = {f"tag-{n}": "a" for n in range(40)}
+    assert check(whole, tags={f"tag-{n}": "a" for n in range(30)}) == []
+    found = check(whole, tags={f"common-{n}": "a" for n in range(30)})
+    assert [each[:2] for each in found] == [
+        ("error", "vm_types/default/cloud_properties/tags"),
+        ("error", "disk_types/default/cloud_properties/tags"),
+    ]
+    assert all("EC2 allows 50 tags, but there are 72" in what for _, _, what in found)
+
+
 def test_families(check: Callable[..., Found]) -> None:
     """An unknown family is one error; sizes beyond the configured families are an error where they stand."""
     whole = yaml.safe_load(OWN)
     assert [each[0] for each in check(whole, vm_resources_families=["t2"])] == []
-    ((severity, _, what),) = check(whole, vm_resources_families=["m7i", "nosuch"])
-    assert (severity, "'nosuch' is no family" in what) == ("error", True)
     resources = {"cpu": 16, "ram": 4096, "ephemeral_disk_size": 1024}
     whole["compilation"] = {"workers": 1, "az": "z1", "network": "default", "vm_resources": resources}
+    ((severity, _, what),) = check(whole, vm_resources_families=["m7i", "nosuch"])
+    assert (severity, "'nosuch' is no family" in what) == ("error", True)
     ((severity, path, what),) = check(whole, vm_resources_families=["t2"])
     assert (severity, path) == ("error", "compilation/vm_resources")
     assert "Largest known VM type is 't2.2xlarge': 8 CPU, 32768 RAM." in what
@@ -393,7 +414,7 @@ def test_managed_network(check: Callable[..., Found], key: str, value: Any, path
     assert [each[:2] for each in check(changed(config, (*MANAGED, key), value))] == [("error", path)]
 
 
-def test_demand(tmp_path: Path) -> None:
+def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     """The instances that a manifest needs are counted by type and market, and those that compile apart.
 
     Those on Dedicated Hosts are not counted, nor are errands.
@@ -417,9 +438,9 @@ def test_demand(tmp_path: Path) -> None:
         {"name": "h", "instances": 8, "vm_type": "large", "lifecycle": "errand", "azs": ["z1"]},
     ]
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
-    files = Files.read([str(config_path)], str(manifest_path))
+    files = Files.read([str(config_path)], str(manifest_path), aws)
     assert files.demand() == Demand(
         Instances({"m5.large": 3, "m5.xlarge": 2, "t2.micro": 4}, {"m5.xlarge": 6}),
         Instances({"m5.large": 5}),
     )
-    assert Files.read([str(config_path)], None).demand() == Demand()
+    assert Files.read([str(config_path)], None, aws).demand() == Demand()

@@ -10,9 +10,9 @@ from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.interface_lookups import Interface
 from bosh_aws_cpi.aws.vpc_settings import Vpc
 from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
-from bosh_aws_cpi.vpc_model import Route, RouteTable
 
 VM = "10.0.1.10"
 DIRECTOR = "10.0.2.6"

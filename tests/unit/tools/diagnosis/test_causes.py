@@ -13,12 +13,12 @@ from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, Group
 from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.vpc_settings import Vpc
 from bosh_aws_cpi.model import Instance, StateReason
+from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools import findings
 from bosh_aws_cpi.tools.diagnosis import causes, report, settings
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, own_interface, peer_interface
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 from bosh_aws_cpi.tools.findings import Finding, Severity
-from bosh_aws_cpi.vpc_model import Route, RouteTable
 from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, healthy, interface, routed, side
 
 NATS_ONLY = GroupRule("tcp", (4222, 4222), ("10.0.0.0/16",))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, GroupRule
+from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import (
     EPHEMERAL,
     Remote,
@@ -17,7 +18,6 @@ from bosh_aws_cpi.tools.diagnosis.reachability import (
     route_to,
     table_of,
 )
-from bosh_aws_cpi.vpc_model import Route, RouteTable
 
 NATS = Traffic("tcp", 4222)
 DNS = Traffic("udp", 53)

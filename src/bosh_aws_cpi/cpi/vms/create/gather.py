@@ -27,7 +27,7 @@ def image(cloud: Cloud, stemcell_cid: str) -> Image:
         from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
 
         message = f"could not find AMI '{ami_id(stemcell_cid)}'"
-        raise CloudError(message + allowed_images.remedy(cloud.ec2))
+        raise CloudError(". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)])))
     if found.state == "disabled":
         message = (
             f"AMI '{found.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "

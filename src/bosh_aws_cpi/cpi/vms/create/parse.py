@@ -60,11 +60,13 @@ def parse(
     if properties.primary_ipv6:
         plans = nics.with_primary_ipv6(plans)
     aws = cloud.config.aws
-    tags = {**tag_plan.of_environment(environment), **tag_plan.checked(properties.tags)}
+    tags = tag_plan.of_vm(environment, properties.tags)
     origin = tag_plan.of_origin(cloud.config.director_uuid, agent_id)
     shutdown = tag_plan.of_shutdown(is_skipped=properties.skip_os_shutdown)
     if properties.skip_os_shutdown and aws.skip_os_shutdown is None:
-        logger.warning("Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set")
+        logger.warning(
+            "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
+        )
     all_tags = {**aws.tags, **tag_plan.formatted(tags), **origin, **shutdown}
     tag_plan.check_for_ec2(all_tags)
     return VmRequest(

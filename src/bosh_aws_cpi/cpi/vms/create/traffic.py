@@ -16,8 +16,8 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Instance, Vip
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.targets import Target, tags_of
-from bosh_aws_cpi.vpc_model import Route, RouteTable
+from bosh_aws_cpi.recorded_targets import Target, tags_of
+from bosh_aws_cpi.route_tables import Route, RouteTable
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
     groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
     region = cloud.config.aws.region
     found = load_balancers.target_groups(cloud.clients.elbv2, groups, vpc_id, region) if groups else []
+    _check_deletion(cloud, found)
     if balancers:
         load_balancers.check(cloud.clients.elb, balancers, vpc_id)
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
@@ -55,6 +56,16 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
         vip=vip,
         elastic_ip=elastic_ips.find(cloud.ec2, vip.ip) if vip else None,
     )
+
+
+def _check_deletion(cloud: Cloud, groups: Sequence[TargetGroup]) -> None:
+    for group in groups:
+        if group.family and not cloud.config.aws.looks_at_deleted_vms:
+            message = (
+                f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
+                "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
+            )
+            raise CloudError(message)
 
 
 def check_tags(traffic: Traffic, tags_of_vm: Mapping[str, str]) -> None:
@@ -156,10 +167,11 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
     """The VM as a target: its id, or the first interface's primary address."""
     if not group.family:
         return Target(group.arn, instance.vm_cid, group.port)
-    address = instance.nics[0].primary.get(group.family)
+    address = instance.nics[0].primary_addresses.get(group.family)
     if address is None:
         message = (
-            f"Target group '{group.arn}' has IP address type {group.family}, but the VM has no such address"
+            f"Target group '{group.arn}' has IP address type {group.family}, but the VM's first interface "
+            f"has no such address: give it one, or use a target group of the other type"
         )
         raise CloudError(message)
     return Target(group.arn, address, group.port)

@@ -52,7 +52,7 @@ def _of_vm(launch: Launch, defaults: DiskDefaults) -> Iterator[Key]:
     root, disk = launch.get("root_disk"), launch.get("ephemeral_disk")
     of_root = _Default(defaults.root_encryption(RootDisk()), "aws.default_root_disk")
     yield from _of(RootDisk, root.known() if root else {}, root or launch.merged.entry, of_root)
-    has_key = "kms_key_arn" in defaults.own_ephemeral.model_fields_set
+    has_key = "kms_key_arn" in defaults.ephemeral_disk.model_fields_set
     path = "aws.default_ephemeral_disk" if has_key else "aws"
     of_ephemeral = _Default(defaults.ephemeral_encryption(EphemeralDisk()), path)
     values = disk.known() if disk is not None else {}

@@ -168,7 +168,7 @@ class _Survey:
         return self._ec2("zones", lookups.zones) or set()
 
     def _unfit(self, facts: Mapping[str, InstanceTypeFacts], extras: Extras) -> Iterator[Finding]:
-        """What create_vm refuses of types; those of the built-in table are checked without AWS."""
+        """What create_vm refuses of types, by EC2's data where that differs from the built-in table."""
         found: list[Image] = []
         for cid in extras.stemcells:
             answer = self._ec2("the stemcell", partial(_image, ami_id(cid)))

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from bosh_aws_cpi.aws.load_balancers import TARGET_TYPES
+from bosh_aws_cpi.route_tables import RouteTable
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.references import Launch, Named
 from bosh_aws_cpi.tools.findings import Finding, Severity
-from bosh_aws_cpi.vpc_model import RouteTable
 
 
 def balancers(known: KnownSubnets, found: Iterable[Named], vpcs: Mapping[str, str]) -> Iterator[Finding]:

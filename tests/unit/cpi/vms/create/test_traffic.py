@@ -12,7 +12,7 @@ from bosh_aws_cpi.aws.load_balancers import TargetGroup
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
 from bosh_aws_cpi.model import AttachedNic, Instance, Vip
-from bosh_aws_cpi.vpc_model import Route, RouteTable
+from bosh_aws_cpi.route_tables import Route, RouteTable
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud

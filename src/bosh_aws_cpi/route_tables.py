@@ -1,20 +1,7 @@
-"""The data types of a VPC's parts that all layers share, as frozen dataclasses."""
+"""Routes and route tables, as frozen dataclasses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Subnet:
-    """A subnet of a VPC."""
-
-    subnet_id: str
-    vpc_id: str
-    availability_zone: str
-    families: frozenset[str] = frozenset({"IPv4"})
-    """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
-    free: int | None = None
-    """The number of free IPv4 addresses; None for a subnet without IPv4 addresses. EC2 may show it late."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The rows of cpi.json's table for the sections agent, registry and debug; see `keys`."""
+"""The keys of the sections ``agent``, ``registry`` and ``debug``."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bosh_aws_cpi.targets import Target, recorded, tags_of
+from bosh_aws_cpi.recorded_targets import Target, recorded, tags_of
 
 ARN = "arn:aws-us-gov:elasticloadbalancing:us-gov-west-1:123456789012:targetgroup/web/0123456789abcdef"
 TARGETS = [Target(ARN, "10.0.1.10", 80), Target(ARN, "i-1", 8080), Target(ARN, "2001:db8::1", 65_535)]

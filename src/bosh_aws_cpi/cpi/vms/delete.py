@@ -1,0 +1,92 @@
+"""delete_vm: deregisters a VM from what sends traffic to it, and terminates it."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi import recorded_targets
+from bosh_aws_cpi.aws import instances, tags
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.errors import VMNotFound
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.plan import tags as tag_plan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from bosh_aws_cpi.recorded_targets import Target
+
+
+@dataclass(frozen=True)
+class _Before:
+    """What the call has found and done before TerminateInstances."""
+
+    instance: Instance | None = None
+    """None: the call did not look at the VM."""
+    deregistered: "Collection[Target]" = ()
+
+
+def delete_vm(cloud: Cloud, vm_cid: str) -> None:
+    """Terminate the VM and wait until it is terminated (contract: delete_vm).
+
+    Attached persistent disks survive. With ``fast_path_delete`` the VM is tagged instead, without waiting.
+    With ``deregister_on_delete`` it is first deregistered from its load balancers. Its addresses in target
+    groups are deregistered if the call sees its tags (`AwsConfig.looks_at_deleted_vms`). With
+    ``skip_os_shutdown``, the operating system's shutdown is skipped if no disk outlives the VM. For an old
+    stemcell, the VM's registry document is deleted as well, even if the VM is already gone.
+
+    Raises:
+        VMNotFound: EC2 does not know the VM.
+        CloudError: The deletion is not certain, or an address is still registered.
+    """
+    registry = cloud.registry_of_existing_vm
+    try:
+        before = _prepare(cloud, vm_cid)
+        skips_shutdown = before.instance is not None and _skips_shutdown(cloud, before.instance)
+        instances.terminate(cloud.ec2, vm_cid, skips_shutdown=skips_shutdown)
+    except VMNotFound:
+        registry.delete(vm_cid)
+        raise
+    if cloud.config.aws.fast_path_delete:
+        if before.instance is not None:
+            _deregister_addresses(cloud, before.instance, before)
+        tags.mark_deleted(cloud.ec2, vm_cid)
+    else:
+        instances.wait_until_terminated(
+            cloud.ec2, vm_cid, lambda now: _deregister_addresses(cloud, before.instance or now, before)
+        )
+    registry.delete(vm_cid)
+
+
+def _prepare(cloud: Cloud, vm_cid: str) -> _Before:
+    if cloud.config.aws.deregister_on_delete:
+        from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - seldom asked for
+
+        before = _Before(*deregister(cloud, vm_cid))
+        if not before.deregistered or cloud.config.aws.skip_os_shutdown is None:
+            return before
+        # The drain may have taken minutes, in which disks may have been attached.
+        return replace(before, instance=instances.find(cloud.ec2, vm_cid))
+    if cloud.config.aws.skip_os_shutdown is not None:
+        return _Before(instances.find(cloud.ec2, vm_cid))
+    return _Before()
+
+
+def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
+    """Whether its property or the configuration says so, and no disk outlives the VM."""
+    default = cloud.config.aws.skip_os_shutdown
+    if default is None or not tag_plan.skips_shutdown(instance.tags, default=default):
+        return False
+    if instance.outliving:
+        kept = ", ".join(sorted(instance.outliving))
+        logger.info(
+            "The shutdown of '%s' is not skipped, because disks outlive it: %s", instance.vm_cid, kept
+        )
+    return not instance.outliving
+
+
+def _deregister_addresses(cloud: Cloud, instance: Instance, before: _Before) -> None:
+    if any(key.startswith(recorded_targets.TAG) for key in instance.tags):
+        from bosh_aws_cpi.cpi.vms.addresses_in_groups import deregister_addresses  # noqa: PLC0415 - seldom needed
+
+        deregister_addresses(cloud.clients, instance, before.deregistered)
