@@ -24,6 +24,7 @@ DESCRIBING = {
     "InternetGateways": "describe_internet_gateways",
     "NetworkAcls": "describe_network_acls",
     "NetworkInterfaces": "describe_network_interfaces",
+    "PlacementGroups": "describe_placement_groups",
     "Reservations": "describe_instances",
     "RouteTables": "describe_route_tables",
     "SecurityGroups": "describe_security_groups",
@@ -114,7 +115,7 @@ def _code(error: Exception) -> str:
 
 def _says_gone(error: Exception) -> bool:
     code = _code(error)
-    return code.endswith("NotFound") or code == "InvalidAMIID.Unavailable"
+    return code.endswith("NotFound") or code in {"InvalidAMIID.Unavailable", "InvalidPlacementGroup.Unknown"}
 
 
 def _is_denied(reason: str) -> bool:
@@ -156,6 +157,12 @@ def kinds_of(account: Account) -> list[Kind]:
             "InternetGateways",
             "InternetGatewayId",
             partial(_delete_internet_gateway, ec2),
+        ),
+        kind(
+            "placement group",
+            "PlacementGroups",
+            "GroupName",
+            lambda i: ec2.delete_placement_group(GroupName=i),
         ),
         kind("subnet", "Subnets", "SubnetId", lambda i: ec2.delete_subnet(SubnetId=i)),
         kind("network ACL", "NetworkAcls", "NetworkAclId", lambda i: ec2.delete_network_acl(NetworkAclId=i)),

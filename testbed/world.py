@@ -71,7 +71,7 @@ class World:
 
         Returns:
             Sorted ids under `instances` (terminated ones are gone), `volumes`,
-            `interfaces`, `snapshots`, `images` and `subnets`.
+            `interfaces`, `snapshots`, `images` and `subnets`, and names under `placement groups`.
         """
         return {kind: sorted(set(ids) - set(self.laid[kind])) for kind, ids in self._existing().items()}
 
@@ -100,6 +100,7 @@ class World:
             "snapshots": [s["SnapshotId"] for s in snapshots],
             "images": [i["ImageId"] for i in images],
             "subnets": [s["SubnetId"] for s in ec2.describe_subnets()["Subnets"]],
+            "placement groups": [g["GroupName"] for g in ec2.describe_placement_groups()["PlacementGroups"]],
         }
 
 

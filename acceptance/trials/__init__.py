@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acceptance.trials import balancers, blocks, disks, errors, images, interfaces, launches, subnets, tokens
+from acceptance.trials import (
+    balancers,
+    blocks,
+    disks,
+    errors,
+    images,
+    interfaces,
+    launches,
+    placement_groups,
+    subnets,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from acceptance.trials.trial import Trial
 
-MODULES = (errors, interfaces, subnets, blocks, disks, balancers, launches, tokens, images)
+MODULES = (errors, interfaces, subnets, blocks, disks, balancers, placement_groups, launches, tokens, images)
 """Cheap ones first; those that take minutes last."""
 
 

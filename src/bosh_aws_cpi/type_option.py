@@ -10,5 +10,6 @@ TypeOption = Literal[
     "hibernation",
     "placement_partition",
     "primary_ipv6",
+    "spread",
 ]
 """The name of the cloud property that asks for the option."""

@@ -58,14 +58,17 @@ def shown_credits(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(utils, "passes_filter_dict")
 def filtered_instances(original: Callable[..., Any], instance: Any, filters: dict[str, Any]) -> Any:
-    """EC2 filters instances by client token, and by the subnets of their interfaces.
+    """EC2 filters instances by client token, placement group, and the subnets of their interfaces.
 
     moto did not know these filters.
     """
     others = dict(filters)
     tokens = others.pop("client-token", None)
+    groups = others.pop("placement-group-name", None)
     subnets = others.pop("network-interface.subnet-id", None)
     if tokens is not None and instance.client_token not in tokens:
+        return False
+    if groups is not None and getattr(instance.placement, "group_name", "") not in groups:
         return False
     if subnets is not None and not {nic.subnet.id for nic in instance.nics.values()} & set(subnets):
         return False

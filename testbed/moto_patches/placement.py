@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from moto.core.responses import ActionResult
+from moto.ec2 import utils
 from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
 from moto.ec2.responses.general import General
 from moto.ec2.responses.hosts import HostsResponse
 from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.utils import random_resource_id
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
+from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PATCHES = Patches()
+utils.EC2_RESOURCE_TO_PREFIX["placement-group"] = "pg"
+utils.EC2_PREFIX_TO_RESOURCE["pg"] = "placement-group"
+"""A placement group can have tags (API model, ResourceType); moto does not know its ids."""
 
 
 def kept(response: Any, kind: str) -> dict[str, dict[str, Any]]:
@@ -30,10 +34,19 @@ def filtered(resources: list[dict[str, Any]], filters: dict[str, Any], keys: dic
     return [each for each in resources if all(each[keys[name]] in filters[name] for name in filters)]
 
 
+MOST_IN_ZONE = 7
+"""Running instances of a spread placement group in one zone (EC2 user guide, "Placement groups")."""
+
+
 @PATCHES.adding(General, "create_placement_group")
 def created_group(response: Any) -> Any:
-    """EC2 creates a placement group, available at once; moto lacks CreatePlacementGroup."""
+    """EC2 creates a placement group, available at once, with its tags; moto lacks CreatePlacementGroup.
+
+    The name is unique in account and region (API model). FDio/csit issue 179 has the error for a second one.
+    """
     name = parameter(response, "GroupName")
+    if name in kept(response, "placement_groups"):
+        refuse("InvalidPlacementGroup.Duplicate", f"The placement group '{name}' already exists.")
     group = {
         "GroupName": name,
         "GroupId": f"pg-{random_resource_id(17)}",
@@ -41,15 +54,59 @@ def created_group(response: Any) -> Any:
         "Strategy": parameter(response, "Strategy", "cluster"),
     }
     kept(response, "placement_groups")[name] = group
-    return ActionResult({"PlacementGroup": group})
+    response.ec2_backend.create_tags(
+        [group["GroupId"]], tag_specifications(response).get("placement-group", {})
+    )
+    return ActionResult({"PlacementGroup": shown_group(response, group)})
+
+
+def shown_group(response: Any, group: dict[str, Any]) -> dict[str, Any]:
+    """Add the tags to a placement group."""
+    tags = response.ec2_backend.tags.get(group["GroupId"], {})
+    return {**group, "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
+
+
+@PATCHES.adding(General, "delete_placement_group")
+def deleted_group(response: Any) -> Any:
+    """EC2 deletes a placement group once all of its instances are terminated; moto lacks the call.
+
+    API model, DeletePlacementGroup. EC2's error codes, InvalidPlacementGroup.InUse and
+    InvalidPlacementGroup.Unknown; hashicorp's provider for AWS retries the former until they are terminated.
+    """
+    name = parameter(response, "GroupName")
+    check_group(response, name)
+    if any(each.state != "terminated" for each in members(response, name)):
+        refuse(
+            "InvalidPlacementGroup.InUse", f"The placement group '{name}' is in use and may not be deleted."
+        )
+    kept(response, "placement_groups").pop(name)
+    return ActionResult({})
+
+
+def members(response: Any, name: str) -> list[Any]:
+    """List the instances of a placement group."""
+    return [
+        each
+        for each in response.ec2_backend.all_instances()
+        if getattr(each.placement, "group_name", "") == name
+    ]
 
 
 @PATCHES.adding(General, "describe_placement_groups")
 def described_groups(response: Any) -> Any:
-    """EC2 lists placement groups, by name for one; moto lacks DescribePlacementGroups."""
-    found = list(kept(response, "placement_groups").values())
+    """EC2 lists placement groups, by name or by tag for some; moto lacks DescribePlacementGroups."""
+    groups = [shown_group(response, each) for each in kept(response, "placement_groups").values()]
     filters = response._filters_from_querystring()  # noqa: SLF001 - moto has no other way
-    return ActionResult({"PlacementGroups": filtered(found, filters, {"group-name": "GroupName"})})
+    by_tag = {key: filters.pop(key) for key in list(filters) if key.startswith("tag:")}
+    tagged = [
+        each
+        for each in groups
+        if all(
+            any({"Key": key.removeprefix("tag:"), "Value": value} in each["Tags"] for value in values)
+            for key, values in by_tag.items()
+        )
+    ]
+    return ActionResult({"PlacementGroups": filtered(tagged, filters, {"group-name": "GroupName"})})
 
 
 @PATCHES.adding(General, "create_capacity_reservation")
@@ -108,7 +165,9 @@ def launched_where_possible(original: Callable[..., Any], response: Any) -> Any:
     moto accepted all of them.
     """
     check_offered(response)
-    check_group(response)
+    if name := parameter(response, "Placement.GroupName"):
+        check_group(response, name)
+        check_spread(response, name)
     check_host(response)
     reservation = checked_reservation(response)
     result = original(response)
@@ -139,14 +198,36 @@ def offerings(region: str) -> list[dict[str, str]]:
     return found
 
 
-def check_group(response: Any) -> None:
+def check_group(response: Any, name: str) -> None:
     """Refuse an unknown placement group.
 
     EC2's error codes, InvalidPlacementGroup.Unknown; the message is in bcbio/bcbio-nextgen-vm issue 37.
     """
-    name = parameter(response, "Placement.GroupName")
-    if name and name not in kept(response, "placement_groups"):
+    if name not in kept(response, "placement_groups"):
         refuse("InvalidPlacementGroup.Unknown", f"The Placement Group '{name}' is unknown.")
+
+
+def check_spread(response: Any, name: str) -> None:
+    """Refuse more running instances in a zone than a spread placement group allows, and dedicated hardware.
+
+    EC2 user guide, "Placement groups", spread placement groups: seven per zone, and no Dedicated Instances.
+    The codes are guesses: none of the pages gives one.
+    """
+    if kept(response, "placement_groups")[name]["Strategy"] != "spread":
+        return
+    if parameter(response, "Placement.Tenancy") == "dedicated":
+        refuse("InvalidParameterCombination", "Dedicated Instances can't be in a spread placement group.")
+    zone = parameter(response, "Placement.AvailabilityZone")
+    there = [
+        each
+        for each in members(response, name)
+        if each.state in {"pending", "running"} and each.placement.zone == zone
+    ]
+    if len(there) >= MOST_IN_ZONE:
+        refuse(
+            "InsufficientInstanceCapacity",
+            f"The placement group '{name}' has no more room for instances in {zone}.",
+        )
 
 
 def check_host(response: Any) -> None:

@@ -3,7 +3,7 @@
 A resource that a rule makes `unseen` is hidden from moto while it answers a call that looks for the
 resource: any call that names its id, and calls that describe its kind by filters. moto then answers
 that the resource does not exist, with the error code of its kind, and leaves it out of lists. Calls
-that list everything see it.
+that list everything see it. A placement group is hidden by its name, which launches and filters have.
 """
 
 from __future__ import annotations
@@ -105,4 +105,5 @@ def _backends() -> list[Any]:
 
 
 def _collections(backend: Any) -> list[dict[str, Any]]:
-    return [backend.volumes, backend.snapshots, backend.amis, backend.enis, *backend.subnets.values()]
+    groups = vars(backend).get("testbed_placement_groups", {})
+    return [backend.volumes, backend.snapshots, backend.amis, backend.enis, groups, *backend.subnets.values()]

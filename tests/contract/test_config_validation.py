@@ -117,7 +117,7 @@ def test_type_in_aws(key: str, value: Any, kind: str) -> None:
         ("debug", {"cpi": [SECRET]}, "debug:cpi "),
         ("debug", {"cpi": {"api_version": SECRET}}, "debug:cpi:api_version "),
         ("debug", {"cpi": {"api_version": True}}, "debug:cpi:api_version "),
-        ("debug", {"cpi": {"log_level": SECRET}}, "debug:cpi:log_level "),
+        ("debug", {"cpi": {"log_level": SECRET}}, "debug.cpi.log_level "),
     ],
 )
 def test_type_elsewhere(section: str, value: Any, named: str) -> None:
@@ -131,21 +131,22 @@ def test_type_elsewhere(section: str, value: Any, named: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "key", "endpoint"),
+    ("named", "endpoint"),
     [
-        ("aws", "ec2_endpoint", "https://"),
-        ("aws", "sts_endpoint", "http://127.0.0.1:port"),
-        ("registry", "endpoint", f"http://user:{SECRET}@127.0.0.1:25777x"),
-        ("registry", "endpoint", f"http://user:{SECRET}/2@127.0.0.1:25777"),
+        ("aws:ec2_endpoint", "https://"),
+        ("aws.sts_endpoint", "http://127.0.0.1:port"),
+        ("registry:endpoint", f"http://user:{SECRET}@127.0.0.1:25777x"),
+        ("registry:endpoint", f"http://user:{SECRET}/2@127.0.0.1:25777"),
     ],
 )
-def test_endpoint_that_is_none(section: str, key: str, endpoint: str) -> None:
+def test_endpoint_that_is_none(named: str, endpoint: str) -> None:
     """An endpoint that has no host, or no number for a port, is refused by its key."""
+    section, key = named.replace(":", ".").split(".")
     document = config(NOWHERE, registry={})
     document["cloud"]["properties"][section][key] = endpoint
     answer = Cpi(document).call("ping")
     assert answer.error["type"] == "InvalidCall"
-    assert f" {section}:{key} " in answer.error["message"]
+    assert f" {named} " in answer.error["message"]
     assert SECRET not in answer.stdout.decode() + answer.stderr
 
 

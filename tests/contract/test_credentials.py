@@ -310,6 +310,31 @@ def test_roles_of_two_cpis(relay: Relay) -> None:
     assert assumed_roles == arns
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("external_id", "x", " must have 2 to 1224 letters, digits and _+=,.@:/-"),
+        ("external_id", "a b", " must have 2 to 1224 letters, digits and _+=,.@:/-"),
+        ("external_id", 17, " must be a string, got Integer"),
+        (
+            "session_tags",
+            {"a,b": "c"},
+            ": the tag 'a,b' may have only letters, digits, spaces and _.:/=+-@ in key and value",
+        ),
+        ("session_tags", {"AWS:a": "c"}, " has the key 'AWS:a': keys that begin with aws: are reserved"),
+        ("session_tags", {"a": ["c"]}, ": the value of 'a' must be a string, a number or a boolean"),
+        ("session_tags", "a", " must be an object, got String"),
+    ],
+)
+def test_session_that_sts_refuses(relay: Relay, key: str, value: Any, why: str) -> None:
+    """What STS would refuse is an error that names the key, before any AWS call."""
+    role = "arn:aws:iam::123456789012:role/first"
+    answer = cpi_of(relay, ENVIRONMENT, role_arn=role, **{key: value}).call("has_disk", DISK)
+    said = f"Arguments are not correct, details: 'configuration parameter aws.{key}{why}'"
+    assert answer.error == {"type": "InvalidCall", "message": said, "ok_to_retry": False}
+    assert relay.requests == []
+
+
 @pytest.mark.parametrize("key", ["external_id", "session_tags"])
 def test_session_without_role(relay: Relay, key: str) -> None:
     """What concerns a role is refused without one, before any AWS call."""

@@ -87,6 +87,16 @@ def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
     assert kept.read_text() == authority.path.read_text()
 
 
+def test_comments_between_certificates(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """A bundle may have comments in any language."""
+    authority = Authority(tmp_path, "one")
+    bundle = f"# Zertifikate für …\n{authority.path.read_text()}"
+    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        document = config(NOWHERE, ec2_endpoint=front.address, connection_options={"ca_cert": bundle})
+        assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
+
+
 @pytest.mark.parametrize("text", ["x", "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"])
 def test_no_certificates(fake_aws: FakeAws, text: str) -> None:
     """What is no certificate is refused by the key's name, before any AWS call."""
@@ -167,6 +177,14 @@ def test_host(proxy: Proxy, variable: str, aws: dict[str, Any], tunnel: str) -> 
     assert proxy.tunnels == [tunnel]
     assert len(proxy.requests) == 1
     assert password not in answer.stdout.decode() + answer.stderr
+
+
+def test_fips_of_the_environment(proxy: Proxy) -> None:
+    """The SDK's own variable asks for FIPS endpoints, too."""
+    document = config(NOWHERE, max_retries=0, **{**BY_REGION, "region": "us-east-1"})
+    env = {"HTTPS_PROXY": proxy.url, "AWS_USE_FIPS_ENDPOINT": "true"}
+    failed(Cpi(document, env=env).call("has_disk", DISK), "Failed to connect to proxy")
+    assert proxy.tunnels == ["ec2-fips.us-east-1.amazonaws.com:443"]
 
 
 def test_endpoint_of_the_environment(fake_aws: FakeAws) -> None:

@@ -104,8 +104,8 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
 
 def test_table_of_sizes() -> None:
     """Only configured families load the table of sizes, and nothing of AWS."""
-    config_with = telling(NOWHERE, vm_resources_families=["m7i"])
-    modules = loaded(config_with.call("calculate_vm_cloud_properties", SIZE))
+    cpi = telling(NOWHERE, vm_resources_families=["m7i"])
+    modules = loaded(cpi.call("calculate_vm_cloud_properties", SIZE))
     assert heavy(modules) == set()
     assert own(modules, "plan") == {"vm_sizes", "vm_size_table"}
     assert f"{PACKAGE}tools" not in modules
@@ -223,6 +223,7 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
         "interfaces",
         "launch_plan",
         "launcher",
+        "spread",
         "traffic",
     )
     create = {f"vms.create.{step}" for step in steps}

@@ -18,7 +18,7 @@ from tests.faults.scenarios_disk import (
     old,
 )
 from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
-from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, VM_IN_GROUP
+from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, SPREAD_GROUP, VM_IN_GROUP
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
 OLD_ATTACHING, OLD_DETACHING = (f"{verb} of an old stemcell" for verb in ("attach_disk", "detach_disk"))
@@ -80,6 +80,7 @@ DELETED, KNOWN, COPIED = (copy_of(f"disk{step}", COPY_HELD) for step in (" delet
 UNDONE_LINK = (
     "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
 )
+SPREAD = "create_vm in a spread placement group"
 FROM_GROUP = "delete_vm of an address in a group"
 FROM_GROUP_FAST = f"{FROM_GROUP}, on the fast path"
 GROUP_LEFT_LAST = [
@@ -94,6 +95,7 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
     "create_vm in a fallback subnet": [BUILT_IN_TABLE],
+    SPREAD: [BUILT_IN_TABLE],
     FROM_GROUP_FAST: [
         Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))
     ],
@@ -143,6 +145,13 @@ AWS_FIRST = (
     "same call again finishes it"
 )
 STEPS: dict[str, list[Step]] = {
+    SPREAD: [
+        Step(
+            "Other VMs of the instance group may use the placement group: it stays with its tags, the next "
+            "create_vm uses it, and cpi sweep deletes it",
+            Change(gains=[SPREAD_GROUP]),
+        )
+    ],
     FROM_GROUP: GROUP_LEFT_LAST,
     FROM_GROUP_FAST: GROUP_LEFT_LAST,
     UPDATED: [

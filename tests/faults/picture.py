@@ -75,6 +75,7 @@ class Painter:
             *self._disks(),
             *self._exposed(),
             *self._subnets(),
+            *map(_group, self.world.ec2.describe_placement_groups()["PlacementGroups"]),
             *(_settings(*each) for each in self.registry.documents.items()),
         ]
         return sorted(self.named(line) for line in lines)
@@ -187,6 +188,12 @@ def _subnet(entry: Mapping[str, Any]) -> str:
     return (
         f"subnet {entry['SubnetId']}: {entry['CidrBlock']}{ipv6} in {entry['AvailabilityZone']}, "
         f"{entry['State']}{public}{_tags(entry.get('Tags', []))}"
+    )
+
+
+def _group(entry: Mapping[str, Any]) -> str:
+    return (
+        f"placement group {entry['GroupName']}: {entry['Strategy']}, {entry['State']}{_tags(entry['Tags'])}"
     )
 
 

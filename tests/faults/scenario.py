@@ -16,6 +16,7 @@ MAKING = frozenset(
         "CopyImage",
         "CopyVolumes",
         "CreateNetworkInterface",
+        "CreatePlacementGroup",
         "CreateSnapshot",
         "CreateSubnet",
         "CreateVolume",

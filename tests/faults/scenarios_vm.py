@@ -21,6 +21,10 @@ VOLUMES = tuple(
     for size, device in ((5, "/dev/xvda"), (10, "/dev/sdb"))
 )
 MADE = (f"instance made: t3.micro of image, running, /dev/sdb /dev/xvda {ORIGIN}", *VOLUMES)
+SPREAD_GROUP = (
+    "placement group bosh-director-bosh-1-db-etcd: spread, available "
+    "[bosh_director_uuid=director, bosh_spread_group=bosh-1-db-etcd]"
+)
 LOOKING = ("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets")
 INTERFACE = ("CreateNetworkInterface", "DescribeNetworkInterfaces")
 RECORD = "bosh_target_ips_8080=ARN of ips"
@@ -56,6 +60,12 @@ def beside_a_full_subnet(stage: Stage) -> list[Any]:
     full = stage.full_subnet()
     properties = {"subnet": full, "subnet_fallbacks": [stage.world.subnet_id]}
     return arguments(stage, {"any": {"type": "dynamic", "cloud_properties": properties}}, [])
+
+
+def spread(stage: Stage) -> list[Any]:
+    """Ask for the first VM of an instance group whose VMs are spread."""
+    whole = arguments(stage, {"private": network(stage, "10.0.1.10")}, [], spread=True)
+    return [*whole[:-1], {"bosh": {"group": "bosh-1-db-etcd"}}]
 
 
 def everything(stage: Stage) -> list[Any]:
@@ -222,6 +232,26 @@ VMS = (
         result='"made"',
         success=Change(
             gains=[*MADE, f"eni 10.0.1.4: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
+        ),
+    ),
+    Scenario(
+        name="create_vm in a spread placement group",
+        calls=(
+            *LOOKING,
+            "DescribePlacementGroups",
+            "DescribeSecurityGroups",
+            "CreatePlacementGroup",
+            "RunInstances",
+            "DescribeInstances",
+        ),
+        lay=spread,
+        result='"made"',
+        success=Change(
+            gains=[
+                *MADE,
+                f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}",
+                SPREAD_GROUP,
+            ]
         ),
     ),
     Scenario(

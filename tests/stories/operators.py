@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OTHER_DIRECTOR = "5c6a4f0e-0000-4000-8000-000000000002"
 GONE = {"bosh_agent_id": "agent-gone"}
 ALIVE = {"bosh_agent_id": "agent-alive"}
+SPREAD = {"bosh_spread_group": "bosh-1-db-etcd"}
 SIZE = 3
 ANY_AGE = ("--older-than", "0")
 METADATA = {"director": "bosh-1", "deployment": "web", "attached_at": "2026-05-01T00:00:00Z", "id": "0f"}
@@ -153,6 +154,29 @@ class Yard:
         )
         return str(answer["Instances"][0]["InstanceId"])
 
+    def group(self, name: str = "", **tags: str) -> str:
+        """Make a spread placement group."""
+        self._names += 1
+        answer = self._ec2.create_placement_group(
+            GroupName=name or f"group-{self._names}",
+            Strategy="spread",
+            TagSpecifications=_specifications(tags, "placement-group"),
+        )
+        return str(answer["PlacementGroup"]["GroupId"])
+
+    def instance_in(self, group: str, **tags: str) -> str:
+        """Make an instance that runs in a placement group."""
+        answer = self._ec2.run_instances(
+            ImageId=self._world.image_id,
+            InstanceType="t3.micro",
+            SubnetId=self._world.subnet_id,
+            MinCount=1,
+            MaxCount=1,
+            Placement={"AvailabilityZone": self._world.zone, "GroupName": group},
+            TagSpecifications=_specifications(tags, "instance"),
+        )
+        return str(answer["Instances"][0]["InstanceId"])
+
     def attached(self, **tags: str) -> str:
         """Make a volume that an instance has."""
         volume_id = self.volume(**tags)
@@ -182,6 +206,7 @@ class Yard:
             "upload": self.volume(bosh_stemcell="call-5"),
             "volume": self.volume(**GONE),
             "interface": self.interface(**GONE),
+            "placement group": self.group(**SPREAD),
             "instance": self.instance(bosh_agent_id="agent-lost", Name="a", deployment="b", director="c"),
         }
 
@@ -194,7 +219,11 @@ class Yard:
             self.volume(bosh_call="call-6", **tags)
             self.volume(**GONE, **tags)
             self.interface(**GONE, **tags)
+            self.group(**SPREAD, **tags)
             self.instance(bosh_agent_id="agent-lost", **tags)
+        self.group()
+        self.group("used", **SPREAD)
+        self.instance_in("used", **ALIVE, **METADATA)
         self.attached(bosh_call="call-7")
         self.volume(bosh_call="call-7", **METADATA)
         self.volume(**ALIVE)

@@ -36,6 +36,12 @@ class There:
     disk_cid: str
     vm_arguments: list[Any]
 
+    def spread(self) -> list[Any]:
+        """Write the arguments of the first VM of an instance group with spread."""
+        agent_id, stemcell_cid, properties, networks, disks, _ = self.vm_arguments
+        env = {"bosh": {"group": "bosh-1-db-etcd"}}
+        return [agent_id, stemcell_cid, {**properties, "spread": True}, networks, disks, env]
+
     def attach(self) -> There:
         """Attach the disk to the VM."""
         self.world.ec2.attach_volume(InstanceId=self.vm_cid, VolumeId=self.disk_cid, Device="/dev/sdf")
@@ -86,6 +92,14 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
         ["DescribeImages", "DeregisterImage", "DescribeImages"],
     ),
     ("create_vm", lambda there: there.vm_arguments, [*GATHERED, "RunInstances", "DescribeInstances"]),
+    (
+        "create_vm",
+        lambda there: there.spread(),
+        [
+            *(*GATHERED[:3], "DescribePlacementGroups", GATHERED[3]),
+            *("CreatePlacementGroup", "RunInstances", "DescribeInstances"),
+        ],
+    ),
     ("has_vm", lambda there: [there.vm_cid], ["DescribeInstances"]),
     ("reboot_vm", lambda there: [there.vm_cid], ["DescribeInstances", "RebootInstances"]),
     ("set_vm_metadata", lambda there: [there.attach().vm_cid, TAGS], ["DescribeInstances", "CreateTags"]),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.world import World
-    from tests.protocols import CpiWith
+    from tests.protocols import CpiWith, WriteError
     from tests.stories.checked_config import Route
 
 PROPERTIES = (*LARGE, "cloud_properties")
@@ -269,7 +269,7 @@ def test_some_types(cpi: Cpi, world: World, properties: dict[str, Any], words: s
     assert created(cpi, world, whole, "vm_types", 1).error is None
 
 
-def test_options_of_types(cpi: Cpi, world: World) -> None:
+def test_options_of_types(cpi: Cpi, world: World, failure: WriteError) -> None:
     """An option that a type lacks is an error, and so is a root disk without room for its memory."""
     whole = right(world)
     small, large = (each["cloud_properties"] for each in whole["vm_types"])
@@ -277,11 +277,21 @@ def test_options_of_types(cpi: Cpi, world: World) -> None:
     large |= {"instance_type": "m5.large", "hibernation": True}
     large["root_disk"] = {"encrypted": True, "size": 5120}
     assert not errors(checked(cpi, whole, "--offline"))
+    messages = [
+        (
+            "enclave requested for instance type 't3.micro' that does not support it: use other types "
+            "(including fallbacks), or remove the property"
+        ),
+        (
+            "hibernation needs room for the 8192 MiB of memory of 'm5.large' on the root disk, besides its "
+            "files: increase root_disk.size"
+        ),
+    ]
+    paths = ["vm_types/small/cloud_properties/enclave", f"{LARGE_PATH}/hibernation"]
     found = {each["path"]: each["what"] for each in errors(checked(cpi, whole))}
-    assert found.keys() == {"vm_types/small/cloud_properties/enclave", f"{LARGE_PATH}/hibernation"}
-    assert found[f"{LARGE_PATH}/hibernation"].startswith("hibernation needs room for the 8192 MiB")
-    for number in range(2):
-        assert created(cpi, world, whole, "vm_types", number).error is not None
+    assert found == dict(zip(paths, messages, strict=True))
+    for number, message in enumerate(messages):
+        assert created(cpi, world, whole, "vm_types", number).error == failure("CloudError", message)
 
 
 def test_unknown_fallback_first(cpi: Cpi, world: World) -> None:

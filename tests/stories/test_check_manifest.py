@@ -131,6 +131,67 @@ def test_real_combinations(check: Callable[..., Answer]) -> None:
     assert "for instance group 'worker' with vm_extensions 'raw'" in errors[0]["what"]
 
 
+LIMIT = "but EC2 runs at most 7 in each zone, {} in all"
+
+
+@pytest.mark.parametrize(
+    ("azs", "instances", "update", "expected"),
+    [
+        (["z1", "z2"], 14, {}, []),
+        (["z1", "z2"], 15, {}, [("error", f"has 15 instances, {LIMIT.format(14)}")]),
+        (["z1"], 8, {}, [("error", f"has 8 instances, {LIMIT.format(7)}")]),
+        (["z1", "z3"], 8, {}, [("error", f"has 8 instances, {LIMIT.format(7)}")]),
+        (["z1"], 3, {"vm_strategy": "create-swap-delete"}, []),
+        (
+            ["z1"],
+            4,
+            {"vm_strategy": "create-swap-delete"},
+            [
+                (
+                    "warning",
+                    (
+                        "has 4 instances, and with vm_strategy create-swap-delete up to 8 VMs run at once, "
+                        f"{LIMIT.format(7)}"
+                    ),
+                )
+            ],
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_of_group", [True, False])
+def test_spread(
+    check: Callable[..., Answer],
+    azs: list[str],
+    instances: int,
+    update: dict[str, str],
+    expected: list[tuple[str, str]],
+    *,
+    is_of_group: bool,
+) -> None:
+    """A group with spread has at most the VMs that EC2 runs in its zones, of which several azs may be one."""
+    config = changed(CONFIG, ("vm_extensions", 0, "cloud_properties"), {"spread": True})
+    config["azs"].append({"name": "z3", "cloud_properties": {"availability_zone": "us-east-1a"}})
+    group = {
+        "name": "web",
+        "instances": instances,
+        "vm_type": "small",
+        "vm_extensions": ["raw"],
+        "azs": azs,
+        "networks": [{"name": "other"}],
+        "update": update if is_of_group else {},
+    }
+    config["networks"][1]["subnets"] = [
+        {"azs": ["z1", "z2", "z3"], "cloud_properties": {"subnet": "subnet-9"}}
+    ]
+    del config["networks"][1]["cloud_properties"]
+    manifest = {"name": "deployment", "update": {} if is_of_group else update, "instance_groups": [group]}
+    found = [each for each in check(config, manifest).document["findings"] if "spread: " in each["what"]]
+    assert [(each["severity"], each["what"]) for each in found] == [
+        (severity, f"spread: instance group 'web' {what}") for severity, what in expected
+    ]
+    assert [each["path"] for each in found] == [f"{AT_WEB}/instances"] * len(expected)
+
+
 @pytest.mark.parametrize(
     ("route", "value", "path"),
     [

@@ -358,5 +358,5 @@ def test_no_such_minutes(cpi_with: CpiWith, fake_aws: FakeAws, minutes: Any) -> 
     """Other times are refused by the key's name, before any AWS call."""
     answer = cpi_with(stemcell={"copy_completion_minutes": minutes}).call("has_vm", "i-0123456789abcdef0")
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("InvalidCall", False)
-    assert "aws:stemcell:copy_completion_minutes must be 15, 30 or 45, got" in answer.error["message"]
+    assert "aws.stemcell.copy_completion_minutes must be 15, 30 or 45, got" in answer.error["message"]
     assert fake_aws.actions() == []

@@ -12,7 +12,7 @@ import pytest
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
-from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SEEN, Sweep, Yard
+from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SEEN, SPREAD, Sweep, Yard
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -23,6 +23,7 @@ READS = {
     "DescribeImages",
     "DescribeInstances",
     "DescribeNetworkInterfaces",
+    "DescribePlacementGroups",
     "DescribeSnapshots",
     "DescribeSubnets",
     "DescribeVolumes",
@@ -61,9 +62,10 @@ def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> No
         ["volume", ids["upload"]],
         ["volume", ids["volume"]],
         ["interface", ids["interface"]],
+        ["placement", "group"],
         ["instance", ids["instance"]],
         [],
-        ["10", "listed,"],
+        ["11", "listed,"],
         ["Looked", "at"],
     ]
     assert (answer.returncode, answer.stderr) == (1, "")
@@ -78,7 +80,7 @@ def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
     ids = yard.fill()
     left = {ids["image"]: "left to you", ids["instance"]: "left to you: name it with --instance"}
     gone = ("failed image", "snapshot of the failed image", "snapshot", "snapshot of a copy", "upload")
-    first = {ids["volume"]: "marked", ids["interface"]: "marked"}
+    first = {ids[name]: "marked" for name in ("volume", "interface", "placement group")}
     disk = ids["disk"]
     assert sweep.outcomes("--delete", *ANY_AGE) == {
         **dict.fromkeys((ids[name] for name in gone), "removed"),
@@ -104,7 +106,7 @@ def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
     ids = yard.fill()
     before = world.state()
     young = dict.fromkeys((ids[name] for name in ids if name not in {"image", "instance"}), "too young")
-    unmarked = {ids["interface"], ids["volume"]}
+    unmarked = {ids["interface"], ids["volume"], ids["placement group"]}
     assert sweep.outcomes(status=0) == {**young, **dict.fromkeys(unmarked, "age unknown")}
     named = ("--delete", "--disk", ids["disk"])
     assert sweep.outcomes(*named, status=0) == {**young, **dict.fromkeys(unmarked, "marked")}
@@ -116,8 +118,8 @@ def test_nothing(yard: Yard, sweep: Sweep) -> None:
     """Where nothing is stray, that is said, and where and at how much was looked; the exit status is 0."""
     yard.instance(**ALIVE, **METADATA)
     answer = sweep("--delete")
-    looked = "Looked at in us-east-1: 0 AMIs, 0 snapshots, 1 volume, 1 interface, 0 subnets, 1 instance"
-    said = f"No strays of director {DIRECTOR_UUID}\n{looked}\n"
+    looked = "0 AMIs, 0 snapshots, 1 volume, 1 interface, 0 subnets, 0 placement groups, 1 instance"
+    said = f"No strays of director {DIRECTOR_UUID}\nLooked at in us-east-1: {looked}\n"
     assert (answer.returncode, answer.stdout.decode(), answer.stderr) == (0, said, "")
 
 
@@ -127,7 +129,7 @@ def test_nothing_at_all(sweep: Sweep, world: World) -> None:
     answer = sweep("--json")
     assert "No resource has the tag of director" in answer.stderr
     assert "UUID, region (us-east-1) or account may be wrong" in answer.stderr
-    kinds = ("AMI", "snapshot", "volume", "interface", "subnet", "instance")
+    kinds = ("AMI", "snapshot", "volume", "interface", "subnet", "placement group", "instance")
     assert answer.document["looked_at"] == dict.fromkeys(kinds, 0)
     assert answer.document["region"] == "us-east-1"
 
@@ -180,6 +182,50 @@ def test_attached_after_the_second_look(
     assert resource_id in [*world.state()["volumes"], *world.state()["interfaces"]]
 
 
+def test_group_that_is_used_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+    """A placement group into which a VM is launched right before its deletion stays, whoever owns the VM."""
+    group_id = yard.group("spread", **SPREAD, **SEEN)
+    fake_aws.rule(action="DeletePlacementGroup", hold_before=True)
+    process = sweep.start("--delete", "--json")
+    try:
+        assert fake_aws.wait_until_held() == ["DeletePlacementGroup"]
+        yard.instance_in("spread", bosh_director_uuid="")
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
+    assert (answer.returncode, told) == (0, [(group_id, "spared")])
+    assert world.state()["placement groups"] == ["spread"]
+
+
+def test_group_that_was_created_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+    """A placement group that a create_vm has created again under the same name lacks the mark, and stays."""
+    group_id = yard.group("spread", **SPREAD, **SEEN)
+    fake_aws.rule(action="DescribePlacementGroups", nth=2, hold_before=True)
+    process = sweep.start("--delete", "--json")
+    try:
+        assert fake_aws.wait_until_held() == ["DescribePlacementGroups"]
+        world.ec2.delete_placement_group(GroupName="spread")
+        yard.group("spread", **SPREAD)
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
+    assert (answer.returncode, told) == (0, [(group_id, "spared")])
+    assert world.state()["placement groups"] == ["spread"]
+
+
+def test_group_of_ended_vms(yard: Yard, sweep: Sweep, world: World) -> None:
+    """A placement group is a stray only once all of its VMs are terminated."""
+    group_id = yard.group("spread", **SPREAD, **SEEN)
+    vm_cid = yard.instance_in("spread", **ALIVE, **METADATA)
+    world.ec2.stop_instances(InstanceIds=[vm_cid])
+    assert sweep.outcomes("--delete", status=0) == {}
+    world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    assert sweep.outcomes("--delete", status=0) == {group_id: "removed"}
+    assert world.state()["placement groups"] == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_interrupted(yard: Yard, sweep: Sweep, fake_aws: FakeAws, number: signal.Signals) -> None:
     """A run that is ended tells what went, and what it was at."""
@@ -222,6 +268,20 @@ def test_snapshots_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: Fa
     assert [stray["id"] for stray in answer.document["strays"]] == [volume_id]
     assert (answer.returncode, answer.document["not_listed"]) == (1, ["snapshot"])
     assert "Snapshots are left out" in answer.stderr
+
+
+def test_groups_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
+    """A policy without the property spread lacks DescribePlacementGroups: that leaves nothing to do."""
+    yard.instance(**ALIVE, **METADATA)
+    fake_aws.rule(action="DescribePlacementGroups", error=REFUSED)
+    answer = sweep()
+    assert answer.returncode == 0
+    (first, last) = answer.stdout.decode().splitlines()
+    assert first == f"No strays of director {DIRECTOR_UUID}"
+    assert "placement groups not permitted" in last
+    document = sweep("--json").document
+    assert document["not_listed"] == ["placement group"]
+    assert "placement group" not in document["looked_at"]
 
 
 def test_not_carried_out(cpi: Cpi, sweep: Sweep, fake_aws: FakeAws) -> None:

@@ -41,6 +41,7 @@ def killed(
         "create_vm of two networks": lambda: start_vm(
             networks={"a": network("10.0.1.10"), "b": network("10.0.2.10", 1)}
         ),
+        "create_vm with spread": lambda: start_vm({"spread": True}, env={"bosh": {"group": "a-b-c"}}),
     }
 
     def kill(call: str, action: str) -> None:
@@ -55,6 +56,7 @@ def killed(
         ("create_disk", "CreateVolume", "volume"),
         ("create_stemcell", "StartSnapshot", "snapshot"),
         ("create_vm of two networks", "CreateNetworkInterface", "interface"),
+        ("create_vm with spread", "CreatePlacementGroup", "placement group"),
     ],
 )
 def test_killed(
@@ -71,7 +73,7 @@ def test_killed(
     (stray,) = sweep("--json", *ANY_AGE).document["strays"]
     assert stray["kind"] == kind
     named = ("--disk", stray["id"]) if kind == "volume" else ()
-    if kind == "interface":
+    if kind in {"interface", "placement group"}:
         assert sweep.outcomes("--delete", status=0) == {stray["id"]: "marked"}
     assert sweep.outcomes("--delete", *named, *ANY_AGE, status=0) == {stray["id"]: "removed"}
     assert world.state() == world.empty

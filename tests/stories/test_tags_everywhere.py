@@ -70,6 +70,7 @@ def test_without_tags(cpi: Cpi, world: World, method: str) -> None:
         "create_network": [{**wish, "range": "10.0.9.0/24", "gateway": "10.0.9.1"}],
     }
     answer = cpi.call(method, *arguments[method], stemcell=2)
+    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert "UnauthorizedOperation" in answer.error["message"]
     assert world.state() == world.empty
 
@@ -162,8 +163,8 @@ def test_network(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
         ({"bosh_call": "a"}, " has the key 'bosh_call': keys that begin with aws: or bosh_ are reserved"),
         ({"job": "a"}, " has the key 'job', which the Director sets itself: use another key"),
         ({"": "a"}, " has an empty key"),
-        ({"a" * 129: "a"}, f" has a key of 129 characters, '{'a' * 129}': at most 128 are allowed"),
-        ({"team": "a" * 257}, ": the value of 'team' has 257 characters: at most 256 are allowed"),
+        ({"a" * 128: "a"}, f" has a key of 128 characters, '{'a' * 128}': at most 127 are allowed"),
+        ({"team": "a" * 256}, ": the value of 'team' has 256 characters: at most 255 are allowed"),
         ({"team": ["a"]}, ": the value of 'team' must be a string, a number or a boolean"),
         ({"team": None}, ": the value of 'team' must be a string, a number or a boolean"),
         ({f"tag{number}": "a" for number in range(31)}, " has 31 tags: at most 30 are allowed"),
@@ -173,6 +174,7 @@ def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, 
     """Tags that EC2 or the CPI can't use are refused before any AWS call, by the key's name."""
     fake_aws.forget_calls()
     answer = cpi_with(tags=tags).call("has_vm", "i-0123456789abcdef0")
+    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("InvalidCall", False)
     details = f"configuration parameter aws.tags{message}"
     assert answer.error["message"] == f"Arguments are not correct, details: '{details}'"
     assert fake_aws.actions() == []
@@ -184,8 +186,9 @@ def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
     cpi = cpi_with(tags={f"common-{number}": "a" for number in range(30)})
     fake_aws.forget_calls()
     own = {f"own-{number}": "a" for number in range(19)}
-    message = cpi.call("create_disk", 2048, {"tags": own}).error["message"]
-    assert message.startswith("EC2 allows 50 tags, but there are 51, with those of aws.tags")
+    error = cpi.call("create_disk", 2048, {"tags": own}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith("EC2 allows 50 tags, but there are 51, with those of aws.tags")
     assert fake_aws.actions() == []
     cpi.call("create_disk", 2048, {"tags": dict(list(own.items())[1:])}).ok()
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         ReadTags,
         ReadWarnings,
         Refuse,
+        WriteError,
         WriteNetwork,
     )
 
@@ -128,6 +129,7 @@ def test_ipv6(
     network: WriteNetwork,
     targets: Callable[[], set[tuple[str, str, int]]],
     left: ListResources,
+    failure: WriteError,
 ) -> None:
     """A group of IPv6 addresses gets the VM's IPv6 address; a VM without one is undone."""
     arn = traffic.add_group("v6", TargetType="ip", IpAddressType="ipv6")
@@ -138,28 +140,29 @@ def test_ipv6(
     create_vm({"lb_target_groups": ["v6"]}, networks).ok()
     assert targets() == {("v6", "2001:db8:1::10", 80)}
     answer = create_vm({"lb_target_groups": ["v6"]}, {"v4": network("10.0.1.11")}, agent_id="agent-2")
-    why = (
+    message = (
         f"Target group '{arn}' has IP address type ipv6, but the VM's first interface has no such address: "
         "give it one, or use a target group of the other type"
     )
-    assert answer.error["message"] == why
+    assert answer.error == failure("CloudError", message)
     assert len(left()["instances"]) == 1
 
 
+@pytest.mark.usefixtures("group")
 @pytest.mark.parametrize("action", [TAG, REGISTER, "AssociateAddress"])
 def test_undone(
     create_vm: CreateVm,
     exposed: dict[str, Any],
-    group: str,
     traffic: Traffic,
     deny: Refuse,
     left: ListResources,
+    failure: WriteError,
     action: str,
 ) -> None:
     """If a later step fails, or a target can't be recorded, the address is no target, and nothing is left."""
-    exposed["properties"]["lb_target_groups"] = [{"arn": group}]
+    exposed["properties"]["lb_target_groups"] = ["ips"]
     message = deny(action)
-    assert create_vm(**exposed).error["message"] == message
+    assert create_vm(**exposed).error == failure("CloudError", message)
     assert left() == {}
     assert traffic.state() == traffic.empty
 

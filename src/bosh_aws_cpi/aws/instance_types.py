@@ -90,13 +90,14 @@ def _lacking(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's ty
     """
     processor, network = entry.get("ProcessorInfo"), entry.get("NetworkInfo")
     features = (processor or {}).get("SupportedFeatures", [])
-    strategies = entry.get("PlacementGroupInfo", {}).get("SupportedStrategies", ["partition"])
+    strategies = entry.get("PlacementGroupInfo", {}).get("SupportedStrategies", ["partition", "spread"])
     lacking: dict[TypeOption, object] = {
         "cpu_options.nested_virtualization": processor and "nested-virtualization" not in features,
         "cpu_options.amd_sev_snp": processor and "amd-sev-snp" not in features,
         "bandwidth_weighting": network and not network.get("BandwidthWeightings"),
         "primary_ipv6": network and network.get("Ipv6Supported") is False,
         "placement_partition": "partition" not in strategies,
+        "spread": "spread" not in strategies,
         "enclave": entry.get("NitroEnclavesSupport") == "unsupported",
         "hibernation": entry.get("HibernationSupported") is False,
     }

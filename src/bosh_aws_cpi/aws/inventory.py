@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING, VOLUME_IN_USE
+from bosh_aws_cpi.aws.sdk.error_codes import (
+    GROUP_IN_USE,
+    GROUP_MISSING,
+    NIC_IN_USE,
+    NIC_MISSING,
+    VOLUME_IN_USE,
+)
 from bosh_aws_cpi.aws.sdk.errors import has_code, is_volume_missing
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time, tags_of
 from bosh_aws_cpi.aws.subnets import CREATED_TAG
@@ -18,7 +24,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
-Kind = Literal["AMI", "snapshot", "volume", "interface", "subnet", "instance"]
+Kind = Literal["AMI", "snapshot", "volume", "interface", "subnet", "placement group", "instance"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Resource:
     state: str
     tags: Mapping[str, str]
     created: datetime | None
-    """None for an interface: EC2 does not report it. For a subnet: from its tag."""
+    """None for an interface and a placement group: EC2 does not report it. For a subnet: from its tag."""
     size_gib: int = 0
     type: str = ""
     """Of a volume or an instance."""
@@ -41,6 +47,8 @@ class Resource:
     """The volume that a volume was copied from."""
     is_used: bool = False
     """Whether a subnet has interfaces."""
+    group: str = ""
+    """The name of a placement group, or of the one that an instance is in."""
 
 
 def tagged(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
@@ -55,7 +63,9 @@ def own_images(client: "EC2Client") -> list[Resource]:
 
 def reload(client: "EC2Client", resource: Resource) -> Resource | None:
     """Look a resource up again; None when it is gone."""
-    by_id: FilterTypeDef = {"Name": _KINDS[resource.kind].id_filter, "Values": [resource.resource_id]}
+    way = _KINDS[resource.kind]
+    value = resource.group if way.id_filter == "group-name" else resource.resource_id
+    by_id: FilterTypeDef = {"Name": way.id_filter, "Values": [value]}
     return next(iter(_list(client, resource.kind, Filters=[by_id])), None)
 
 
@@ -73,6 +83,15 @@ def delete_idle_interface(client: "EC2Client", nic_id: str) -> bool:
         lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
         NIC_IN_USE,
         lambda error: has_code(error, NIC_MISSING),
+    )
+
+
+def delete_idle_group(client: "EC2Client", name: str) -> bool:
+    """DeletePlacementGroup, one attempt; False when an instance has been launched into the group."""
+    return _delete_idle(
+        lambda: client.delete_placement_group(GroupName=name),
+        GROUP_IN_USE,
+        lambda error: has_code(error, GROUP_MISSING),
     )
 
 
@@ -95,8 +114,9 @@ class _Way:
 
     operation: str
     id_filter: str
-    page_size: int
-    """EC2's maximum. Without a page size, EC2 may try to return everything, and fail if that is too much."""
+    page_size: int | None
+    """EC2's maximum; None for a listing that has no pages. Without a page size, EC2 may try to return
+    everything, and fail if that is too much."""
     resources: Callable[[Any], Iterable[Resource]]
     """Reads the resources from a page."""
     arguments: Json
@@ -104,6 +124,8 @@ class _Way:
 
 def _list(client: Any, kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - the operation is data here
     way = _KINDS[kind]
+    if way.page_size is None:
+        return list(way.resources(getattr(client, way.operation)(**way.arguments, **more)))
     asked = {**way.arguments, **more, "PaginationConfig": {"PageSize": way.page_size}}
     pages = client.get_paginator(way.operation).paginate(**asked)
     return [resource for page in pages for resource in way.resources(page)]
@@ -184,7 +206,14 @@ def _instances(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             tags_of(entry),
             entry["LaunchTime"],
             type=entry["InstanceType"],
+            group=entry.get("Placement", {}).get("GroupName", ""),
         )
+
+
+def _placement_groups(page: Any) -> Iterable[Resource]:  # noqa: ANN401
+    for entry in page["PlacementGroups"]:
+        tags, name = tags_of(entry), entry["GroupName"]
+        yield Resource("placement group", entry["GroupId"], entry["State"], tags, None, group=name)
 
 
 _KEPT_BY_AWS: Final = 5
@@ -197,5 +226,6 @@ _KINDS: Final[Mapping[Kind, _Way]] = {
     "volume": _Way("describe_volumes", "volume-id", 500, _volumes, {}),
     "interface": _Way("describe_network_interfaces", "network-interface-id", 1000, _interfaces, {}),
     "subnet": _Way("describe_subnets", "subnet-id", 1000, _subnets, {}),
+    "placement group": _Way("describe_placement_groups", "group-name", None, _placement_groups, {}),
     "instance": _Way("describe_instances", "instance-id", 1000, _instances, {}),
 }

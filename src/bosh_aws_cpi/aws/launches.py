@@ -11,11 +11,11 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
+from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, GROUP_MISSING, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_shortage, is_subnet_full, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.aws.sdk.translation import explained
-from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import AttachedNic, Instance
 
@@ -49,6 +49,10 @@ class SubnetFull(VMCreationFailed):
     def __init__(self, said: str, message: str) -> None:
         super().__init__(message, ok_to_retry=True)
         self.said = said
+
+
+class GroupUnknown(CloudError):
+    """EC2 does not know the launch's placement group, which concerns every instance type."""
 
 
 class Unanswered(VMCreationFailed):
@@ -125,6 +129,7 @@ def run(
         The instance; if the client token was used before, in its current state.
 
     Raises:
+        GroupUnknown: EC2 does not know the placement group.
         NoCapacity: EC2 can't launch the type now.
         SubnetFull: The subnet has no free address.
         TokenSpent: The client token can't be used for this launch.
@@ -187,13 +192,18 @@ def _meaning(error: "ClientError") -> Exception | None:
         return TokenSpent(described(error))
     if may_be_done(error):
         return Unanswered(explained(error), ok_to_retry=True)
-    if is_shortage(error):
-        return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
-    if is_subnet_full(error):
-        return SubnetFull(described(error), explained(error))
+    if has_code(error, GROUP_MISSING):
+        return GroupUnknown(explained(error))
     if has_code(error, AT_FAULT | THROTTLED):
         return VMCreationFailed(explained(error), ok_to_retry=True)
-    return None
+    return _lack(error)
+
+
+def _lack(error: "ClientError") -> Exception | None:
+    """The domain error if EC2 lacks capacity or addresses; otherwise None."""
+    if is_shortage(error):
+        return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
+    return SubnetFull(described(error), explained(error)) if is_subnet_full(error) else None
 
 
 def wait_until_running(

@@ -6,6 +6,7 @@ from typing import Literal
 
 from bosh_aws_cpi.config.values import (
     Key,
+    external_id,
     flag,
     https_url,
     json_object,
@@ -52,7 +53,7 @@ SESSION_TOKEN = Key(
 ROLE_ARN = Key("aws.role_arn", string, "Role to assume through STS, with the credentials of either source.")
 EXTERNAL_ID = Key(
     "aws.external_id",
-    string,
+    external_id,
     "The external id that the trust policy of the role demands. Needs `role_arn`.",
     is_new=True,
 )

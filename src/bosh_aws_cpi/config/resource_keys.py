@@ -89,7 +89,8 @@ VM_RESOURCES_FAMILIES = Key(
 STEMCELL = Key(
     "aws.stemcell",
     json_object,
-    "Overrides the cloud properties of every stemcell, except for `copy_from_region`.",
+    "Overrides the cloud properties of every stemcell, except for `copy_from_region` and "
+    "`copy_completion_minutes`.",
     job=(),
 )
 STEMCELL_KERNEL_ID = Key(
@@ -109,7 +110,7 @@ STEMCELL_COPY_COMPLETION_MINUTES: Key[int | None] = Key(
     optional_choice,
     "Copy the AMI of a light stemcell within 15, 30 or 45 minutes (a time-based copy, for which AWS charges "
     "by the GiB). Default: no time limit.",
-    choices=(15, 30, 45),
+    choices=(15, 30, 45),  # AWS takes 15 minutes to 48 hours; create_stemcell waits for an hour
     is_new=True,
 )
 STEMCELL_UPLOAD: Key[StemcellUpload] = Key(

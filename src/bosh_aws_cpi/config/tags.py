@@ -1,5 +1,6 @@
 """The tags of ``aws.tags``, which everything gets that the CPI creates, and those of a role's session."""
 
+import re
 from typing import Final
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
@@ -10,12 +11,15 @@ MOST_CONFIGURED: Final = 30
 """EC2 allows 50 on a resource; the rest is left for the tags of the Director, the manifest and the CPI."""
 MOST_OF_SESSION: Final = 50
 """STS's limit (API model, tagListType)."""
-LONGEST_KEY: Final = 128
-LONGEST_VALUE: Final = 256
-"""The limits of EC2 and STS in characters (user guide of EC2, "Tag restrictions"; STS's API model, Tag).
+_OF_EC2: Final = (127, 255)
+"""The longest key and value in characters (API models: Tag.Key of EC2, StartSnapshot of EBS).
 
-A longer key or value is an error here; `plan.tags` cuts others at 127 and 255, as the Ruby release does.
+A longer one is an error here; `plan.tags` cuts others, as the Ruby release does.
 """
+_OF_STS: Final = (128, 256)
+"""The same for a session (API model of STS, tagKeyType, tagValueType)."""
+_ALLOWED_BY_STS: Final = r"[\w\s.:/=+@-]*"
+"""Letters, digits, spaces and these (the same model)."""
 _RESERVED: Final = ("aws:", "bosh_")
 
 
@@ -34,7 +38,7 @@ def of_resources(given: Json) -> dict[str, str]:
             raise _wrong("tags", f" has the key '{key}': keys that begin with {reserved} are reserved")
         if key in VM_METADATA | DISK_METADATA:
             raise _wrong("tags", f" has the key '{key}', which the Director sets itself: use another key")
-    return _within_limits("tags", given, MOST_CONFIGURED)
+    return _within_limits("tags", given, MOST_CONFIGURED, _OF_EC2)
 
 
 def of_session(given: Json) -> dict[str, str]:
@@ -46,26 +50,32 @@ def of_session(given: Json) -> dict[str, str]:
     for key in given:
         if key.lower().startswith("aws:"):
             raise _wrong("session_tags", f" has the key '{key}': keys that begin with aws: are reserved")
-    return _within_limits("session_tags", given, MOST_OF_SESSION)
+    tags = _within_limits("session_tags", given, MOST_OF_SESSION, _OF_STS)
+    for key, text in tags.items():
+        if not (re.fullmatch(_ALLOWED_BY_STS, key) and re.fullmatch(_ALLOWED_BY_STS, text)):
+            what = f": the tag '{key}' may have only letters, digits, spaces and _.:/=+-@ in key and value"
+            raise _wrong("session_tags", what)
+    return tags
 
 
-def _within_limits(name: str, given: Json, most: int) -> dict[str, str]:
+def _within_limits(name: str, given: Json, most: int, longest: tuple[int, int]) -> dict[str, str]:
     if len(given) > most:
         raise _wrong(name, f" has {len(given)} tags: at most {most} are allowed")
-    return {key: _value(name, key, value) for key, value in given.items()}
+    return {key: _value(name, key, value, longest) for key, value in given.items()}
 
 
-def _value(name: str, key: str, value: object) -> str:
+def _value(name: str, key: str, value: object, longest: tuple[int, int]) -> str:
+    longest_key, longest_value = longest
     if not key:
         raise _wrong(name, " has an empty key")
-    if len(key) > LONGEST_KEY:
-        what = f" has a key of {len(key)} characters, '{key}': at most {LONGEST_KEY} are allowed"
+    if len(key) > longest_key:
+        what = f" has a key of {len(key)} characters, '{key}': at most {longest_key} are allowed"
         raise _wrong(name, what)
     if not isinstance(value, str | int | float):
         raise _wrong(name, f": the value of '{key}' must be a string, a number or a boolean")
     text = value if isinstance(value, str) else encode(value)
-    if len(text) > LONGEST_VALUE:
-        what = f": the value of '{key}' has {len(text)} characters: at most {LONGEST_VALUE} are allowed"
+    if len(text) > longest_value:
+        what = f": the value of '{key}' has {len(text)} characters: at most {longest_value} are allowed"
         raise _wrong(name, what)
     return text
 

@@ -111,6 +111,15 @@ def string(value: object, key: Key[str | None]) -> str | None:
     return value or None
 
 
+def external_id(value: object, key: Key[str | None]) -> str | None:
+    """An external id as STS takes it (API model, externalIdType); None for null and the empty string."""
+    given = string(value, key)
+    if given is not None and not re.fullmatch(r"[A-Za-z0-9_+=,.@:/-]{2,1224}", given):
+        message = f"configuration parameter {key.shown} must have 2 to 1224 letters, digits and _+=,.@:/-"
+        raise not_correct(message)
+    return given
+
+
 def strings(value: object, key: Key[list[str]]) -> list[str]:
     """A list of strings; null means an empty list."""
     if value is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 
@@ -26,6 +27,8 @@ class LaunchSpec:
     zone: str
     tags_spot_request: bool = False
     """Whether a spot request gets the tags, too."""
+    spread: SpreadGroup | None = None
+    """The placement group of the VM's instance group, with the property ``spread``."""
 
 
 def arguments(
@@ -77,7 +80,7 @@ def arguments(
         "UserData": user_data,
         "BlockDeviceMappings": list(option.devices.mappings),
         "NetworkInterfaces": list(interfaces),
-        "Placement": _placement(properties, launch_spec.zone),
+        "Placement": _placement(launch_spec),
         **{name: value for name, value in optional.items() if value},
         **optimized,
         **tag_plan.specifications(launch_spec.tags, *tagged),
@@ -123,14 +126,18 @@ def _reservation(reservation: CapacityReservation | None, option: LaunchOption) 
     return {"CapacityReservationTarget": group}
 
 
-def _placement(properties: VmProperties, zone: str) -> Json:
+def _placement(launch_spec: LaunchSpec) -> Json:
+    properties, spread = launch_spec.properties, launch_spec.spread
     host = properties.dedicated_host
     is_dedicated = properties.tenancy == "dedicated"
     optional = {
-        "GroupName": properties.placement_group,
+        "GroupName": spread.name if spread else properties.placement_group,
         "PartitionNumber": properties.placement_partition,
         "Tenancy": "host" if host else "dedicated" if is_dedicated else None,
         "HostId": host.id if host else None,
         "HostResourceGroupArn": host.resource_group_arn if host else None,
     }
-    return {"AvailabilityZone": zone, **{name: value for name, value in optional.items() if value}}
+    return {
+        "AvailabilityZone": launch_spec.zone,
+        **{name: value for name, value in optional.items() if value},
+    }

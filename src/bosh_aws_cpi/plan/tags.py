@@ -88,6 +88,15 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
     return formatted({key: value for key, value in given.items() if value})
 
 
+SPREAD_TAG = "bosh_spread_group"
+"""On a spread placement group: the instance group that it belongs to, as ``env.bosh.group`` names it."""
+
+
+def of_spread_group(director_uuid: str, group: str) -> dict[str, str]:
+    """The tags that name the Director and the instance group of a placement group."""
+    return {**of_origin(director_uuid), **formatted({SPREAD_TAG: group})}
+
+
 SHUTDOWN_TAG = "bosh_skip_os_shutdown"
 """On a VM: its cloud property, which delete_vm does not get."""
 _RECORDS = (SHUTDOWN_TAG, TARGET_TAG)

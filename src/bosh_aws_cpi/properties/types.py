@@ -76,7 +76,7 @@ Price = Annotated[
 ]
 
 HASH_RULE: Final = "hash_rule"
-"""The type of pydantic's error for a hash with contradicting keys; that it is a hash is no mistake."""
+"""The type of pydantic's error for a hash whose keys contradict each other: a hash as such is right."""
 _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
 """For these, null is a value: no encryption, no key, whatever the defaults say."""
 

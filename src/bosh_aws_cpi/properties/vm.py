@@ -17,6 +17,7 @@ from bosh_aws_cpi.properties.types import (
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.properties.vm_processor import CpuOptions, CreditSpecification
+from bosh_aws_cpi.properties.vm_rules import EXCLUSIVE, NEEDS
 from bosh_aws_cpi.properties.vm_traffic import AdvertisedRoute, TargetGroup
 
 HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
@@ -128,6 +129,8 @@ class VmProperties(Properties):
     placement_partition: Count | None = None
     """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2
     distributes VMs evenly."""
+    spread: Truth = False
+    """* Run each VM of the instance group on a rack of its own: see [below](#spread)."""
     tenancy: str | None = None
     """`dedicated`: single-tenant hardware. Any other value has no effect. Default: shared."""
     dedicated_host: DedicatedHost | None = None
@@ -200,7 +203,7 @@ class VmProperties(Properties):
         chosen(self.dedicated_host, "cloud_properties.dedicated_host")
         if self.capacity_reservation:
             self.capacity_reservation.check()
-        for one, other in _NEEDS:
+        for one, other in NEEDS:
             if getattr(self, one) and not getattr(self, other):
                 message = f"cloud_properties.{one} needs {other}"
                 raise CloudError(message)
@@ -211,9 +214,10 @@ class VmProperties(Properties):
             "capacity_reservation": self._is_reserved,
             "dedicated_host": self.dedicated_host is not None,
             "placement_group": bool(self.placement_group),
+            "spread": self.spread,
             "tenancy: dedicated": self.tenancy == "dedicated",
         }
-        for one, other, why in _EXCLUSIVE:
+        for one, other, why in EXCLUSIVE:
             if given[one] and given[other]:
                 message = f"{one} and {other} exclude each other: {why}"
                 raise CloudError(message)
@@ -223,27 +227,3 @@ class VmProperties(Properties):
         """Whether the VM must run in a capacity reservation."""
         reservation = self.capacity_reservation
         return reservation is not None and reservation.preference not in {"open", "none"}
-
-
-_NEEDS = (("placement_partition", "placement_group"),)
-"""Properties that mean nothing without another one."""
-_EITHER = "remove one of them"
-_EXCLUSIVE = (
-    ("spot_bid_price", "capacity_reservation", _EITHER),
-    # EC2 user guide, "Capacity Reservations", limitations.
-    ("capacity_reservation", "dedicated_host", "a VM on a Dedicated Host can't use a Capacity Reservation"),
-    ("tenancy: dedicated", "dedicated_host", _EITHER),
-    # EC2 API reference, SpotPlacement: host tenancy "is not supported for Spot Instances".
-    ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
-    # EC2 user guide, "Placement groups", rules and limitations.
-    ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
-    # EC2 API reference, HibernationOptionsRequest and RunInstances: EC2 can't terminate an interrupted spot
-    # instance with hibernation, as BOSH needs it; enclaves and hibernation exclude each other.
-    (
-        "hibernation",
-        "spot_bid_price",
-        "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated",
-    ),
-    ("hibernation", "enclave", _EITHER),
-)
-"""Properties of which a VM can have one, and why."""

@@ -12,7 +12,7 @@ _ARN: Final = r"^arn:[^:]+:elasticloadbalancing:[^:]+:\d{12}:targetgroup/[^/]+/[
 
 
 def _is_arn(value: str) -> str:
-    if re.match(_ARN, value) is None:
+    if re.fullmatch(_ARN, value) is None:
         message = "must be the ARN of a target group, arn:aws:elasticloadbalancing:…:targetgroup/NAME/ID"
         raise ValueError(message)
     return value

@@ -120,6 +120,10 @@ def _delete_interface(clients: "Clients", stray: Stray) -> bool:
     return inventory.delete_idle_interface(clients.ec2, stray.resource.resource_id)
 
 
+def _delete_group(clients: "Clients", stray: Stray) -> bool:
+    return inventory.delete_idle_group(clients.ec2, stray.resource.group)
+
+
 def _delete_instance(clients: "Clients", stray: Stray) -> bool:
     """Terminate an instance, and wait until it has released its addresses, also in target groups."""
     instances.terminate(clients.ec2, stray.resource.resource_id)
@@ -135,6 +139,7 @@ _DELETERS: Final[Mapping[Kind, Callable[["Clients", Stray], bool]]] = {
     "snapshot": _delete_snapshot,
     "volume": _delete_volume,
     "interface": _delete_interface,
+    "placement group": _delete_group,
     "instance": _delete_instance,
 }
 """Each returns whether the resource is gone; False when it is in use. A subnet is never deleted."""

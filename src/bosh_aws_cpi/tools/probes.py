@@ -22,6 +22,7 @@ _SUBNET: Final = f"subnet-{_NONE}"
 _TABLE: Final = f"rtb-{_NONE}"
 _VPC: Final = f"vpc-{_NONE}"
 _NAME: Final = "cpi-preflight"
+_GROUP: Final = f"{_NAME}-{_NONE}"
 _ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
 """Partition and account."""
 _ROUTE: Final = {
@@ -144,12 +145,14 @@ def _changes(region: str, zone: str) -> dict[str, dict[str, Any]]:
         "CopyImage": {"Name": _NAME, "SourceImageId": _IMAGE, "SourceRegion": region},
         "CopyVolumes": {"SourceVolumeId": _VOLUME, "VolumeType": "gp3"},
         "CreateNetworkInterface": {"SubnetId": _SUBNET},
+        "CreatePlacementGroup": {"GroupName": _GROUP, "Strategy": "spread"},
         "CreateRoute": {**_ROUTE, "NetworkInterfaceId": _NIC},
         "CreateSnapshot": {"VolumeId": _VOLUME},
         "CreateSubnet": {"VpcId": f"vpc-{_NONE}", "CidrBlock": "192.0.2.0/24"},
         "CreateTags": {"Resources": [_INSTANCE], "Tags": [{"Key": _NAME, "Value": ""}]},
         "CreateVolume": {"AvailabilityZone": zone, "SnapshotId": _SNAPSHOT, "VolumeType": "gp3"},
         "DeleteNetworkInterface": {"NetworkInterfaceId": _NIC},
+        "DeletePlacementGroup": {"GroupName": _GROUP},
         "DeleteRoute": _ROUTE,
         "DeleteSnapshot": {"SnapshotId": _SNAPSHOT},
         "DeleteSubnet": {"SubnetId": _SUBNET},

@@ -15,7 +15,15 @@ from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import parsed_time
 from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
-from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, NETWORK_TAG, SOURCE_TAG, STEMCELL_TAG
+from bosh_aws_cpi.plan.tags import (
+    AGENT_TAG,
+    CALL_TAG,
+    DIRECTOR_TAG,
+    NETWORK_TAG,
+    SOURCE_TAG,
+    SPREAD_TAG,
+    STEMCELL_TAG,
+)
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import replaced
 
@@ -202,6 +210,20 @@ def _subnet(subnet: Resource, there: Inventory) -> Stray | None:
     return Stray(subnet, why, Removal.HAND, subnet.created)
 
 
+def _placement_group(group: Resource, there: Inventory) -> Stray | None:
+    """Judge a spread placement group, whose creation time does not show how long it has been unused.
+
+    EC2 deletes no group that has an instance, whoever owns that. A create_vm that has seen the group and has
+    not launched its instance yet creates the group again.
+    """
+    members = (each for each in there.own["instance"] if each.group == group.group)
+    if SPREAD_TAG not in group.tags or any(each.state != "terminated" for each in members):
+        return None
+    since = parsed_time(group.tags.get(SEEN_TAG, ""))
+    why = f"of instance group {group.tags[SPREAD_TAG]}, which has no VMs"
+    return Stray(group, why, Removal.DELETE, since, is_marked=True)
+
+
 def _instance(instance: Resource, there: Inventory) -> Stray | None:
     del there
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
@@ -216,5 +238,6 @@ _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
     "volume": _volume,
     "interface": _interface,
     "subnet": _subnet,
+    "placement group": _placement_group,
     "instance": _instance,
 }

@@ -1,6 +1,7 @@
 """`cpi sweep`: lists resources that interrupted calls have left behind, and deletes them on request."""
 
 import argparse
+import logging
 import math
 import sys
 from collections.abc import Mapping
@@ -22,13 +23,15 @@ from bosh_aws_cpi.tools.actions import Wish
 from bosh_aws_cpi.tools.command import carried_out
 from bosh_aws_cpi.tools.deletion import Run
 from bosh_aws_cpi.tools.strays import Inventory
-from bosh_aws_cpi.tools.sweep_report import Report
+from bosh_aws_cpi.tools.sweep_report import NEEDLESS, Report
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+_OPTIONAL: Final[tuple[Kind, ...]] = ("snapshot", "placement group")
+"""The kinds that some policies do not allow to be listed."""
 _BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "subnet", "instance")
-"""The kinds that every policy allows to be listed, as well as AMIs; some policies do not allow snapshots."""
+"""The other kinds, without AMIs."""
 
 
 def main(arguments: list[str]) -> int:
@@ -131,7 +134,12 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     volumes don't count as strays.
     """
     tags = of_origin(director)
-    found, not_listed = _snapshots(client, tags)
+    found: list[Resource] = []
+    not_listed: list[Kind] = []
+    for kind in _OPTIONAL:
+        listed = _permitted(client, kind, tags)
+        found += listed or []
+        not_listed += [kind] if listed is None else []
     found += inventory.own_images(client)
     for kind in _BASELINE:
         found += inventory.tagged(client, kind, tags)
@@ -147,11 +155,15 @@ def _progress(client: "EC2Client", copies: list[str]) -> dict[str, int]:
         return {}
 
 
-def _snapshots(client: "EC2Client", tags: Mapping[str, str]) -> tuple[list[Resource], list[Kind]]:
+def _permitted(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource] | None:
+    """The resources of a kind; None without the permission to list them."""
     try:
-        return inventory.tagged(client, "snapshot", tags), []
+        return inventory.tagged(client, kind, tags)
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        log.logger.warning("Snapshots are left out: no permission to list them: %s", described(error))
-        return [], ["snapshot"]
+        level = logging.INFO if kind in NEEDLESS else logging.WARNING
+        log.logger.log(
+            level, "%ss are left out: no permission to list them: %s", kind.capitalize(), described(error)
+        )
+        return None

@@ -28,6 +28,8 @@ _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
 
 
+NEEDLESS: Final[frozenset[Kind]] = frozenset({"placement group"})
+"""The kinds that need not be listed: a CPI that may not list them can't have created any."""
 GONE: Final = "gone"
 SPARED: Final = "spared"
 FAILED: Final = "failed"
@@ -62,9 +64,14 @@ class Report:
     """Whether the run reached its end."""
 
     @property
+    def _lacks_kinds(self) -> bool:
+        """Whether a kind could not be listed of which there may be strays."""
+        return not NEEDLESS.issuperset(self.not_listed)
+
+    @property
     def status(self) -> int:
         """The exit status: 1 when something is left to do, or a kind could not be listed."""
-        return int(bool(self.not_listed) or any(row.outcome not in _ASK_NOBODY for row in self.rows))
+        return int(self._lacks_kinds or any(row.outcome not in _ASK_NOBODY for row in self.rows))
 
     def table(self) -> str:
         """The table, and its summary."""
@@ -87,7 +94,7 @@ class Report:
 
     def _lines(self) -> list[str]:
         if not self.rows:
-            seen = ", but some kinds of resources could not be listed" if self.not_listed else ""
+            seen = ", but some kinds of resources could not be listed" if self._lacks_kinds else ""
             return [f"No strays of director {self.there.director}{seen}"]
         head = ("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME")
         lines = [head, *(self._cells(row) for row in self.rows)]
@@ -158,6 +165,7 @@ def _cost_text(resource: Resource) -> str:
         "AMI": "its snapshot's",
         "instance": f"{resource.state} {resource.type}",
         "interface": "holds an address",
+        "placement group": "free of charge",
         "subnet": "free of charge",
     }
     if resource.kind in said or not resource.size_gib:

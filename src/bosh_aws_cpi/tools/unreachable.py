@@ -49,7 +49,10 @@ _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str]
         "it does not answer in time: check routes, security groups, proxy and {endpoint}",
     ),
     ((ResponseParserError, KeyError), NOT_AWS),
-    (socket.gaierror, "its name can't be resolved: check aws.region, the name servers and {endpoint}"),
+    (
+        socket.gaierror,
+        "its name can't be resolved: check aws.region, aws.fips, the name servers and {endpoint}",
+    ),
     (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
     (Exception, "there is no connection ({cause}): check routes, proxy and {endpoint}"),
 )

@@ -57,7 +57,11 @@ def lay_unknown(ec2: Ec2, names: list[str], code: str = UNKNOWN[0]) -> None:
             {"PlacementGroupInfo": {"SupportedStrategies": ["cluster", "spread"]}},
             {"lacks": frozenset({"placement_partition"})},
         ),
-        ({"PlacementGroupInfo": {"SupportedStrategies": ["partition"]}}, {}),
+        (
+            {"PlacementGroupInfo": {"SupportedStrategies": ["partition"]}},
+            {"lacks": frozenset({"spread"})},
+        ),
+        ({"PlacementGroupInfo": {"SupportedStrategies": ["partition", "spread"]}}, {}),
         (
             {"NetworkInfo": {"Ipv6Supported": False}},
             {"lacks": frozenset({"primary_ipv6", "bandwidth_weighting"})},

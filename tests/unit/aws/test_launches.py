@@ -183,8 +183,8 @@ def test_run_refused_after_throttling(ec2: Ec2, code: str, kind: type[Exception]
     assert caught.value.__cause__ is not caught.value
 
 
-def test_of_agent(ec2: Ec2) -> None:
-    """What was made for an agent is found by all its tags, over all pages, in every state."""
+def test_tagged(ec2: Ec2) -> None:
+    """Instances are found by all their tags, over all pages, in every state."""
     filters = [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
     pages: list[list[dict[str, Any]]] = [
         [{"Instances": [entry("running", ClientToken="t")]}, {"Instances": []}],

@@ -44,6 +44,7 @@ def there(ec2: Ec2) -> Callable[..., None]:
 
         nics = {"NetworkInterfaces": shown("nic")}
         ec2.answers("describe_snapshots", {"Snapshots": shown("snapshot")}, **OWN, Filters=BY_TAG)
+        ec2.answers("describe_placement_groups", {"PlacementGroups": []}, Filters=BY_TAG)
         ec2.answers("describe_images", {"Images": shown("image")}, **OWN_IMAGES)
         ec2.answers("describe_volumes", {"Volumes": shown("volume")}, MaxResults=500, Filters=BY_TAG)
         ec2.answers("describe_network_interfaces", nics, **PAGE, Filters=BY_TAG)

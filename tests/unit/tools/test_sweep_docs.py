@@ -54,7 +54,7 @@ def test_tags() -> None:
     """All tags that are told are those that the code knows."""
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
-        tags.NETWORK_TAG,
+        *(tags.NETWORK_TAG, tags.SPREAD_TAG),
         *(AMI_TAG, DELETE_FAILED_TAG, strays.SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known

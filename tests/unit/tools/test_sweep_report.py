@@ -19,7 +19,10 @@ LISTING = Wish(24)
 DELETING = Wish(24, delete=True)
 VOLUME = Stray(thing("volume", size_gib=10, type="gp3"), "lost", Removal.DELETE, hours_ago(100))
 INTERFACE = Stray(thing("interface", hours=None), "lost", Removal.DELETE, None, is_marked=True)
-LOOKED = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 0 volumes, 0 interfaces, 0 subnets, 0 instances"
+LOOKED = (
+    "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 0 volumes, 0 interfaces, 0 subnets, 0 placement groups, "
+    "0 instances"
+)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,7 @@ def test_nothing() -> None:
     """Nothing stray is said in one line, with what was looked at and where, and is 0."""
     there = [thing("volume"), thing("instance", "running"), thing("instance", "stopped")]
     nothing = report(there=there)
-    looked = "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 1 volume, 0 interfaces, 0 subnets, 2 instances"
+    looked = LOOKED.replace("0 volumes", "1 volume").replace("0 instances", "2 instances")
     assert nothing.table() == f"No strays of director {DIRECTOR}\n{looked}\n"
     assert (nothing.status, nothing.document()["strays"]) == (0, [])
 
@@ -183,7 +186,11 @@ def test_document() -> None:
         "delete": True,
         "disks": ["vol-1", "vol-2"],
         "instances": ["i-1"],
-        "looked_at": {"AMI": 0, "volume": 0, "interface": 0, "subnet": 0, "instance": 0},
+        "looked_at": {
+            **dict.fromkeys(("AMI", "volume", "interface", "subnet"), 0),
+            "placement group": 0,
+            "instance": 0,
+        },
         "not_listed": ["snapshot"],
         "is_complete": True,
         "strays": [

@@ -186,5 +186,6 @@ def test_looked_at() -> None:
         "volume": 1,
         "interface": 1,
         "subnet": 0,
+        "placement group": 0,
         "instance": 1,
     }

@@ -20,7 +20,8 @@ def file_of(certificates: str) -> str:
         CloudError: They are no certificates, or there is no private directory for the file.
     """
     try:
-        ssl.create_default_context(cadata=certificates)
+        # Python takes ASCII only; bundles have comments between the certificates.
+        ssl.create_default_context(cadata=certificates.encode("ascii", "ignore").decode())
     except (ssl.SSLError, ValueError) as error:
         raise CloudError(f"{KEY} holds no CA certificates in PEM format: {error}") from None
     content = certificates.encode()

@@ -120,7 +120,8 @@ class Clients:
             user_agent_extra="bosh-aws-cpi",
             max_pool_connections=MAX_CONNECTIONS,
             use_dualstack_endpoint=self._config.dualstack and not self._has_endpoint(service),
-            use_fips_endpoint=self._config.fips and not self._has_endpoint(service),
+            # None leaves it to AWS_USE_FIPS_ENDPOINT.
+            use_fips_endpoint=(self._config.fips and not self._has_endpoint(service)) or None,
         )
 
     def _has_endpoint(self, service: str) -> bool:

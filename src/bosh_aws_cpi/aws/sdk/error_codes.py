@@ -24,6 +24,10 @@ SUBNET_USED: Final = frozenset({"DependencyViolation"})
 """DeleteSubnet answers this while the subnet has interfaces."""
 RANGE_TAKEN: Final = frozenset({"InvalidSubnet.Conflict"})
 """CreateSubnet answers this for a range that overlaps another subnet's."""
+GROUP_EXISTS: Final = frozenset({"InvalidPlacementGroup.Duplicate"})
+GROUP_MISSING: Final = frozenset({"InvalidPlacementGroup.Unknown"})
+GROUP_IN_USE: Final = frozenset({"InvalidPlacementGroup.InUse"})
+"""DeletePlacementGroup answers this while an instance of the group is not terminated."""
 VOLUME_IN_USE: Final = frozenset({"VolumeInUse"})
 NIC_IN_USE: Final = frozenset({"InvalidNetworkInterface.InUse", "InvalidParameterValue"})
 """DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""

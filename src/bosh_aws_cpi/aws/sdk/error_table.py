@@ -85,7 +85,9 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidRoute.NotFound": Row(Kind.MISSING, "the route was deleted in the meantime: retry the deployment"),
     "InvalidGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
     "InvalidNatGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
-    "InvalidPlacementGroup.Unknown": Row(Kind.MISSING, "correct placement_group"),
+    "InvalidPlacementGroup.Unknown": Row(
+        Kind.MISSING, "correct placement_group; with spread, retry: somebody deleted the group meanwhile"
+    ),
     "InvalidPlacementGroupId.Malformed": Row(Kind.MISSING, "correct placement_group"),
     "InvalidHostID.NotFound": Row(Kind.MISSING, "correct dedicated_host"),
     "InvalidHostID.Malformed": Row(Kind.MISSING, "correct dedicated_host"),

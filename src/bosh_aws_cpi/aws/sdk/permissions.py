@@ -56,6 +56,8 @@ FEATURES: Final = {
         "ec2:DescribeRouteTables ec2:DescribeVpcs ec2:ModifySubnetAttribute "
         "ec2:ReplaceNetworkAclAssociation"
     ),
+    # For the property spread. DeletePlacementGroup is for `cpi sweep`.
+    "SpreadGroups": Feature("ec2:CreatePlacementGroup ec2:DeletePlacementGroup ec2:DescribePlacementGroups"),
     "SourceDestCheck": Feature("ec2:ModifyInstanceAttribute"),
     "LoadBalancers": Feature(
         "elasticloadbalancing:DeregisterInstancesFromLoadBalancer elasticloadbalancing:DeregisterTargets "

@@ -21,6 +21,7 @@ from bosh_aws_cpi.tools.checks import (
     machines,
     network_properties,
     networks,
+    spread,
     words,
 )
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
@@ -107,6 +108,7 @@ class Files:
         if self.manifest is not None:
             yield from deployment.findings(self.manifest, self._groups, config)
             yield from allocation.findings(self._groups, self.uses or [], config, aws)
+            yield from spread.findings(self.uses or [])
         yield from machines.findings(config, aws, self.uses)
         yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)

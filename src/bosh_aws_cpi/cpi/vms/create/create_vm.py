@@ -14,6 +14,7 @@ from bosh_aws_cpi.plan import agent_settings, nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.launch_options import in_subnets
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
+from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ def create_vm(
         cloud_properties: See `VmProperties`.
         networks: See `Network`, by name.
         disk_cids: Disks that will be attached: they must be in the VM's zone.
-        environment: Goes into the agent settings; ``bosh.tags`` become tags.
+        environment: Goes into the agent settings; ``bosh.tags`` become tags, ``bosh.group`` names the
+            instance group for ``spread``.
 
     Returns:
         The VM's id and the networks as they were given.
@@ -59,8 +61,9 @@ def create_vm(
     image = gather.image(cloud, stemcell_cid)
     options = gather.options(cloud, request, image)
     place = gather.place(cloud, request, disk_cids)
+    spread = gather.spread_group(cloud, request, environment)
     plan = LaunchPlan(
-        launch_spec=_launch_spec(cloud, request, image, place.zone),
+        launch_spec=_launch_spec(cloud, request, image, place.zone, spread),
         settings_input=AgentSettingsInput(
             agent_id=agent_id,
             networks=networks,
@@ -89,7 +92,9 @@ def _check_registry(cloud: Cloud) -> None:
     raise CloudError(message)
 
 
-def _launch_spec(cloud: Cloud, request: VmRequest, image: Image, zone: str) -> LaunchSpec:
+def _launch_spec(
+    cloud: Cloud, request: VmRequest, image: Image, zone: str, spread: SpreadGroup | None
+) -> LaunchSpec:
     return LaunchSpec(
         ami_id=image.ami_id,
         properties=request.properties,
@@ -99,6 +104,7 @@ def _launch_spec(cloud: Cloud, request: VmRequest, image: Image, zone: str) -> L
         tags=request.tags,
         zone=zone,
         tags_spot_request=bool(cloud.config.aws.tags),
+        spread=spread,
     )
 
 

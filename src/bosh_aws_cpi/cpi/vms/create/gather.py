@@ -1,19 +1,21 @@
 """Collects the facts from AWS that create_vm needs before it creates anything, and refuses contradictions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from bosh_aws_cpi.aws import images, networks, volumes
+from bosh_aws_cpi.aws import images, networks, placement_groups, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells.delete import ami_id
 from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.cpi.vms.create.parse import VmRequest
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, nics, placement, subnet_fallbacks, type_options
+from bosh_aws_cpi.plan import instance_types, nics, placement, spread, subnet_fallbacks, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
+from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
 def image(cloud: Cloud, stemcell_cid: str) -> Image:
@@ -101,6 +103,32 @@ def place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> Place:
     if order[0] != plans[0].subnet_id:
         logger.info("Subnet '%s' shows no free address: it is tried last", plans[0].subnet_id)
     return Place(zone, vpc_id, order)
+
+
+def spread_group(cloud: Cloud, request: VmRequest, environment: Json | None) -> SpreadGroup | None:
+    """The placement group for a VM with ``spread``; EC2 is called only for such a VM.
+
+    Returns:
+        The group; None without ``spread``, and for a VM that is alone in its instance group.
+
+    Raises:
+        CloudError: The CPI did not create the placement group of that name.
+    """
+    if not request.properties.spread:
+        return None
+    group, director_uuid = spread.group_of(environment), cloud.config.director_uuid
+    if not group or not director_uuid:
+        logger.warning("Ignored: spread, because the request names no instance group (env.bosh.group)")
+        return None
+    if spread.is_compilation(group):
+        logger.info("Not spread: a VM that compiles packages is alone in its group")
+        return None
+    wanted = spread.spread_group(director_uuid, group, cloud.config.aws.tags)
+    found = placement_groups.find(cloud.ec2, wanted.name)
+    if found is None:
+        return wanted
+    spread.check_existing(wanted, found.strategy, found.tags)
+    return replace(wanted, exists=True)
 
 
 def group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:

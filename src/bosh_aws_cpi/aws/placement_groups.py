@@ -1,0 +1,94 @@
+"""Spread placement groups: find, create, count their instances; `inventory` deletes them for `cpi sweep`."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS
+from bosh_aws_cpi.aws.sdk.errors import has_code
+from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
+from bosh_aws_cpi.errors import VMCreationFailed
+from bosh_aws_cpi.log import logger
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+_ENDING: Final = frozenset({"deleting", "deleted"})
+
+
+@dataclass(frozen=True)
+class PlacementGroup:
+    """A placement group as EC2 shows it."""
+
+    strategy: str
+    tags: Mapping[str, str]
+
+
+def find(client: "EC2Client", name: str) -> PlacementGroup | None:
+    """DescribePlacementGroups for one group; None if there is none, or if EC2 is deleting it."""
+    by_name = [{"Name": "group-name", "Values": [name]}]
+    found = client.describe_placement_groups(Filters=by_name)["PlacementGroups"]  # type: ignore[arg-type]
+    return next((_read(each) for each in found if each.get("State") not in _ENDING), None)
+
+
+def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> PlacementGroup:
+    """CreatePlacementGroup for a spread placement group, unless there is a group of that name.
+
+    The call takes no client token, but the name is unique in the account and region (API model,
+    CreatePlacementGroupRequest): a second attempt can't create a second group.
+
+    Args:
+        client: The EC2 client.
+        name: The group's name.
+        tags: The ``TagSpecifications`` argument; an existing group keeps its own tags.
+
+    Returns:
+        The group, which another call may have created.
+
+    Raises:
+        VMCreationFailed: EC2 says that the group exists, but does not show it in time; retriable.
+    """
+    arguments = {"GroupName": name, "Strategy": "spread", **tags}
+
+    def create() -> PlacementGroup:
+        return _read(client.create_placement_group(**arguments)["PlacementGroup"])
+
+    def probe() -> PlacementGroup:
+        try:
+            created = create_once(f"placement group '{name}'", create, lambda: find(client, name))
+        except client.exceptions.ClientError as error:
+            if not has_code(error, GROUP_EXISTS):
+                raise
+        else:
+            logger.info("Placement group '%s' is there", name)
+            return created
+        if (found := find(client, name)) is None:
+            raise timing.NotYet("exists, but EC2 does not show it, or is deleting it")
+        return found
+
+    timed_out = partial(VMCreationFailed, ok_to_retry=True)
+    what = f"placement group '{name}' to be available"
+    return timing.until(timing.GROUP_AVAILABLE, what, probe, timed_out, is_repeatable=False)
+
+
+def running(client: "EC2Client", name: str) -> Counter[str]:
+    """DescribeInstances: how many instances of a group run or start, by availability zone."""
+    pages = client.get_paginator("describe_instances").paginate(
+        Filters=[
+            {"Name": "placement-group-name", "Values": [name]},
+            {"Name": "instance-state-name", "Values": ["pending", "running"]},
+        ]
+    )
+    return Counter(
+        entry["Placement"]["AvailabilityZone"]
+        for page in pages
+        for reservation in page["Reservations"]
+        for entry in reservation["Instances"]
+    )
+
+
+def _read(entry: Any) -> PlacementGroup:  # noqa: ANN401 - the SDK's typed dict
+    return PlacementGroup(entry.get("Strategy", ""), tags_of(entry))

@@ -1,0 +1,380 @@
+"""create_vm with `spread`: the VMs of an instance group share a spread placement group of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID, finish
+from testbed.killing import kill_at
+from tests.stories.operators import OTHER_DIRECTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.world import World
+    from tests.protocols import (
+        CheckRefused,
+        CpiWith,
+        CreateVm,
+        ReadCalls,
+        ReadTags,
+        ReadWarnings,
+        StartVm,
+        WriteError,
+        WriteNetwork,
+    )
+
+GROUP = "bosh-1-db-etcd"
+NAME = f"bosh-{DIRECTOR_UUID}-{GROUP}"
+ENV = {"bosh": {"group": GROUP, "groups": ["bosh-1", "db", "etcd", GROUP]}}
+OWN = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_spread_group": GROUP}
+SPREAD = {"spread": True}
+COMPILATION = "bosh-1-db-compilation-6321488c-5d2e-4cb7-a50d-d9701a5dc122"
+FOREIGN = (
+    f"spread: placement group '{NAME}' exists, but {{}}: the CPI did not create it. Delete it, or use "
+    "placement_group instead of spread"
+)
+LACKS_TAGS = "lacks the tags bosh_director_uuid and bosh_spread_group of this instance group"
+UNKNOWN = {"code": "InvalidPlacementGroup.Unknown", "message": f"The Placement Group '{NAME}' is unknown."}
+GATHERED = ["DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribePlacementGroups"]
+
+
+@pytest.fixture
+def spread_vm(create_vm: CreateVm) -> Callable[..., Answer]:
+    """Return a function that asks for a VM of the instance group."""
+
+    def create(properties: dict[str, Any] | None = None, env: Any = ENV, **more: Any) -> Answer:
+        return create_vm({**SPREAD, **(properties or {})}, env=env, **more)
+
+    return create
+
+
+@pytest.fixture
+def have_group(world: World, fake_aws: FakeAws) -> Callable[..., None]:
+    """Return a function that has the instance group's placement group there."""
+
+    def create(strategy: str = "spread", **tags: str) -> None:
+        listed = [{"Key": key, "Value": value} for key, value in (tags or OWN).items()]
+        specification = {"ResourceType": "placement-group", "Tags": listed}
+        world.ec2.create_placement_group(GroupName=NAME, Strategy=strategy, TagSpecifications=[specification])
+        fake_aws.forget_calls()
+
+    return create
+
+
+@pytest.fixture
+def groups(world: World) -> Callable[[], list[dict[str, Any]]]:
+    """Return a function that lists all placement groups."""
+    return lambda: list(world.ec2.describe_placement_groups()["PlacementGroups"])
+
+
+def test_first_vm(
+    spread_vm: Callable[..., Answer],
+    groups: Callable[[], list[dict[str, Any]]],
+    tags_of: ReadTags,
+    world: World,
+    fake_aws: FakeAws,
+    cpi_with: CpiWith,
+) -> None:
+    """The first VM creates the placement group, with its tags and those of the configuration."""
+    vm_cid = spread_vm(executable=cpi_with(tags={"team": "a"})).ok()[0]
+    assert fake_aws.actions()[3:] == [
+        *("DescribePlacementGroups", "DescribeSecurityGroups"),
+        *("CreatePlacementGroup", "RunInstances", "DescribeInstances"),
+    ]
+    (group,) = groups()
+    assert (group["GroupName"], group["Strategy"]) == (NAME, "spread")
+    assert tags_of(group["GroupId"]) == {**OWN, "team": "a"}
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
+    assert "CreateTags" not in fake_aws.actions()
+
+
+def test_next_vm(
+    spread_vm: Callable[..., Answer], have_group: Callable[..., None], world: World, fake_aws: FakeAws
+) -> None:
+    """The next VM uses the placement group, which costs one call."""
+    have_group()
+    vm_cid = spread_vm().ok()[0]
+    assert fake_aws.actions() == [
+        *(*GATHERED, "DescribeSecurityGroups"),
+        *("RunInstances", "DescribeInstances"),
+    ]
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
+
+
+def test_two_at_once(
+    start_vm: StartVm,
+    spread_vm: Callable[..., Answer],
+    network: WriteNetwork,
+    groups: Callable[[], list[dict[str, Any]]],
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """Of two VMs that are created at once, one creates the placement group, and both are in it."""
+    fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
+    process = start_vm(SPREAD, env=ENV)
+    try:
+        fake_aws.wait_until_held()
+        other = spread_vm(networks={"private": network("10.0.1.11")}, agent_id="agent-2")
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    assert fake_aws.actions().count("CreatePlacementGroup") == 2
+    assert [group["GroupName"] for group in groups()] == [NAME]
+    placed = [world.instance(each.ok()[0])["Placement"]["GroupName"] for each in (answer, other)]
+    assert placed == [NAME, NAME]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "tags", "problem"),
+    [
+        ("cluster", OWN, "has the strategy 'cluster'"),
+        ("spread", {"team": "a"}, LACKS_TAGS),
+        ("spread", {**OWN, "bosh_director_uuid": OTHER_DIRECTOR}, LACKS_TAGS),
+        ("spread", {**OWN, "bosh_spread_group": "another"}, LACKS_TAGS),
+    ],
+)
+def test_foreign_group(
+    spread_vm: Callable[..., Answer],
+    have_group: Callable[..., None],
+    failure: WriteError,
+    fake_aws: FakeAws,
+    strategy: str,
+    tags: dict[str, str],
+    problem: str,
+) -> None:
+    """A placement group of that name which the CPI did not create is refused before anything changes."""
+    have_group(strategy, **tags)
+    answer = spread_vm()
+    assert answer.error == failure("CloudError", FOREIGN.format(problem))
+    assert fake_aws.actions() == GATHERED
+
+
+def test_foreign_group_meanwhile(
+    start_vm: StartVm,
+    have_group: Callable[..., None],
+    failure: WriteError,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """So is one that somebody creates at that moment, and no VM is launched."""
+    fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
+    process = start_vm(SPREAD, env=ENV)
+    try:
+        fake_aws.wait_until_held()
+        have_group(team="a")
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    assert answer.error == failure("CloudError", FOREIGN.format(LACKS_TAGS))
+    assert "RunInstances" not in fake_aws.actions()
+    assert world.state()["instances"] == []
+
+
+@pytest.mark.usefixtures("hasty")
+def test_deleting(
+    spread_vm: Callable[..., Answer], have_group: Callable[..., None], fake_aws: FakeAws
+) -> None:
+    """A placement group that EC2 is deleting is none; while its name is taken, the CPI waits."""
+    have_group()
+    deleting = [["<state>available<", "<state>deleting<"]]
+    fake_aws.rule(action="DescribePlacementGroups", times=3, replace=deleting)
+    spread_vm().ok()
+    assert fake_aws.actions().count("CreatePlacementGroup") == 3
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_unknown_to_the_launch(
+    spread_vm: Callable[..., Answer], world: World, fake_aws: FakeAws, times: int
+) -> None:
+    """A launch is repeated while EC2 does not know the new placement group."""
+    fake_aws.rule(action="RunInstances", times=times, error={**UNKNOWN, "status": 400})
+    vm_cid = spread_vm().ok()[0]
+    assert fake_aws.actions().count("RunInstances") == times + 1
+    assert world.state()["instances"] == [vm_cid]
+
+
+def test_deleted_before_the_launch(
+    start_vm: StartVm,
+    have_group: Callable[..., None],
+    groups: Callable[[], list[dict[str, Any]]],
+    world: World,
+    fake_aws: FakeAws,
+) -> None:
+    """A placement group that a sweep deletes before the launch is created again, with its tags."""
+    have_group()
+    fake_aws.rule(action="RunInstances", hold_before=True)
+    process = start_vm(SPREAD, env=ENV)
+    try:
+        fake_aws.wait_until_held()
+        world.ec2.delete_placement_group(GroupName=NAME)
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    vm_cid = answer.ok()[0]
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
+    (group,) = groups()
+    assert {tag["Key"]: tag["Value"] for tag in group["Tags"]} == OWN
+
+
+@pytest.mark.usefixtures("hasty")
+def test_never_known(spread_vm: Callable[..., Answer], world: World, fake_aws: FakeAws) -> None:
+    """If EC2 never accepts it, the error says so, and may be retried; the tagged group stays."""
+    fake_aws.rule(action="RunInstances", times=None, error={**UNKNOWN, "status": 400})
+    error = spread_vm().error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert f"waiting for EC2 to accept placement group '{NAME}'" in error["message"]
+    assert world.state() == {**world.empty, "placement groups": [NAME]}
+
+
+@pytest.mark.parametrize("code", ["InsufficientInstanceCapacity", "InstanceLimitExceeded", "SomethingNew"])
+def test_full(
+    spread_vm: Callable[..., Answer],
+    have_group: Callable[..., None],
+    world: World,
+    fake_aws: FakeAws,
+    code: str,
+) -> None:
+    """An eighth VM in a zone fails with EC2's limit and what to do, whatever code EC2 has for it."""
+    have_group()
+    place = {"AvailabilityZone": world.zone, "GroupName": NAME}
+    many = {"ImageId": world.image_id, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
+    before = [world.ec2.run_instances(**many, SubnetId=world.subnet_id, Placement=place) for _ in range(7)]
+    fake_aws.rule(action="RunInstances", error={"code": code, "message": "no", "status": 400})
+    error = spread_vm().error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)
+    assert error["message"].startswith(
+        f"spread: placement group '{NAME}' has 7 running instances in zone {world.zone}, and EC2 allows 7. "
+        f"Give the instance group more azs, divide it into several, or remove spread. "
+        f"RunInstances failed with {code}: no"
+    )
+    assert len(world.state()["instances"]) == len(before)
+
+
+def test_instances_that_may_not_be_counted(
+    spread_vm: Callable[..., Answer], warnings: ReadWarnings, fake_aws: FakeAws
+) -> None:
+    """If the group's instances can't be counted, EC2's refusal is the error, and the log says why."""
+    denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
+    fake_aws.rule(action="RunInstances", error={"code": "SomethingNew", "message": "no", "status": 400})
+    fake_aws.rule(action="DescribeInstances", error=denied)
+    answer = spread_vm()
+    assert answer.error["message"].startswith("RunInstances failed with SomethingNew: no")
+    (counted,) = warnings(answer)
+    assert counted.startswith(f"Could not count the instances of placement group '{NAME}': DescribeInstances")
+
+
+def test_short_of_capacity(
+    spread_vm: Callable[..., Answer], have_group: Callable[..., None], fake_aws: FakeAws, world: World
+) -> None:
+    """While the group has room, a shortage is reported as for any VM."""
+    have_group()
+    error = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
+    fake_aws.rule(action="RunInstances", error=error)
+    said = spread_vm().error
+    assert said["message"].startswith("RunInstances failed with InsufficientInstanceCapacity: no")
+    assert said["ok_to_retry"]
+    assert world.state() == {**world.empty, "placement groups": [NAME]}
+
+
+@pytest.mark.parametrize("env", [None, {}, {"bosh": {}}, {"bosh": {"group": ""}}, {"bosh": {"group": 5}}])
+def test_no_instance_group(
+    spread_vm: Callable[..., Answer], warnings: ReadWarnings, sent: ReadCalls, world: World, env: Any
+) -> None:
+    """A VM of no instance group, as create-env's, has no placement group, and the log says so."""
+    answer = spread_vm(env=env)
+    answer.ok()
+    assert warnings(answer) == [
+        "Ignored: spread, because the request names no instance group (env.bosh.group)"
+    ]
+    assert "Placement.GroupName" not in sent("RunInstances")[0]
+    assert world.state()["placement groups"] == []
+
+
+def test_compilation(
+    spread_vm: Callable[..., Answer], warnings: ReadWarnings, fake_aws: FakeAws, world: World
+) -> None:
+    """A VM that compiles packages is alone in its group, and costs no further call."""
+    answer = spread_vm(env={"bosh": {"group": COMPILATION}})
+    answer.ok()
+    assert warnings(answer) == []
+    assert "DescribePlacementGroups" not in fake_aws.actions()
+    assert world.state()["placement groups"] == []
+
+
+def test_long_group(
+    spread_vm: Callable[..., Answer], network: WriteNetwork, groups: Callable[[], list[dict[str, Any]]]
+) -> None:
+    """Long names of instance groups give names that EC2 accepts, and that differ."""
+    for number in (1, 2):
+        env, networks = {"bosh": {"group": f"{'x' * 300}{number}"}}, {"a": network(f"10.0.1.1{number}")}
+        spread_vm(env=env, agent_id=f"agent-{number}", networks=networks).ok()
+    names = {group["GroupName"] for group in groups()}
+    assert len(names) == 2
+    assert max(map(len, names)) <= 255
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        (
+            {"placement_group": "near"},
+            "spread and placement_group exclude each other: a VM can be in only one placement group",
+        ),
+        (
+            {"dedicated_host": {"id": "h-1"}},
+            "spread and dedicated_host exclude each other: a Dedicated Host can't be in a placement group",
+        ),
+        (
+            {"tenancy": "dedicated"},
+            "spread and tenancy: dedicated exclude each other: EC2 spreads no VMs on dedicated hardware",
+        ),
+        (
+            {"capacity_reservation": {"id": "cr-1"}},
+            (
+                "spread and capacity_reservation exclude each other: "
+                "a Capacity Reservation holds no room in a spread placement group"
+            ),
+        ),
+    ],
+)
+def test_contradictions(
+    spread_vm: Callable[..., Answer], refused: CheckRefused, properties: dict[str, Any], message: str
+) -> None:
+    """What EC2 does not offer together with a spread placement group is refused before anything changes."""
+    refused(spread_vm(properties), message)
+
+
+def test_type_without_it(spread_vm: Callable[..., Answer], refused: CheckRefused, fake_aws: FakeAws) -> None:
+    """So is an instance type that EC2 launches into no spread placement group."""
+    fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>spread</item>", ""]])
+    message = (
+        "spread requested for instance type 't3.micro' that does not support it: use other types (including "
+        "fallbacks), or remove the property"
+    )
+    refused(spread_vm(), message)
+
+
+def test_open_reservation(spread_vm: Callable[..., Answer]) -> None:
+    """A preference for reservations that demands none goes together with spread."""
+    spread_vm({"capacity_reservation": {"preference": "open"}}).ok()
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("action", ["CreatePlacementGroup", "RunInstances"])
+def test_killed(
+    start_vm: StartVm,
+    spread_vm: Callable[..., Answer],
+    world: World,
+    fake_aws: FakeAws,
+    action: str,
+) -> None:
+    """After a process was killed, the same call again has one VM in one placement group."""
+    kill_at(fake_aws, lambda: start_vm(SPREAD, env=ENV), action=action, when="after")
+    vm_cid = spread_vm().ok()[0]
+    state = world.state()
+    assert (state["instances"], state["placement groups"]) == ([vm_cid], [NAME])
