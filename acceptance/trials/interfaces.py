@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
-from typing import TYPE_CHECKING
 
 from acceptance.lab import Lab, said_to
 from acceptance.network import SUBNETS
@@ -12,14 +11,10 @@ from acceptance.trials.trial import Seen, Trials, compared
 from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE
 from bosh_aws_cpi.aws.sdk.errors import is_subnet_full
 
-if TYPE_CHECKING:
-    from acceptance.lab import Said
-
 TRIALS = Trials()
 FREE = 11
 """Addresses of a /28 that EC2 gives to interfaces: 16 without the first four and the last."""
 TAKEN = {"InvalidIPAddress.InUse"}
-FULL = {"InsufficientFreeAddressesInSubnet", "InsufficientCidrBlocks"}
 
 
 @TRIALS.of("address-in-use")
@@ -48,12 +43,8 @@ def subnet_full(lab: Lab) -> Seen:
         "CreateNetworkInterface": said_to(lab.ec2.create_network_interface, **arguments),
         "RunInstances": said_to(lab.ec2.run_instances, **lab.launch_arguments(NetworkInterfaces=[nic])),
     }
-    agrees = all(_is_full(each) for each in said.values())
+    agrees = all(is_subnet_full(each.error) for each in said.values())
     return Seen(agrees, ", ".join(f"{what} {each.text}" for what, each in said.items()))
-
-
-def _is_full(said: Said) -> bool:
-    return said.code in FULL or (said.error is not None and is_subnet_full(said.error))
 
 
 @TRIALS.of("interface-in-use")

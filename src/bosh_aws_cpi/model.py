@@ -168,6 +168,10 @@ class Subnet:
     subnet_id: str
     vpc_id: str
     availability_zone: str
+    families: frozenset[str] = frozenset({"IPv4"})
+    """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
+    free: int | None = None
+    """The number of free IPv4 addresses; None for a subnet without IPv4 addresses. EC2 may show it late."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,8 @@ class NicPlan:
     ipv6_prefix: str | None = None
     is_ipv6_primary: bool = False
     """Whether its IPv6 address becomes its primary one."""
+    fallback_subnets: Sequence[str] = ()
+    """The ids of the subnets to try when the first one is full, for a dynamic network only."""
 
     @property
     def addresses(self) -> list[str]:

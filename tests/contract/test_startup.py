@@ -213,6 +213,7 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     assert heavy(modules) <= MAKING
     steps = (
         "addresses",
+        "answers",
         "apply",
         "client_tokens",
         "create_vm",
@@ -221,6 +222,7 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
         "instance",
         "interfaces",
         "launch_plan",
+        "launcher",
         "spread",
         "traffic",
     )

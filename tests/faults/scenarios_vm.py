@@ -55,6 +55,13 @@ def plain(stage: Stage) -> list[Any]:
     return arguments(stage, {"private": network(stage, "10.0.1.10")}, [stage.disk()])
 
 
+def beside_a_full_subnet(stage: Stage) -> list[Any]:
+    """Ask for a VM in a full subnet, with another one for that case."""
+    full = stage.full_subnet()
+    properties = {"subnet": full, "subnet_fallbacks": [stage.world.subnet_id]}
+    return arguments(stage, {"any": {"type": "dynamic", "cloud_properties": properties}}, [])
+
+
 def spread(stage: Stage) -> list[Any]:
     """Ask for the first VM of an instance group whose VMs are spread."""
     whole = arguments(stage, {"private": network(stage, "10.0.1.10")}, [], spread=True)
@@ -210,6 +217,21 @@ VMS = (
                 f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}",
                 "targets: 10.0.1.10",
             ]
+        ),
+    ),
+    Scenario(
+        name="create_vm in a fallback subnet",
+        calls=(
+            *LOOKING,
+            "DescribeSecurityGroups",
+            "DescribeInstances",
+            "RunInstances",
+            "DescribeInstances",
+        ),
+        lay=beside_a_full_subnet,
+        result='"made"',
+        success=Change(
+            gains=[*MADE, f"eni 10.0.1.4: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
         ),
     ),
     Scenario(

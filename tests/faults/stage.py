@@ -148,6 +148,15 @@ class Stage:
         self.ec2.associate_route_table(SubnetId=subnet_id, RouteTableId=properties["route_table"])
         return subnet_id
 
+    def full_subnet(self) -> str:
+        """Have a subnet in the VM's zone whose every address an interface holds."""
+        answer = self.ec2.create_subnet(
+            VpcId=self.world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=self.world.zone
+        )
+        subnet_id: str = self.painter.name(answer["Subnet"]["SubnetId"], "full")
+        self.ec2.create_network_interface(SubnetId=subnet_id, SecondaryPrivateIpAddressCount=10)
+        return subnet_id
+
     def route_traffic(self) -> Traffic:
         """Have load balancers, an elastic address, and a route that leads out of the VPC."""
         gateway = self.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]

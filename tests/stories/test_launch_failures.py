@@ -82,7 +82,8 @@ def test_full_subnet(
     error = create_vm(networks=networks).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert said in error["message"]
-    assert error["message"].endswith("Use a larger subnet, or delete resources in it")
+    remedy = "Use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
+    assert error["message"].endswith(remedy)
     assert world.state() == before
 
 

@@ -82,6 +82,23 @@ def test_full_subnet(ec2: Any, world: Any, run: Any, refused: Any) -> None:
         run(SubnetId=subnet_id)
 
 
+def test_free_addresses(ec2: Any, world: Any, run: Any) -> None:
+    """DescribeSubnets counts the addresses that neither AWS nor an instance or interface has."""
+    made = ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=world.zone)
+    subnet_id = made["Subnet"]["SubnetId"]
+
+    def free() -> int:
+        answer = ec2.describe_subnets(SubnetIds=[subnet_id])
+        return int(answer["Subnets"][0]["AvailableIpAddressCount"])
+
+    assert free() == 11
+    run(SubnetId=subnet_id)
+    eni = ec2.create_network_interface(SubnetId=subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
+    assert free() == 9
+    ec2.assign_private_ip_addresses(NetworkInterfaceId=eni, SecondaryPrivateIpAddressCount=9)
+    assert free() == 0
+
+
 def delegate(ec2: Any, eni_id: str, version: int, prefix: str) -> None:
     """Delegate a prefix to an interface."""
     if version == 4:

@@ -38,6 +38,19 @@ class NoCapacity(VMCreationFailed):
         self.said = said
 
 
+class SubnetFull(VMCreationFailed):
+    """The subnet of the interface that RunInstances creates is full; retriable.
+
+    Args:
+        said: EC2's error.
+        message: EC2's error with its remedy.
+    """
+
+    def __init__(self, said: str, message: str) -> None:
+        super().__init__(message, ok_to_retry=True)
+        self.said = said
+
+
 class GroupUnknown(CloudError):
     """EC2 does not know the launch's placement group, which concerns every instance type."""
 
@@ -118,6 +131,7 @@ def run(
     Raises:
         GroupUnknown: EC2 does not know the placement group.
         NoCapacity: EC2 can't launch the type now.
+        SubnetFull: The subnet has no free address.
         TokenSpent: The client token can't be used for this launch.
         VMCreationFailed: AWS is at fault, throttles or does not answer; retriable.
         ClientError: EC2 refuses the launch.
@@ -180,11 +194,16 @@ def _meaning(error: "ClientError") -> Exception | None:
         return Unanswered(explained(error), ok_to_retry=True)
     if has_code(error, GROUP_MISSING):
         return GroupUnknown(explained(error))
+    if has_code(error, AT_FAULT | THROTTLED):
+        return VMCreationFailed(explained(error), ok_to_retry=True)
+    return _lack(error)
+
+
+def _lack(error: "ClientError") -> Exception | None:
+    """The domain error if EC2 lacks capacity or addresses; otherwise None."""
     if is_shortage(error):
         return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
-    if has_code(error, AT_FAULT | THROTTLED) or is_subnet_full(error):
-        return VMCreationFailed(explained(error), ok_to_retry=True)
-    return None
+    return SubnetFull(described(error), explained(error)) if is_subnet_full(error) else None
 
 
 def wait_until_running(

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws import routes
+from bosh_aws_cpi.aws import networks, routes
 from bosh_aws_cpi.aws.listings import PAGE, listed, unpaged
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class SubnetFacts:
         state: "available", or why no VM can be created in it.
         ranges: Its ranges in CIDR notation: at most one of IPv4, and those of IPv6.
         free: The number of its free IPv4 addresses.
+        families: Those of the addresses that it gives interfaces, as in `Subnet`.
     """
 
     subnet_id: str
@@ -30,6 +31,7 @@ class SubnetFacts:
     state: str
     ranges: tuple[str, ...]
     free: int
+    families: frozenset[str] = frozenset({"IPv4"})
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def subnets(client: "EC2Client", ids: Collection[str]) -> dict[str, SubnetFacts]
             each.get("State", "available"),
             tuple(_ranges(each)),
             each.get("AvailableIpAddressCount", 0),
+            networks.families(each),
         )
         for each in listed(client, "describe_subnets", "Subnets", "subnet-id", ids)
     }

@@ -8,6 +8,7 @@ from bosh_aws_cpi.model import Subnet
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import SubnetTypeDef
 
 
 def subnets(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]:
@@ -18,15 +19,26 @@ def subnets(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]
     """
     wanted = sorted(set(subnet_ids))
     answer = client.describe_subnets(Filters=[{"Name": "subnet-id", "Values": wanted}])
-    found = {
-        entry["SubnetId"]: Subnet(entry["SubnetId"], entry["VpcId"], entry["AvailabilityZone"])
-        for entry in answer["Subnets"]
-    }
+    found = {entry["SubnetId"]: _subnet(entry) for entry in answer["Subnets"]}
     missing = [subnet_id for subnet_id in wanted if subnet_id not in found]
     if missing:
-        message = f"Subnet not found: {', '.join(missing)}. Check the networks' cloud_properties.subnet"
+        message = (
+            f"Subnet not found: {', '.join(missing)}. "
+            "Check subnet and subnet_fallbacks in the networks' cloud_properties"
+        )
         raise CloudError(message)
     return found
+
+
+def families(entry: "SubnetTypeDef") -> frozenset[str]:
+    """The families, "IPv4" and "IPv6", of the addresses that a subnet gives an interface that names none.
+
+    An interface gets an IPv6 address if the subnet is IPv6-only, or assigns one on creation (EC2 API
+    reference, Subnet: Ipv6Native, AssignIpv6AddressOnCreation).
+    """
+    if entry.get("Ipv6Native", False):
+        return frozenset({"IPv6"})
+    return frozenset({"IPv4", "IPv6"} if entry.get("AssignIpv6AddressOnCreation", False) else {"IPv4"})
 
 
 def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -> dict[str, str]:
@@ -65,6 +77,17 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
         message = "No availability zone in the region is available for the disk"
         raise CloudError(message)
     return zones
+
+
+def _subnet(entry: "SubnetTypeDef") -> Subnet:
+    given = families(entry)
+    return Subnet(
+        entry["SubnetId"],
+        entry["VpcId"],
+        entry["AvailabilityZone"],
+        families=given,
+        free=entry.get("AvailableIpAddressCount") if "IPv4" in given else None,
+    )
 
 
 def _only(name: str, group_ids: list[str]) -> str:

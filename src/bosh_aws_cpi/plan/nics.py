@@ -24,7 +24,7 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
 
     Raises:
         CloudError: No network needs an interface, or a group's networks name no subnet or several, or
-            a manual group has no single address.
+            a manual group has no single address, or a network beside others has fallback subnets.
     """
     groups: dict[str, list[str]] = {}
     for name, network in networks.items():
@@ -33,11 +33,12 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
     plans = [_manual(group, names, networks) for group, names in groups.items()]
     dynamic = next((name for name, network in networks.items() if network.kind == "dynamic"), None)
     if dynamic is not None:
-        plans.append(NicPlan(dynamic, [dynamic], _subnet(dynamic, [networks[dynamic]]), "dynamic"))
+        plans.append(_dynamic(dynamic, networks[dynamic]))
     if not plans:
         message = "No network needs a network interface: a VM needs a manual or a dynamic network"
         raise CloudError(message)
     _check_addresses(plans)
+    _check_fallbacks(networks)
     return plans
 
 
@@ -95,6 +96,27 @@ def _check_addresses(plans: Sequence[NicPlan]) -> None:
 def _overlap(first: str, second: str) -> bool:
     one, other = ip_network(first), ip_network(second)
     return one.version == other.version and one.overlaps(other)
+
+
+def _check_fallbacks(networks: Mapping[str, Network]) -> None:
+    """Check that only a VM with a single network has fallback subnets.
+
+    The interfaces of several networks are created one by one before the launch, each in its own subnet.
+    """
+    for name, network in networks.items():
+        if network.cloud_properties.subnet_fallbacks and are_created_first(networks):
+            message = (
+                f"networks.{name}.cloud_properties.subnet_fallbacks is for VMs with a single network besides "
+                "a vip network: remove it, or use a network without it for VMs with several networks"
+            )
+            raise CloudError(message)
+
+
+def _dynamic(name: str, network: Network) -> NicPlan:
+    subnet = _subnet(name, [network])
+    others = dict.fromkeys(network.cloud_properties.subnet_fallbacks)
+    fallbacks = tuple(each for each in others if each != subnet)
+    return NicPlan(name, [name], subnet, "dynamic", fallback_subnets=fallbacks)
 
 
 def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> NicPlan:

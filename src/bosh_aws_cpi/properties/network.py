@@ -16,6 +16,9 @@ class NetworkCloudProperties(Properties):
 
     subnet: str | None = None
     """Id of the subnet; not needed for vip networks. Required."""
+    subnet_fallbacks: tuple[str, ...] = ()
+    """* Ids of subnets to try, in this order, if the subnet of a dynamic network is full: see
+    [below](#when-a-subnet-is-full)."""
     security_groups: tuple[str, ...] = ()
     """Names or ids: see [below](#security-groups)."""
 
@@ -77,7 +80,8 @@ class Network(Properties):
         """Read and check one network.
 
         Raises:
-            CloudError: It is no hash, of no known type, or its address is none.
+            CloudError: It is no hash, of no known type, or its address is none; or it has fallback subnets,
+                but is not dynamic.
         """
         path = f"networks.{name}"
         if not isinstance(values, dict):
@@ -92,6 +96,12 @@ class Network(Properties):
             raise CloudError(message) from None
         if network.kind == "manual":
             network.check_prefix(path)
+        if network.kind != "dynamic" and network.cloud_properties.subnet_fallbacks:
+            message = (
+                f"{path}.cloud_properties.subnet_fallbacks is for dynamic networks only: "
+                f"remove it from this {network.kind} network"
+            )
+            raise CloudError(message)
         return network
 
     def check_prefix(self, path: str) -> None:

@@ -121,7 +121,7 @@ def test_run_without_capacity_as_a_fault(ec2: Ec2, code: str) -> None:
 
 @pytest.mark.parametrize("code", sorted(AT_FAULT | {"RequestLimitExceeded", "Throttling"}))
 def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
-    """When AWS is at fault, out of addresses or throttles, the same call may succeed later."""
+    """When AWS is at fault or throttles, the same call may succeed later."""
     ec2.refuses("run_instances", code, "sorry", **ONE)
     with pytest.raises(VMCreationFailed, match=f"RunInstances failed with {code}: sorry") as caught:
         launches.run(ec2.client, {}, never, always)
@@ -129,12 +129,24 @@ def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
     assert caught.value.ok_to_retry is True
 
 
-def test_run_in_a_full_subnet(ec2: Ec2) -> None:
-    """A full subnet may be told as an invalid value: it is a shortage all the same, which may pass."""
-    said = "There aren't sufficient free Ipv4 addresses or prefixes"
-    ec2.refuses("run_instances", "InvalidParameterValue", said, **ONE)
-    with pytest.raises(VMCreationFailed, match="Use a larger subnet") as caught:
+@pytest.mark.parametrize(
+    ("code", "said", "remedy"),
+    [
+        (
+            "InvalidParameterValue",
+            "There aren't sufficient free Ipv4 addresses or prefixes",
+            "Use a larger subnet",
+        ),
+        ("InsufficientFreeAddressesInSubnet", "sorry", "Use a larger subnet"),
+        ("InsufficientCidrBlocks", "sorry", "The subnet has no free block for a prefix"),
+    ],
+)
+def test_run_in_a_full_subnet(ec2: Ec2, code: str, said: str, remedy: str) -> None:
+    """A full subnet is told apart, under whatever code EC2 reports it; the same call may succeed later."""
+    ec2.refuses("run_instances", code, said, **ONE)
+    with pytest.raises(launches.SubnetFull, match=remedy) as caught:
         launches.run(ec2.client, {}, never, always)
+    assert caught.value.said.startswith(f"RunInstances failed with {code}: {said} (")
     assert caught.value.ok_to_retry is True
 
 

@@ -28,13 +28,32 @@ def test_subnets(ec2: Ec2) -> None:
     assert found == {name: Subnet(name, "vpc-1", "z") for name in ("subnet-1", "subnet-2")}
 
 
+@pytest.mark.parametrize(
+    ("more", "families", "free"),
+    [
+        ({"AssignIpv6AddressOnCreation": False, "Ipv6Native": False}, {"IPv4"}, 3),
+        ({"AssignIpv6AddressOnCreation": True, "Ipv6Native": False}, {"IPv4", "IPv6"}, 3),
+        ({"AssignIpv6AddressOnCreation": True, "Ipv6Native": True}, {"IPv6"}, None),
+    ],
+    ids=["IPv4", "dual-stack", "IPv6-only"],
+)
+def test_addresses_of_a_subnet(ec2: Ec2, more: dict[str, bool], families: set[str], free: int | None) -> None:
+    """A subnet is known with what it gives interfaces; IPv4 addresses count only where there are some."""
+    entry = {"SubnetId": "subnet-1", "VpcId": "vpc-1", "AvailabilityZone": "z", **more}
+    filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}]
+    ec2.answers("describe_subnets", {"Subnets": [{**entry, "AvailableIpAddressCount": 3}]}, Filters=filters)
+    found = networks.subnets(ec2.client, ["subnet-1"])["subnet-1"]
+    assert (set(found.families), found.free) == (families, free)
+
+
 def test_missing_subnets(ec2: Ec2) -> None:
     """All subnets that EC2 does not know are named."""
     lay_subnets(ec2)
     with pytest.raises(CloudError) as caught:
         networks.subnets(ec2.client, ["subnet-2", "subnet-1"])
     assert caught.value.message == (
-        "Subnet not found: subnet-1, subnet-2. Check the networks' cloud_properties.subnet"
+        "Subnet not found: subnet-1, subnet-2. "
+        "Check subnet and subnet_fallbacks in the networks' cloud_properties"
     )
 
 

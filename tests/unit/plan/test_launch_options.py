@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
-from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
+from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
 
 TYPES = [
     (InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True), BlockDevices([], "/dev/sdb")),
@@ -40,3 +40,15 @@ def test_devices() -> None:
         LaunchOption(facts, devices, is_spot=True),
         LaunchOption(facts, devices, is_spot=False),
     ]
+
+
+def test_subnets() -> None:
+    """A type is tried in one subnet after the other before the next type; one subnet changes nothing."""
+    options = launch_options(TYPES, is_spot=False, falls_back_to_demand=False)
+    assert in_subnets(options, ["a"]) == options
+    made = in_subnets(options, ["a", "b"])
+    assert [str(option) for option in made] == [
+        *("m5.large (on demand) in a", "m5.large (on demand) in b"),
+        *("i3.large (on demand) in a", "i3.large (on demand) in b"),
+    ]
+    assert [option.way for option in made[::2]] == [str(option) for option in options]

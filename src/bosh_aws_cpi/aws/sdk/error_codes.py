@@ -68,8 +68,6 @@ NO_CAPACITY: Final = QUOTA_REACHED | {
 Some of them come with HTTP 500. "Unsupported" means that the zone does not offer the type."""
 AT_FAULT: Final = frozenset(
     {
-        "InsufficientCidrBlocks",
-        "InsufficientFreeAddressesInSubnet",
         "InternalError",
         "InternalFailure",
         "ServerInternal",
@@ -77,7 +75,9 @@ AT_FAULT: Final = frozenset(
         "Unavailable",
     }
 )
-"""RunInstances answers one of these for a fault of AWS or a lack of addresses: a retry may succeed."""
+"""RunInstances answers one of these for a fault of AWS: a retry may succeed."""
+SUBNET_FULL: Final = frozenset({"InsufficientCidrBlocks", "InsufficientFreeAddressesInSubnet"})
+"""The subnet has no free address, or no free block for a prefix. `errors.is_subnet_full` knows one more."""
 SHUTDOWN_NOT_SKIPPED: Final = frozenset(
     {
         "IncorrectInstanceState",

@@ -130,7 +130,9 @@ ROWS: Final[dict[str, Row]] = {
     "InsufficientCapacity": Row(Kind.BUSY, _ROOM),
     "UnfulfillableCapacity": Row(Kind.BUSY, _ROOM),
     "SpotMaxPriceTooLow": Row(Kind.BUSY, "raise spot_bid_price, or set spot_ondemand_fallback"),
-    "InsufficientFreeAddressesInSubnet": Row(Kind.BUSY, "use a larger subnet, or delete resources in it"),
+    "InsufficientFreeAddressesInSubnet": Row(
+        Kind.BUSY, "use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
+    ),
     "InsufficientCidrBlocks": Row(
         Kind.BUSY, "the subnet has no free block for a prefix: use a larger subnet, or reserve a range in it"
     ),

@@ -14,7 +14,13 @@ from botocore.exceptions import ClientError, HTTPClientError, SSLError
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.error_codes import INSTANCE_MISSING, NO_CAPACITY, THROTTLED, VOLUME_MISSING
+from bosh_aws_cpi.aws.sdk.error_codes import (
+    INSTANCE_MISSING,
+    NO_CAPACITY,
+    SUBNET_FULL,
+    THROTTLED,
+    VOLUME_MISSING,
+)
 from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
 
 _SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
@@ -65,6 +71,11 @@ def is_shortage(error: BaseException | None) -> bool:
 
 
 def is_subnet_full(error: BaseException | None) -> bool:
+    """Whether a subnet is full; EC2 may report that under a code that does not say so."""
+    return has_code(error, SUBNET_FULL) or is_subnet_full_by_message(error)
+
+
+def is_subnet_full_by_message(error: BaseException | None) -> bool:
     """Whether EC2 reports a full subnet as an invalid parameter value."""
     return code_of(error) == "InvalidParameterValue" and _SUBNET_FULL.search(str(error)) is not None
 

@@ -20,7 +20,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     code_of,
     described,
     detail_of,
-    is_subnet_full,
+    is_subnet_full_by_message,
     is_transient,
 )
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
@@ -41,7 +41,9 @@ def explained(error: ClientError) -> str:
 
 def _row(error: ClientError) -> Row | None:
     """The row of AWS's error; EC2 may report a full subnet under a code that does not say so."""
-    return ROWS["InsufficientFreeAddressesInSubnet"] if is_subnet_full(error) else row_of(code_of(error))
+    if is_subnet_full_by_message(error):
+        return ROWS["InsufficientFreeAddressesInSubnet"]
+    return row_of(code_of(error))
 
 
 def _denied(error: ClientError) -> str:

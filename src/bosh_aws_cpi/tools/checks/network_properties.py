@@ -5,17 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork, ManagedNetworkProperties
-from bosh_aws_cpi.properties.network import NetworkCloudProperties
+from bosh_aws_cpi.properties.network import Network, NetworkCloudProperties
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, read, said
-from bosh_aws_cpi.tools.checks.rules import hashes
+from bosh_aws_cpi.tools.checks.references import texts
+from bosh_aws_cpi.tools.checks.rules import hashes, name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
 def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     """Check the cloud properties of all networks."""
     for network in config.lists["networks"]:
+        if type_of(network) == "vip":
+            yield from _fallbacks(network, network)
         for entry in entries_of(network):
             if is_open(entry) or config.is_of_others(entry):
                 continue
@@ -23,6 +26,7 @@ def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
                 yield from _of_managed(entry, config, aws.tags)
             else:
                 yield from _of_subnet(entry)
+                yield from _fallbacks(entry, network)
     yield from _without_groups(config, aws)
 
 
@@ -46,6 +50,27 @@ def _of_subnet(entry: Node) -> Iterator[Finding]:
     if properties is not None and not is_given:
         what = "has no cloud_properties.subnet: no VM can be created in it"
         yield Finding(Severity.ERROR, what, "Add the id of the subnet, subnet-…", section.place)
+
+
+def _fallbacks(entry: Node, network: Node) -> Iterator[Finding]:
+    """Fallback subnets are for dynamic networks, and a repeated one has no effect."""
+    nodes = properties_of(entry)
+    fallbacks = nodes.get("subnet_fallbacks")
+    if fallbacks is None or not isinstance(fallbacks.value, list):
+        return  # a wrong type is a finding of its own
+    given = list(texts(fallbacks))
+    document = {
+        "type": type_of(network),
+        "cloud_properties": {"subnet_fallbacks": [each.value for each in given]},
+    }
+    if text := said(lambda: Network.parse(name_of(network), document)):
+        yield Finding(Severity.ERROR, text, "", fallbacks.place)
+    seen = {nodes["subnet"].value} if "subnet" in nodes else set()
+    for each in given:
+        if each.value in seen:
+            what = f"subnet '{each.value}' is repeated, which has no effect"
+            yield Finding(Severity.NOTE, what, "Remove it", each.place)
+        seen.add(each.value)
 
 
 def _of_managed(entry: Node, config: CloudConfig, common: Mapping[str, str]) -> Iterator[Finding]:

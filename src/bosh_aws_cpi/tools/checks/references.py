@@ -35,6 +35,12 @@ class SubnetUse:
         """The subnet's id in AWS."""
         return str(self.node.value)
 
+    @property
+    def fallbacks(self) -> list[Node]:
+        """Where the known ids of its fallback subnets are."""
+        node = self.entry.get("cloud_properties", "subnet_fallbacks")
+        return list(texts(node)) if node is not None and isinstance(node.value, list) else []
+
     def serves(self, az: Node | None) -> bool:
         """Whether VMs of an az may be in it; those without an az only if it has none."""
         return self.azs is None or (name_of(az) in self.azs if az is not None else not self.azs)
@@ -99,8 +105,7 @@ class Launch:
             return []
         found: list[Node | None] = []
         for entry in groups.entries():
-            is_hash = isinstance(entry.value, dict)
-            found += [entry.get("name"), entry.get("arn")] if is_hash else [entry]
+            found += [entry.get("name"), entry.get("arn")] if isinstance(entry.value, dict) else [entry]
         return [each for node in found if node is not None for each in texts(node)]
 
     def tables(self) -> list[Node]:

@@ -37,6 +37,7 @@ def test_size() -> None:
 KINDS = {
     "shortages": (error_codes.NO_CAPACITY - error_codes.QUOTA_REACHED, Kind.BUSY),
     "faults": (error_codes.AT_FAULT, Kind.BUSY),
+    "full subnets": (error_codes.SUBNET_FULL, Kind.BUSY),
     "throttled": (error_codes.THROTTLED & set(ROWS), Kind.BUSY),
     "quotas": (error_codes.QUOTA_REACHED, Kind.QUOTA),
     "unauthorized": (error_codes.UNAUTHORIZED, Kind.DENIED),
@@ -60,7 +61,7 @@ def test_operational_sets(name: str) -> None:
     assert found == {code: OTHERWISE.get(code, kind) for code in codes}
 
 
-ROOMLESS = error_codes.NO_CAPACITY | error_codes.AT_FAULT
+ROOMLESS = error_codes.NO_CAPACITY | error_codes.AT_FAULT | error_codes.SUBNET_FULL
 OTHER_ROOM = {"InsufficientVolumeCapacity", "InsufficientAddressCapacity"}
 """Codes about something else than the room for an instance."""
 

@@ -12,6 +12,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image
 from bosh_aws_cpi.plan import agent_settings, nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.launch_options import in_subnets
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
 from bosh_aws_cpi.plan.spread import SpreadGroup
 
@@ -59,10 +60,10 @@ def create_vm(
     request = parse(cloud, agent_id, cloud_properties, networks, environment)
     image = gather.image(cloud, stemcell_cid)
     options = gather.options(cloud, request, image)
-    zone, vpc_id = gather.zone_and_vpc(cloud, request, disk_cids)
+    place = gather.place(cloud, request, disk_cids)
     spread = gather.spread_group(cloud, request, environment)
     plan = LaunchPlan(
-        launch_spec=_launch_spec(cloud, request, image, zone, spread),
+        launch_spec=_launch_spec(cloud, request, image, place.zone, spread),
         settings_input=AgentSettingsInput(
             agent_id=agent_id,
             networks=networks,
@@ -71,11 +72,11 @@ def create_vm(
             registry_endpoint=cloud.config.registry.endpoint if cloud.config.registry else None,
             root_device_name=image.root_device_name,
         ),
-        options=options,
+        options=in_subnets(options, place.subnets),
         nic_plans=request.nic_plans,
         creates_nics_first=request.creates_nics_first,
-        group_ids=gather.group_ids(cloud, request.groups, vpc_id),
-        traffic=traffic.look_up(cloud, request.properties, request.vip, vpc_id),
+        group_ids=gather.group_ids(cloud, request.groups, place.vpc_id),
+        traffic=traffic.look_up(cloud, request.properties, request.vip, place.vpc_id),
         director_uuid=cloud.config.director_uuid,
     )
     traffic.check_tags(plan.traffic, request.tags)

@@ -1,6 +1,7 @@
 """Collects the facts from AWS that create_vm needs before it creates anything, and refuses contradictions."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from bosh_aws_cpi.aws import images, networks, placement_groups, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -11,7 +12,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, nics, placement, spread, type_options
+from bosh_aws_cpi.plan import instance_types, nics, placement, spread, subnet_fallbacks, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
 from bosh_aws_cpi.plan.spread import SpreadGroup
@@ -73,20 +74,37 @@ def _with_devices(
     return facts, devices
 
 
-def zone_and_vpc(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> tuple[str, str]:
-    """The availability zone and the VPC of the VM's subnets.
+@dataclass(frozen=True)
+class Place:
+    """Where a VM will be."""
+
+    zone: str
+    vpc_id: str
+    subnets: Sequence[str]
+    """The subnets of the first interface, in the order in which to try them."""
+
+
+def place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> Place:
+    """The availability zone and the VPC of the VM's subnets, and the subnets of its first interface.
 
     Raises:
         CloudError: The subnets, the disks and the requested zone are not in one zone, or the subnets are
-            not in one VPC.
+            not in one VPC, or a fallback subnet does not fit.
     """
-    found = networks.subnets(cloud.ec2, [plan.subnet_id for plan in request.nic_plans])
-    ordered = [found[plan.subnet_id] for plan in request.nic_plans]
+    plans = request.nic_plans
+    found = networks.subnets(
+        cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
+    )
+    ordered = [found[plan.subnet_id] for plan in plans]
     zone = placement.one_subnet_zone(subnet.availability_zone for subnet in ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
     vm_zone = str(request.properties.availability_zone)
     placement.check_zone(zone, vm_zone, [disk.availability_zone for disk in disks])
-    return zone, placement.one_vpc(subnet.vpc_id for subnet in ordered)
+    vpc_id = placement.one_vpc(subnet.vpc_id for subnet in ordered)
+    order = subnet_fallbacks.subnet_order(plans[0], found)
+    if order[0] != plans[0].subnet_id:
+        logger.info("Subnet '%s' shows no free address: it is tried last", plans[0].subnet_id)
+    return Place(zone, vpc_id, order)
 
 
 def spread_group(cloud: Cloud, request: VmRequest, environment: Json | None) -> SpreadGroup | None:

@@ -1,32 +1,24 @@
 """Launches a VM's instance: tries one launch option after the other, and relaunches if EC2 itself ends it."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bosh_aws_cpi.aws import instances, launches, network_interfaces
-from bosh_aws_cpi.aws.launches import Ended, NeverSeen, NoCapacity, TokenSpent, Unanswered
-from bosh_aws_cpi.aws.sdk.cleanup import in_turn
-from bosh_aws_cpi.aws.sdk.errors import described
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws import network_interfaces
+from bosh_aws_cpi.aws.launches import Ended, NoCapacity, SubnetFull, TokenSpent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
+from bosh_aws_cpi.cpi.vms.create.answers import Answers
 from bosh_aws_cpi.cpi.vms.create.client_tokens import MAX_GENERATIONS, ClientTokens, following
-from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.vms.create.launcher import Launcher
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
-from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
-from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 
 MAX_RELAUNCHES: Final = 2
 """The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""
-_CLOCK_TOLERANCE: Final = 2.0
-"""Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
 _SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
 """Reasons that may not apply to another instance type."""
 
@@ -53,36 +45,44 @@ class InstanceCreation:
         self._cloud = cloud
         self._plan = plan
         self._created = created
-        self._undo = undo
         self._tokens = ClientTokens(cloud, plan.identity)
         self._relaunches = MAX_RELAUNCHES
-        self._began = time.monotonic()
-        self._answers: list[tuple[LaunchOption, NoCapacity | Ended]] = []
+        self._launcher = Launcher(cloud, plan, created, undo, self._tokens)
+        self._answers = Answers()
 
     def run(self) -> Launched:
         """Launch until an instance runs.
 
         Raises:
             CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
-            VMCreationFailed: EC2 has no capacity for any launch option, or it ended the instance.
+            VMCreationFailed: EC2 has no capacity or no free address for any launch option, or it ended the
+                instance.
         """
         options, generation = self._tokens.begin(self._plan.options)
-        for position, option in enumerate(options):
-            has_more = position + 1 < len(options)
+        while options:
+            option = options.pop(0)
+            has_more = any(other.way != option.way for other in options)
             if launched := self._try(option, generation, has_more=has_more):
                 return launched
+            options = [other for other in options if self._answers.allow(other)]
             generation = 0
-        raise self._exhausted()
+        raise self._answers.error(self._plan.options)
 
     def _try(self, option: LaunchOption, generation: int, *, has_more: bool) -> Launched | None:
-        """Launch one option, generation by generation; None when EC2 can't launch it and another may work."""
+        """Launch one option, generation by generation; None when EC2 can't launch it.
+
+        Args:
+            option: The option.
+            generation: The first generation.
+            has_more: Whether another type or market is left to try.
+        """
         following_one: int | None = generation
         while following_one is not None and following_one < MAX_GENERATIONS:
             generation = following_one
             try:
-                return Launched(self._run_one(option, generation, has_more=has_more), option)
-            except NoCapacity as error:
-                self._note(option, error)
+                return Launched(self._launcher.run(option, generation, has_more=has_more), option)
+            except (NoCapacity, SubnetFull) as error:
+                self._answers.note(option, error)
                 return None
             except TokenSpent as error:
                 logger.info("The client token belongs to an earlier launch: %s", error)
@@ -94,63 +94,6 @@ class InstanceCreation:
         message = f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
         raise VMCreationFailed(message)
 
-    def _run_one(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
-        """One launch, until its instance runs.
-
-        Raises:
-            Ended: EC2 ended the instance.
-            NoCapacity: EC2 can't launch it, or a spot launch failed in a way that may not affect on-demand.
-            TokenSpent: The client token belongs to an earlier instance, which is gone.
-            CloudError: EC2 refuses it, or the wait timed out.
-        """
-        launched = self._launch(option, generation, has_more=has_more)
-        is_new = self._is_new(launched)
-        if launched.is_ending and not is_new:
-            message = f"its instance '{launched.vm_cid}' is {launched.state}"
-            raise TokenSpent(message)
-        nic_count = len(self._plan.nic_plans)
-        try:
-            return launches.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count, is_new=is_new)
-        except NeverSeen as error:
-            instances.discard(self._cloud.ec2, launched.vm_cid)
-            raise TokenSpent(error.message) from error
-
-    def _launch(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
-        """RunInstances, as soon as the address is free."""
-        cloud = self._cloud
-        arguments = self._arguments(option, self._tokens.token(option, generation))
-        logger.info("Launching %s", option)
-
-        def create() -> Instance:
-            return self._undo.create(
-                lambda: launches.run(
-                    cloud.ec2,
-                    arguments,
-                    lambda: self._tokens.launched(option, generation),
-                    self._is_new,
-                ),
-                lambda created: _discard(cloud, created.vm_cid),
-            )
-
-        nic_plan = self._plan.nic_plans[0]
-        try:
-            if self._created:
-                return create()
-            return claiming(
-                cloud, self._plan.settings_input.agent_id, nic_plan.subnet_id, nic_plan.addresses, create
-            )
-        except AddressTaken as error:
-            raise nic_failed(nic_plan, error) from error
-        except cloud.ec2.exceptions.ClientError as error:
-            if option.is_spot:
-                raise NoCapacity(described(error), explained(error)) from error
-            raise
-        except VMCreationFailed as error:
-            is_at_fault = not isinstance(error, NoCapacity | Unanswered)  # a fault of AWS, or throttling
-            if option.is_spot and has_more and is_at_fault:
-                raise NoCapacity(error.message, ok_to_retry=True) from error
-            raise
-
     def _after_end(
         self, option: LaunchOption, generation: int, error: Ended, *, has_more: bool
     ) -> int | None:
@@ -159,7 +102,7 @@ class InstanceCreation:
         Raises:
             Ended: A relaunch would not help.
         """
-        if not self._is_new(error.instance):
+        if not self._launcher.is_new(error.instance):
             logger.info("Instance '%s' was launched by an earlier call", error.instance.vm_cid)
             self._wait_for_interfaces()
             return following(generation, self._tokens.used(option))
@@ -171,16 +114,11 @@ class InstanceCreation:
             raise error
         self._wait_for_interfaces()
         if goes_on:
-            self._note(option, error)
+            self._answers.note(option, error)
             return None
         self._relaunches -= 1
         logger.warning("Relaunching: %s", error.message)
         return generation + 1
-
-    def _is_new(self, instance: Instance) -> bool:
-        """Whether this call launched the instance; EC2 may answer a client token with an earlier call's."""
-        elapsed = time.monotonic() - self._began
-        return instance.age is None or instance.age <= elapsed + _CLOCK_TOLERANCE
 
     def _after_spent(self, option: LaunchOption, generation: int) -> int:
         """The generation after one whose token is spent.
@@ -209,42 +147,3 @@ class InstanceCreation:
                 network_interfaces.wait_until_usable(self._cloud.ec2, nic.nic_id, lambda _: False)
             except network_interfaces.NicGone as error:
                 raise VMCreationFailed(error.message, ok_to_retry=True) from error
-
-    def _arguments(self, option: LaunchOption, token: str) -> Json:
-        plan = self._plan
-        if self._created:
-            interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._created)]
-        else:
-            is_public = plan.launch_spec.properties.auto_assign_public_ip
-            interfaces = [nics.inline_specification(plan.nic_plans[0], plan.group_ids, is_public=is_public)]
-        is_registry_used = self._cloud.registry.is_used
-        macs = plan.mac_addresses(self._created)
-        return run_instances.arguments(
-            plan.launch_spec,
-            option,
-            interfaces=interfaces,
-            user_data=agent_settings.user_data(
-                plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
-            ),
-            client_token=token,
-        )
-
-    def _note(self, option: LaunchOption, answer: NoCapacity | Ended) -> None:
-        logger.warning("EC2 can't launch %s: %s", option, answer.said)
-        self._answers.append((option, answer))
-
-    def _exhausted(self) -> VMCreationFailed:
-        option, answer = self._answers[-1]
-        if len(self._plan.options) > 1:
-            listed = "; ".join(f"{option}: {answer.said}" for option, answer in self._answers)
-            message = f"No capacity for any of the VM's instance types. {listed}"
-            return VMCreationFailed(message, ok_to_retry=any(each.ok_to_retry for _, each in self._answers))
-        if option.is_spot:
-            why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
-            return VMCreationFailed(f"{why}: {answer.message}")
-        return answer
-
-
-def _discard(cloud: Cloud, vm_cid: str) -> None:
-    """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
-    in_turn(lambda: instances.discard(cloud.ec2, vm_cid), lambda: cloud.registry.delete(vm_cid))

@@ -1,7 +1,7 @@
 """A VM that is checked and planned, but not created yet."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 from bosh_aws_cpi.model import Nic, NicPlan
@@ -30,6 +30,11 @@ class LaunchPlan:
     def identity(self) -> tuple[str, str]:
         """Director and agent: they are the same for a create_vm and its retry, and for no other call."""
         return self.director_uuid or "", self.settings_input.agent_id
+
+    def nic_plan_of(self, option: LaunchOption) -> NicPlan:
+        """The interface that RunInstances creates, in the launch option's subnet."""
+        first = self.nic_plans[0]
+        return replace(first, subnet_id=option.subnet_id) if option.subnet_id else first
 
     def mac_addresses(self, created: Sequence[Nic]) -> Mapping[str, str]:
         """MAC address by network, for the interfaces that were created before the launch."""

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.aws.lookups import SubnetFacts
+from bosh_aws_cpi.model import Subnet
+from bosh_aws_cpi.plan.subnet_fallbacks import difference
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.ranges import range_of, within
 from bosh_aws_cpi.tools.checks.references import Launch, References, SubnetUse, named
@@ -42,19 +44,38 @@ class KnownSubnets:
 def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
     """Compare the cloud config's subnets with those in AWS."""
     for use in known.references.subnets:
-        facts = known.found.get(use.subnet_id)
-        if facts is None:
-            what = f"subnet '{use.subnet_id}' does not exist in {region}"
-            yield Finding(Severity.ERROR, what, "Use the id of one of your subnets", use.node.place, "AWS")
-            continue
+        for node in (use.node, *use.fallbacks):
+            facts = known.found.get(str(node.value))
+            if facts is None:
+                what = f"subnet '{node.value}' does not exist in {region}"
+                yield Finding(Severity.ERROR, what, "Use the id of one of your subnets", node.place, "AWS")
+            else:
+                yield from _of_state(facts, node)
+    for use, facts in known.uses():
         yield from _of_zone(use, facts)
         yield from _of_range(use, facts)
-        if facts.state != "available":
-            what = f"subnet '{facts.subnet_id}' is {facts.state}"
-            yield Finding(Severity.WARNING, what, "Wait until it is available", use.node.place, "AWS")
-        if facts.free < _FEW and any(":" not in each for each in facts.ranges):
-            what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
-            yield Finding(Severity.NOTE, what, "Use a larger subnet", use.node.place, "AWS")
+        yield from _of_fallbacks(use, facts, known)
+
+
+def _of_state(facts: SubnetFacts, node: Node) -> Iterator[Finding]:
+    if facts.state != "available":
+        what = f"subnet '{facts.subnet_id}' is {facts.state}"
+        yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
+    if facts.free < _FEW and any(":" not in each for each in facts.ranges):
+        what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
+        yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
+
+
+def _of_fallbacks(use: SubnetUse, facts: SubnetFacts, known: KnownSubnets) -> Iterator[Finding]:
+    """Each fallback subnet must be like the first one, by create_vm's own rule."""
+    for node in use.fallbacks:
+        other = known.found.get(str(node.value))
+        if other is not None and (what := difference(_subnet(facts), _subnet(other))):
+            yield Finding(Severity.ERROR, what, "Use another subnet, or remove it", node.place)
+
+
+def _subnet(facts: SubnetFacts) -> Subnet:
+    return Subnet(facts.subnet_id, facts.vpc_id, facts.zone, facts.families, facts.free)
 
 
 def _of_zone(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:

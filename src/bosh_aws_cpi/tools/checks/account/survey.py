@@ -88,7 +88,7 @@ class _Survey:
 
     def networks(self, extras: Extras) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
-        ids = {use.subnet_id for use in self._references.subnets}
+        ids = {str(node.value) for use in self._references.subnets for node in (use.node, *use.fallbacks)}
         found = self._ec2("subnets", lambda ec2: lookups.subnets(ec2, ids)) if ids else {}
         known = subnets.KnownSubnets(self._references, found or {})
         if found is not None:

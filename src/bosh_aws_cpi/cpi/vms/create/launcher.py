@@ -1,0 +1,136 @@
+"""One launch of a VM's instance: RunInstances, and the wait until the instance runs."""
+
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from bosh_aws_cpi.aws import instances, launches
+from bosh_aws_cpi.aws.launches import NeverSeen, NoCapacity, SubnetFull, TokenSpent, Unanswered
+from bosh_aws_cpi.aws.sdk.cleanup import in_turn
+from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
+from bosh_aws_cpi.cpi.vms.create.client_tokens import ClientTokens
+from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
+from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.errors import VMCreationFailed
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance, Nic
+from bosh_aws_cpi.plan import agent_settings, nics, run_instances
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+
+_CLOCK_TOLERANCE: Final = 2.0
+"""Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
+
+
+class Launcher:
+    """Launches a VM in the way of one launch option.
+
+    Args:
+        cloud: The call's cloud.
+        plan: The VM.
+        created: The interfaces that already exist; none when RunInstances creates the only one.
+        undo: Collects the step that discards each instance.
+        tokens: The client tokens of the launches.
+    """
+
+    def __init__(
+        self, cloud: Cloud, plan: LaunchPlan, created: Sequence[Nic], undo: Undo, tokens: ClientTokens
+    ) -> None:
+        self._cloud = cloud
+        self._plan = plan
+        self._created = created
+        self._undo = undo
+        self._tokens = tokens
+        self._began = time.monotonic()
+
+    def run(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
+        """One launch, until its instance runs.
+
+        Raises:
+            Ended: EC2 ended the instance.
+            NoCapacity: EC2 can't launch it, or a spot launch failed in a way that may not affect on-demand.
+            SubnetFull: The option's subnet has no free address.
+            TokenSpent: The client token belongs to an earlier instance, which is gone.
+            CloudError: EC2 refuses it, or the wait timed out.
+        """
+        launched = self._launch(option, generation, has_more=has_more)
+        is_new = self.is_new(launched)
+        if launched.is_ending and not is_new:
+            message = f"its instance '{launched.vm_cid}' is {launched.state}"
+            raise TokenSpent(message)
+        nic_count = len(self._plan.nic_plans)
+        try:
+            return launches.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count, is_new=is_new)
+        except NeverSeen as error:
+            instances.discard(self._cloud.ec2, launched.vm_cid)
+            raise TokenSpent(error.message) from error
+
+    def _launch(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
+        """RunInstances, as soon as the address is free."""
+        cloud = self._cloud
+        arguments = self._arguments(option, self._tokens.token(option, generation))
+        logger.info("Launching %s", option)
+
+        def create() -> Instance:
+            return self._undo.create(
+                lambda: launches.run(
+                    cloud.ec2,
+                    arguments,
+                    lambda: self._tokens.launched(option, generation),
+                    self.is_new,
+                ),
+                lambda created: _discard(cloud, created.vm_cid),
+            )
+
+        nic_plan = self._plan.nic_plan_of(option)
+        try:
+            if self._created:
+                return create()
+            return claiming(
+                cloud, self._plan.settings_input.agent_id, nic_plan.subnet_id, nic_plan.addresses, create
+            )
+        except AddressTaken as error:
+            raise nic_failed(nic_plan, error) from error
+        except cloud.ec2.exceptions.ClientError as error:
+            if option.is_spot:
+                raise NoCapacity(described(error), explained(error)) from error
+            raise
+        except VMCreationFailed as error:
+            is_at_fault = not isinstance(error, NoCapacity | SubnetFull | Unanswered)  # or throttles
+            if option.is_spot and has_more and is_at_fault:
+                raise NoCapacity(error.message, ok_to_retry=True) from error
+            raise
+
+    def is_new(self, instance: Instance) -> bool:
+        """Whether this call launched the instance; EC2 may answer a client token with an earlier call's."""
+        elapsed = time.monotonic() - self._began
+        return instance.age is None or instance.age <= elapsed + _CLOCK_TOLERANCE
+
+    def _arguments(self, option: LaunchOption, token: str) -> Json:
+        plan = self._plan
+        if self._created:
+            interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._created)]
+        else:
+            is_public = plan.launch_spec.properties.auto_assign_public_ip
+            nic_plan = plan.nic_plan_of(option)
+            interfaces = [nics.inline_specification(nic_plan, plan.group_ids, is_public=is_public)]
+        is_registry_used = self._cloud.registry.is_used
+        macs = plan.mac_addresses(self._created)
+        return run_instances.arguments(
+            plan.launch_spec,
+            option,
+            interfaces=interfaces,
+            user_data=agent_settings.user_data(
+                plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
+            ),
+            client_token=token,
+        )
+
+
+def _discard(cloud: Cloud, vm_cid: str) -> None:
+    """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
+    in_turn(lambda: instances.discard(cloud.ec2, vm_cid), lambda: cloud.registry.delete(vm_cid))

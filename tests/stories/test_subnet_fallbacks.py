@@ -1,0 +1,369 @@
+"""subnet_fallbacks: when the subnet of a dynamic network is full, the VM is launched in the next one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.killing import interrupt_at, kill_at
+
+pytestmark = pytest.mark.faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.traffic import Traffic
+    from testbed.world import World
+    from tests.protocols import CreateVm, ReadCalls, RefuseLaunch, StartVm, WriteError, WriteNetwork
+
+PATH = "networks.any.cloud_properties.subnet_fallbacks"
+FULL = "RunInstances failed with InsufficientFreeAddressesInSubnet: "
+FIRST, SECOND = "t3.micro", "m5.large"
+TYPES = {"instance_type": FIRST, "instance_type_fallbacks": [SECOND]}
+SUBNET = "NetworkInterface.1.SubnetId"
+
+
+@pytest.fixture
+def subnets(world: World, fake_aws: FakeAws) -> list[str]:
+    """Return three subnets of eleven addresses each, in the VM's zone."""
+    made = [
+        world.ec2.create_subnet(
+            VpcId=world.vpc_id, CidrBlock=f"10.0.9.{start}/28", AvailabilityZone=world.zone
+        )
+        for start in (0, 16, 32)
+    ]
+    fake_aws.forget_calls()
+    return [each["Subnet"]["SubnetId"] for each in made]
+
+
+@pytest.fixture
+def fill(world: World, fake_aws: FakeAws) -> Callable[..., list[str]]:
+    """Return a function that fills subnets; unless it is told otherwise, EC2 shows that only later.
+
+    It returns the interfaces.
+    """
+
+    def take(*subnet_ids: str, is_shown: bool = False) -> list[str]:
+        if not is_shown:
+            stale = ["<availableIpAddressCount>0<", "<availableIpAddressCount>3<"]
+            fake_aws.rule(action="DescribeSubnets", replace=[stale])
+        made = [
+            world.ec2.create_network_interface(SubnetId=each, SecondaryPrivateIpAddressCount=10)
+            for each in subnet_ids
+        ]
+        fake_aws.forget_calls()
+        return [each["NetworkInterface"]["NetworkInterfaceId"] for each in made]
+
+    return take
+
+
+@pytest.fixture
+def networks(subnets: list[str]) -> dict[str, Any]:
+    """Return a dynamic network with all three subnets."""
+    first, *others = subnets
+    properties = {"subnet": first, "subnet_fallbacks": others}
+    return {"any": {"type": "dynamic", "cloud_properties": properties}}
+
+
+@pytest.fixture
+def rejected(
+    create_vm: CreateVm, world: World, fake_aws: FakeAws, failure: WriteError
+) -> Callable[[dict[str, Any], str], list[str]]:
+    """Return a function that checks that networks are refused and nothing changes; it returns the calls."""
+
+    def check(networks: dict[str, Any], message: str) -> list[str]:
+        before = world.state()
+        fake_aws.forget_calls()
+        assert create_vm(networks=networks).error == failure("CloudError", message)
+        asked = fake_aws.actions()
+        assert [action for action in asked if not action.startswith("Describe")] == []
+        assert world.state() == before
+        return asked
+
+    return check
+
+
+@pytest.fixture
+def tried(sent: ReadCalls) -> Callable[[], list[tuple[str, str]]]:
+    """Return a function that reads the launches: type and subnet of each."""
+    return lambda: [(call["InstanceType"], call[SUBNET]) for call in sent("RunInstances")]
+
+
+def test_next_subnet(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fill: Callable[..., list[str]],
+    sent: ReadCalls,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """The launch in the next subnet is the same otherwise, and nothing is left in the full one."""
+    held = fill(subnets[0])
+    answer = create_vm(networks=networks)
+    vm_cid, shown = answer.ok()
+    assert fake_aws.actions() == [
+        *("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribeSecurityGroups"),
+        *("DescribeInstances", "RunInstances", "RunInstances", "DescribeInstances"),
+    ]
+    first, second = sent("RunInstances")
+    differing = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
+    assert differing == {SUBNET, "ClientToken"}
+    (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
+    assert nic["SubnetId"] == second[SUBNET] == subnets[1]
+    assert shown == networks
+    assert world.state()["interfaces"] == sorted([*held, nic["NetworkInterfaceId"]])
+    assert f"EC2 can't launch {FIRST} (on demand) in {subnets[0]}: {FULL}" in answer.stderr
+    assert f"Launching {FIRST} (on demand) in {subnets[1]}" in answer.stderr
+
+
+def test_room_in_the_first(
+    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], tried: Callable[[], Any]
+) -> None:
+    """As long as the first subnet has addresses, it gets the VM; the first repeated id counts."""
+    properties = networks["any"]["cloud_properties"]
+    properties["subnet_fallbacks"] = [subnets[0], subnets[1], subnets[1]]
+    create_vm(networks=networks).ok()
+    assert tried() == [(FIRST, subnets[0])]
+
+
+def test_shown_as_full(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fill: Callable[..., list[str]],
+    tried: Callable[[], Any],
+    fake_aws: FakeAws,
+) -> None:
+    """A subnet that EC2 shows as full is tried last: what EC2 shows may be outdated."""
+    fill(*subnets[:2], is_shown=True)
+    answer = create_vm(networks=networks)
+    answer.ok()
+    assert tried() == [(FIRST, subnets[2])]
+    assert f"Subnet '{subnets[0]}' shows no free address: it is tried last" in answer.stderr
+    fake_aws.forget_calls()
+    count = ["<availableIpAddressCount>[0-9]+<", "<availableIpAddressCount>0<"]
+    fake_aws.rule(action="DescribeSubnets", replace=[count])
+    create_vm(networks=networks, agent_id="agent-2").ok()
+    assert [subnet for _, subnet in tried()] == subnets
+
+
+def test_all_full(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fill: Callable[..., list[str]],
+    world: World,
+    tried: Callable[[], Any],
+) -> None:
+    """If all subnets are full, the error says what EC2 said of each; a retry may succeed."""
+    fill(*subnets)
+    before = world.state()
+    error = create_vm(TYPES, networks=networks).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert error["message"].startswith("No free address in any of the network's subnets: use larger ones, ")
+    assert re.findall(rf"(subnet-\w+): {FULL}", error["message"]) == subnets
+    assert tried() == [(FIRST, each) for each in subnets]
+    assert world.state() == before
+
+
+@pytest.mark.parametrize("has_room", [True, False])
+def test_types_and_subnets(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fill: Callable[..., list[str]],
+    short: RefuseLaunch,
+    tried: Callable[[], Any],
+    *,
+    has_room: bool,
+) -> None:
+    """Without capacity the next type is tried, in no subnet that was full, nor in others of the zone."""
+    fill(subnets[0])
+    where = {SUBNET: subnets[1], **({"InstanceType": FIRST} if has_room else {})}
+    said = short("InsufficientInstanceCapacity", where, 500).removesuffix(")")
+    answer = create_vm(TYPES, networks=networks)
+    assert tried() == [(FIRST, subnets[0]), (FIRST, subnets[1]), (SECOND, subnets[1])]
+    if has_room:
+        answer.ok()
+        return
+    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    message = answer.error["message"]
+    assert message.startswith(
+        "No capacity for any of the VM's instance types in a subnet with a free address."
+    )
+    for label, text in (
+        (subnets[0], FULL),
+        (f"{FIRST} (on demand) in {subnets[1]}", said),
+        (f"{SECOND} (on demand) in {subnets[1]}", said),
+    ):
+        assert f"{label}: {text}" in message
+
+
+def test_spot(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fill: Callable[..., list[str]],
+    tried: Callable[[], Any],
+    world: World,
+) -> None:
+    """A full subnet is no reason to launch on demand."""
+    fill(subnets[0])
+    answer = create_vm({"spot_bid_price": 0.05, "spot_ondemand_fallback": True}, networks=networks)
+    assert world.instance(answer.ok()[0])["InstanceLifecycle"] == "spot"
+    assert tried() == [(FIRST, each) for each in subnets[:2]]
+
+
+@pytest.fixture
+def launched(
+    create_vm: CreateVm, start_vm: StartVm, networks: dict[str, Any], fake_aws: FakeAws, world: World
+) -> Callable[[str], str]:
+    """Return a function that has the second launch be answered, or the CPI killed at it; returns its VM."""
+
+    def launch(how: str) -> str:
+        if how == "killed":
+            kill_at(fake_aws, lambda: start_vm(networks=networks), 2, when="after", action="RunInstances")
+        else:
+            create_vm(networks=networks).ok()
+        (vm_cid,) = world.state()["instances"]
+        return str(vm_cid)
+
+    return launch
+
+
+@pytest.mark.parametrize("how", ["killed", "answered"])
+def test_same_again(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fill: Callable[..., list[str]],
+    launched: Callable[[str], str],
+    world: World,
+    how: str,
+) -> None:
+    """The same call finds its VM in the fallback subnet, though the first one has room again by then."""
+    (blocker,) = fill(subnets[0])
+    vm_cid = launched(how)
+    world.ec2.delete_network_interface(NetworkInterfaceId=blocker)
+    assert create_vm(networks=networks).ok()[0] == vm_cid
+    assert world.state()["instances"] == [vm_cid]
+    assert world.instance(vm_cid)["SubnetId"] == subnets[1]
+
+
+def test_interrupted(
+    start_vm: StartVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fill: Callable[..., list[str]],
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """A signal during the launch in a fallback subnet leaves nothing."""
+    fill(subnets[0])
+    before = world.state()
+    interrupt_at(fake_aws, lambda: start_vm(networks=networks), 2, when="after", action="RunInstances")
+    assert fake_aws.actions().count("TerminateInstances") == 1
+    assert world.state() == before
+
+
+def test_not_answered(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fake_aws: FakeAws,
+    world: World,
+    tried: Callable[[], Any],
+) -> None:
+    """A launch that is not answered is found, and no other subnet is tried."""
+    fake_aws.rule(action="RunInstances", times=None, drop="after")
+    vm_cid = create_vm(networks=networks).ok()[0]
+    assert world.state()["instances"] == [vm_cid]
+    assert {subnet for _, subnet in tried()} == {subnets[0]}
+
+
+@pytest.mark.parametrize("kind", ["manual", "vip"])
+def test_other_networks(
+    networks: dict[str, Any],
+    network: WriteNetwork,
+    rejected: Callable[[dict[str, Any], str], list[str]],
+    kind: str,
+) -> None:
+    """Only a dynamic network can have fallback subnets: an address belongs to one subnet."""
+    given = {**networks["any"], "type": kind, "ip": "10.0.9.5"}
+    message = f"{PATH} is for dynamic networks only: remove it from this {kind} network"
+    assert rejected({"other": network(), "any": given}, message) == []
+
+
+def test_beside_another_network(
+    networks: dict[str, Any], network: WriteNetwork, rejected: Callable[[dict[str, Any], str], list[str]]
+) -> None:
+    """A VM with several networks can't have fallback subnets."""
+    message = (
+        f"{PATH} is for VMs with a single network besides a vip network: remove it, or use a network "
+        "without it for VMs with several networks"
+    )
+    assert rejected({"fixed": network("10.0.2.10", 1), **networks}, message) == []
+
+
+def test_vip(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    fill: Callable[..., list[str]],
+    traffic: Traffic,
+    world: World,
+) -> None:
+    """A vip network is no second network: the interface in the fallback subnet gets the elastic IP."""
+    fill(subnets[0])
+    vm_cid = create_vm(networks={**networks, "public": {"type": "vip", "ip": traffic.public_ip}}).ok()[0]
+    (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
+    assert nic["SubnetId"] == subnets[1]
+    assert traffic.state()["associations"] == [nic["NetworkInterfaceId"]]
+
+
+def test_unknown_subnet(
+    networks: dict[str, Any], rejected: Callable[[dict[str, Any], str], list[str]]
+) -> None:
+    """A fallback subnet that does not exist is refused, even if the first one has room."""
+    networks["any"]["cloud_properties"]["subnet_fallbacks"].append("subnet-0123456789abcdef0")
+    message = (
+        "Subnet not found: subnet-0123456789abcdef0. "
+        "Check subnet and subnet_fallbacks in the networks' cloud_properties"
+    )
+    assert rejected(networks, message)[-1] == "DescribeSubnets"
+
+
+@pytest.mark.parametrize("why", ["zone", "VPC", "families"])
+def test_unlike_subnets(
+    networks: dict[str, Any],
+    subnets: list[str],
+    world: World,
+    rejected: Callable[[dict[str, Any], str], list[str]],
+    why: str,
+) -> None:
+    """A fallback subnet has the first one's zone, VPC and families of addresses, or it is refused."""
+    ec2, zone, vpc_id = world.ec2, world.zone, world.vpc_id
+    if why == "VPC":
+        vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    if why == "zone":
+        zone = "us-east-1b"
+    made = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.10.0/28", AvailabilityZone=zone)
+    other = made["Subnet"]["SubnetId"]
+    if why == "families":
+        ec2.associate_subnet_cidr_block(SubnetId=other, Ipv6CidrBlock="2001:db8::/64")
+        ec2.modify_subnet_attribute(SubnetId=other, AssignIpv6AddressOnCreation={"Value": True})
+    networks["any"]["cloud_properties"]["subnet_fallbacks"].append(other)
+    first = subnets[0]
+    message = {
+        "zone": f"'{other}' is in zone us-east-1b, but subnet '{first}' is in {world.zone}",
+        "VPC": f"'{other}' is in VPC '{vpc_id}', but subnet '{first}' is in '{world.vpc_id}'",
+        "families": (
+            f"'{other}' gives interfaces IPv4 and IPv6 addresses, but subnet '{first}' gives them "
+            "IPv4 addresses"
+        ),
+    }[why]
+    assert rejected(networks, f"{PATH}: {message}")[-1] == "DescribeSubnets"
