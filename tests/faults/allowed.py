@@ -95,7 +95,6 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
     "create_vm in a fallback subnet": [BUILT_IN_TABLE],
-    "create_vm beside a full reservation": [BUILT_IN_TABLE],
     SPREAD: [BUILT_IN_TABLE],
     FROM_GROUP_FAST: [
         Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))

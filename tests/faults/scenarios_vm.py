@@ -62,13 +62,6 @@ def beside_a_full_subnet(stage: Stage) -> list[Any]:
     return arguments(stage, {"any": {"type": "dynamic", "cloud_properties": properties}}, [])
 
 
-def in_a_full_reservation(stage: Stage) -> list[Any]:
-    """Ask for a VM in a reservation without room, with the same type on demand for that case."""
-    properties = {"capacity_reservation": {"id": stage.full_reservation()}}
-    networks = {"private": network(stage, "10.0.1.10")}
-    return arguments(stage, networks, [], instance_type_fallbacks=["t3.micro"], **properties)
-
-
 def spread(stage: Stage) -> list[Any]:
     """Ask for the first VM of an instance group whose VMs are spread."""
     whole = arguments(stage, {"private": network(stage, "10.0.1.10")}, [], spread=True)
@@ -239,22 +232,6 @@ VMS = (
         result='"made"',
         success=Change(
             gains=[*MADE, f"eni 10.0.1.4: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
-        ),
-    ),
-    Scenario(
-        name="create_vm beside a full reservation",
-        calls=(
-            *LOOKING,
-            "DescribeSecurityGroups",
-            "DescribeInstances",
-            "RunInstances",
-            "RunInstances",
-            "DescribeInstances",
-        ),
-        lay=in_a_full_reservation,
-        result='"made"',
-        success=Change(
-            gains=[*MADE, f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
         ),
     ),
     Scenario(

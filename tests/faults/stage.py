@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.executable import DIRECTOR_UUID, Cpi, config
 from testbed.registry import PASSWORD, USER
-from testbed.reservations import reserved
 from testbed.traffic import Traffic
 from tests.faults.picture import Painter
 
@@ -157,14 +156,6 @@ class Stage:
         subnet_id: str = self.painter.name(answer["Subnet"]["SubnetId"], "full")
         self.ec2.create_network_interface(SubnetId=subnet_id, SecondaryPrivateIpAddressCount=10)
         return subnet_id
-
-    def full_reservation(self) -> str:
-        """Have a capacity reservation without room: its capacity is allocated to an interruptible one."""
-        full = reserved(self.ec2, "t3.micro", self.world.zone)
-        self.ec2.create_interruptible_capacity_reservation_allocation(
-            CapacityReservationId=full, InstanceCount=1
-        )
-        return full
 
     def route_traffic(self) -> Traffic:
         """Have load balancers, an elastic address, and a route that leads out of the VPC."""
