@@ -48,10 +48,11 @@ def launch_options(
 ) -> list[LaunchOption]:
     """The launch options.
 
-    Those on spot come first: another type on spot is preferred to the on-demand price. A reservation that is
-    named by its id takes only one type (EC2 user guide, "Launch instances into an existing Capacity
-    Reservation"), so the fallback types are launched outside of it. The same applies to a market, which may
-    have no capacity for any type: there the first type may be its own fallback.
+    Those on spot come first: another type on spot is preferred to the on-demand price. A reservation takes
+    only its own type (EC2 user guide, "Launch instances into an existing Capacity Reservation"), so with its
+    id only the first type is launched in it, and the others, which may include the first, on demand. So they
+    are with a market, because a full group of such reservations does not lead to on-demand capacity (the same
+    guide, "Launch instances into Capacity Reservations in a group").
 
     Args:
         properties: The VM's.

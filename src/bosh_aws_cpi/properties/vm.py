@@ -176,7 +176,7 @@ class VmProperties(Properties):
 
     @property
     def instance_types(self) -> list[str]:
-        """The type and its fallbacks, in the order in which they are tried."""
+        """The type and its fallbacks, each once, in the order in which they are tried."""
         return list(dict.fromkeys([str(self.instance_type), *self.instance_type_fallbacks]))
 
     @classmethod

@@ -13,7 +13,7 @@ Capacity = TypeVar("Capacity", Reservation, Host)
 _ACTIVE: Final = "active"
 _KEY: Final = "capacity_reservation"
 _GROWTH: Final = {
-    "": "Raise its instance count for new VMs",
+    "": "Raise its instance count for new VMs, or add fallback types",
     "capacity-block": "Use another block for new VMs, or fallback types: a block does not grow",
     "interruptible-capacity-reservation": "Let its owner allocate more instances to it for new VMs",
 }
