@@ -40,7 +40,7 @@ def asked(properties: VmProperties) -> list[TypeOption]:
     wishes: dict[TypeOption, bool] = {
         "cpu_options.nested_virtualization": cpu is not None and cpu.nested_virtualization == "enabled",
         "cpu_options.amd_sev_snp": cpu is not None and cpu.amd_sev_snp == "enabled",
-        "bandwidth_weighting": properties.bandwidth_weighting is not None,
+        "bandwidth_weighting": weighting(properties) is not None,
         "enclave": properties.enclave,
         "hibernation": properties.hibernation,
         "placement_partition": properties.placement_partition is not None,
@@ -48,6 +48,11 @@ def asked(properties: VmProperties) -> list[TypeOption]:
         "spread": properties.spread,
     }
     return [name for name, is_asked in wishes.items() if is_asked]
+
+
+def weighting(properties: VmProperties) -> str | None:
+    """The bandwidth weighting to ask for; None for the default, which all types have."""
+    return None if properties.bandwidth_weighting == "default" else properties.bandwidth_weighting
 
 
 def _check_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> None:
