@@ -215,14 +215,14 @@ WRONG_TYPES = [
     *[
         Mistake(
             (*LARGE, "cloud_properties", "lb_target_groups"),
-            ["web", wrong],
+            [wrong],
             f"{PROPERTIES}/lb_target_groups/{path}",
         )
         for wrong, path in (
             ({"name": "web", "port": 70_000}, "web/port"),
             ({"name": "web", "port": "http"}, "web/port"),
-            ({"arn": "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web"}, "1/arn"),
-            (80, "1"),
+            ({"arn": "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web"}, "0/arn"),
+            (80, "0"),
         )
     ],
 ]
@@ -346,6 +346,7 @@ IN_AWS = [
             [{key: value, "port": 80}],
             f"{PROPERTIES}/lb_target_groups/{entry}/{key}",
             "AWS",
+            said=f"Could not find ALB target group `{value}'",
         )
         for key, value, entry in (("name", "nobody", "nobody"), ("arn", TARGET_GROUP, "0"))
     ],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import type_options
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Properties
@@ -66,7 +67,7 @@ def arguments(
         "CpuOptions": _given(properties.cpu_options),
         "CreditSpecification": _given(properties.credit_specification) if option.facts.is_burstable else None,
     }
-    weighting = properties.bandwidth_weighting
+    weighting = type_options.weighting(properties)
     optional |= {
         "EnclaveOptions": {"Enabled": True} if properties.enclave else None,
         "HibernationOptions": {"Configured": True} if properties.hibernation else None,

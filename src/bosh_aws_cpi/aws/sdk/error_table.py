@@ -262,7 +262,15 @@ ROWS: Final[dict[str, Row]] = {
     "ValidationError": Row(Kind.INVALID, _MANIFEST),
     "ValidationException": Row(Kind.INVALID, _MANIFEST),
     "InvalidRequest": Row(Kind.INVALID, _MANIFEST),
-    "InvalidBlockDeviceMapping": Row(Kind.INVALID, "correct root_disk or ephemeral_disk"),
+    "InvalidBlockDeviceMapping": Row(
+        Kind.INVALID,
+        "correct root_disk or ephemeral_disk; root_disk.size can't be less than the stemcell's root disk",
+    ),
+    "UnsupportedHibernationConfiguration": Row(
+        Kind.INVALID,
+        "encrypt the root disk, and increase root_disk.size to the memory of the instance type plus the "
+        "size of the stemcell; all disks need the type gp3, gp2, io2 or io1. Or remove hibernation",
+    ),
     "InvalidInstanceType": Row(Kind.INVALID, "correct instance_type"),
     "Unsupported": Row(
         Kind.INVALID, "use another zone or instance type: this one does not support the request"

@@ -8,8 +8,8 @@ from bosh_aws_cpi.properties.managed_network import ManagedNetwork, ManagedNetwo
 from bosh_aws_cpi.properties.network import Network, NetworkCloudProperties
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.naming import texts
 from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, read, said
-from bosh_aws_cpi.tools.checks.references import texts
 from bosh_aws_cpi.tools.checks.rules import hashes, name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 

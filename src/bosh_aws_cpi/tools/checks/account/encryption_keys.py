@@ -12,7 +12,8 @@ from bosh_aws_cpi.properties.types import Encryptable
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.references import Launch, References
+from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.references import References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 

@@ -9,7 +9,8 @@ from bosh_aws_cpi.aws.lookups import SecurityGroup
 from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.references import Launch, SubnetUse, named, texts
+from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
+from bosh_aws_cpi.tools.checks.references import named
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _KEY = "security_groups"

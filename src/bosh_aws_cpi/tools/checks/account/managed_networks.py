@@ -5,7 +5,7 @@ from typing import Final
 
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.references import texts
+from bosh_aws_cpi.tools.checks.naming import texts
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 KEYS: Final = {"VPC": "vpc_id", "route table": "route_table", "network ACL": "network_acl"}

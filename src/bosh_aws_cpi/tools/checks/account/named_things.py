@@ -5,7 +5,8 @@ from functools import partial
 
 from bosh_aws_cpi.aws.lookups import PlacementGroup
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.references import Launch, Named, named
+from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.references import Named, named
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 

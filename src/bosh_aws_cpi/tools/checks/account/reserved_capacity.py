@@ -6,7 +6,8 @@ from typing import Final, TypeVar
 
 from bosh_aws_cpi.aws.capacity import Host, Reservation
 from bosh_aws_cpi.tools.checks.account.named_things import absent
-from bosh_aws_cpi.tools.checks.references import Launch, Named
+from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.references import Named
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Capacity = TypeVar("Capacity", Reservation, Host)

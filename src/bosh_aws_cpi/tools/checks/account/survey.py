@@ -24,7 +24,8 @@ from bosh_aws_cpi.tools.checks.account import (
     types,
 )
 from bosh_aws_cpi.tools.checks.account.inquiry import Inquiry
-from bosh_aws_cpi.tools.checks.references import Launch, Named, References, named, values
+from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.references import Named, References, named, values
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from bosh_aws_cpi.aws.load_balancers import TARGET_TYPES
 from bosh_aws_cpi.route_tables import RouteTable
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
-from bosh_aws_cpi.tools.checks.references import Launch, Named
+from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.references import Named
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 

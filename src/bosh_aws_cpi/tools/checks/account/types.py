@@ -7,7 +7,8 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import instance_types
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.references import Launch, named
+from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.references import named
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
