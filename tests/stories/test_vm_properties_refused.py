@@ -80,6 +80,13 @@ ROOM = (
             ),
         ),
         (
+            {"placement_group": "near", "capacity_reservation": {**RESERVATION, "market": "capacity-block"}},
+            (
+                "market: capacity-block and placement_group exclude each other: "
+                "a Capacity Block can't be used with a placement group"
+            ),
+        ),
+        (
             {"hibernation": True, "enclave": True},
             "hibernation and enclave exclude each other: remove one of them",
         ),

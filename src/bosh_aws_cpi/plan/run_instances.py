@@ -105,9 +105,9 @@ def _given(properties: Properties | None) -> Json:
 
 
 def _market(option: LaunchOption, properties: VmProperties) -> Json:
-    if option.market:
-        return {"MarketType": option.market}
-    return _spot(str(properties.spot_bid_price)) if option.is_spot else {}
+    if option.is_spot:
+        return _spot(str(properties.spot_bid_price))
+    return {} if option.is_on_demand else {"MarketType": option.market}
 
 
 def _spot(price: str) -> Json:
@@ -116,11 +116,11 @@ def _spot(price: str) -> Json:
 
 
 def _reservation(reservation: CapacityReservation | None, option: LaunchOption) -> Json:
-    """The reservation; one with a market type of its own is for one launch option only."""
-    if reservation is None or (reservation.market and not option.market):
-        return {}
-    if reservation.preference:
+    """The preference, or the reservation that the launch option names."""
+    if reservation and reservation.preference:
         return {"CapacityReservationPreference": reservation.preference}
+    if reservation is None or not option.is_reserved:
+        return {}
     if reservation.id:
         return {"CapacityReservationTarget": {"CapacityReservationId": reservation.id}}
     group = {"CapacityReservationResourceGroupArn": reservation.resource_group_arn}

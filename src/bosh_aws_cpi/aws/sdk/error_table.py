@@ -349,7 +349,9 @@ ROWS: Final[dict[str, Row]] = {
     "IncorrectModificationState": Row(Kind.STATE, _STATE),
     "InvalidInstanceState": Row(Kind.STATE, _STATE),
     "InvalidHostState": Row(Kind.STATE, _STATE),
-    "InvalidCapacityReservationState.PendingActivation": Row(Kind.STATE, _STATE),
+    "InvalidCapacityReservationState.PendingActivation": Row(
+        Kind.STATE, "wait until the capacity block begins, or add instance_type_fallbacks"
+    ),
     "InvalidRoute.InvalidState": Row(Kind.INVALID, "correct advertised_routes"),
     "Gateway.NotAttached": Row(Kind.STATE, "attach the gateway that the route points to"),
     "InvalidInstanceAttributeValue": Row(Kind.INVALID, _MANIFEST),

@@ -52,16 +52,13 @@ def options(cloud: Cloud, request: VmRequest, ami: Image) -> list[LaunchOption]:
     properties = request.properties
     known = type_facts(cloud, properties.instance_types)
     defaults = _disk_defaults(request, ami)
-    types = [_with_devices(properties, ami, known[name], defaults) for name in properties.instance_types]
-    left_out = dict.fromkeys(text for _, devices in types for text in devices.left_out)
+    types = {
+        name: _with_devices(properties, ami, known[name], defaults) for name in properties.instance_types
+    }
+    left_out = dict.fromkeys(text for _, devices in types.values() for text in devices.left_out)
     for text in left_out:
         logger.warning("Ignored: %s", text)
-    return launch_options(
-        types,
-        is_spot=properties.spot_bid_price is not None,
-        falls_back_to_demand=properties.spot_ondemand_fallback,
-        market=(properties.capacity_reservation and properties.capacity_reservation.market) or "",
-    )
+    return launch_options(properties, types)
 
 
 def _disk_defaults(request: VmRequest, ami: Image) -> DiskDefaults:

@@ -104,5 +104,5 @@ def _elsewhere(what: str, zone: str, launch: Launch) -> str:
 
 
 def _first_type(launch: Launch) -> str:
-    """The type that decides, because EC2 does not try the fallbacks in a reservation; empty if not known."""
+    """``instance_type``, which must fit; only it is launched in a reservation. Empty if it is not known."""
     return next((str(node.value) for node in launch.types), "")
