@@ -124,7 +124,8 @@ def spread_group(cloud: Cloud, request: VmRequest, environment: Json | None) -> 
     """The placement group for a VM with ``spread``; EC2 is called only for such a VM.
 
     Returns:
-        The group; None without ``spread``, and for a VM that is alone in its instance group.
+        The group; None without ``spread``, and for a VM that is alone in its instance group. A group without
+        the CPI's tags counts as not yet seen.
 
     Raises:
         CloudError: The CPI did not create the placement group of that name.
@@ -140,9 +141,10 @@ def spread_group(cloud: Cloud, request: VmRequest, environment: Json | None) -> 
         return None
     wanted = spread.spread_group(director_uuid, group, cloud.config.aws.tags)
     found = placement_groups.find(cloud.ec2, wanted.name)
-    if found is None:
+    if found is None or spread.may_lack_tags_yet(found.strategy, found.tags):
         return wanted
-    spread.check_existing(wanted, found.strategy, found.tags)
+    if (refusal := spread.refusal(wanted, found.strategy, found.tags)) is not None:
+        raise refusal
     return replace(wanted, exists=True)
 
 

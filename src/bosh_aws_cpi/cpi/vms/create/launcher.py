@@ -16,6 +16,7 @@ from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.vms.create.client_tokens import ClientTokens
 from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.vms.create.spread import GroupFailed, spreading
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -57,6 +58,7 @@ class Launcher:
                 reservation has not begun. For spot, any refusal.
             SubnetFull: The option's subnet has no free address.
             TokenSpent: The client token belongs to an earlier instance, which is gone.
+            GroupFailed: The spread placement group is full, or EC2 does not accept it in time.
             CloudError: EC2 refuses it, or the wait timed out.
         """
         launched = self._launch(option, generation, has_more=has_more)
@@ -89,12 +91,15 @@ class Launcher:
             )
 
         nic_plan = self._plan.nic_plan_of(option)
-        try:
+
+        def claim() -> Instance:
             if self._created:
                 return create()
-            return claiming(
-                cloud, self._plan.settings_input.agent_id, nic_plan.subnet_id, nic_plan.addresses, create
-            )
+            agent_id = self._plan.settings_input.agent_id
+            return claiming(cloud, agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
+
+        try:
+            return spreading(cloud, self._plan.launch_spec, claim)
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:
@@ -104,7 +109,9 @@ class Launcher:
                 raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
-            is_at_fault = not isinstance(error, NoCapacity | SubnetFull | Unanswered)  # or throttles
+            is_at_fault = not isinstance(
+                error, NoCapacity | SubnetFull | Unanswered | GroupFailed
+            )  # or throttles
             if has_more and is_at_fault and not option.is_on_demand:
                 raise NoCapacity(error.message, ok_to_retry=True) from error
             raise
