@@ -7,7 +7,8 @@ from typing import Final
 from bosh_aws_cpi.aws import instances, launches
 from bosh_aws_cpi.aws.launches import NeverSeen, NoCapacity, SubnetFull, TokenSpent, Unanswered
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
-from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.error_codes import RESERVATION_PENDING
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
@@ -53,8 +54,8 @@ class Launcher:
 
         Raises:
             Ended: EC2 ended the instance.
-            NoCapacity: EC2 can't launch it, or a launch on another market failed in a way that may not
-                affect on-demand.
+            NoCapacity: EC2 has no capacity for it; or, if it is not on demand, AWS is at fault, or the
+                reservation has not begun. For spot, any refusal.
             SubnetFull: The option's subnet has no free address.
             TokenSpent: The client token belongs to an earlier instance, which is gone.
             GroupFailed: The spread placement group is full, or EC2 does not accept it in time.
@@ -102,7 +103,9 @@ class Launcher:
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:
-            if option.is_spot or (has_more and not option.is_on_demand):
+            # On demand costs more than a reservation: only a block that has not begun is a reason for it.
+            is_pending = not option.is_on_demand and has_code(error, RESERVATION_PENDING)
+            if option.is_spot or (has_more and is_pending):
                 raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
