@@ -221,7 +221,7 @@ def test_large_disk(
     path = heavy.arguments[0] = written(tmp_path, packed(header(ROOT, (64 << 30) + 1)))
     os.truncate(path, 1 << 30)  # of holes, so that it might hold so much
     message = (
-        f"root.img in '{path}' has more than 64 GiB of data: pack it with tar -S, which leaves out its zeros"
+        f"root.img in '{path}' has more than 64 GiB of data: pack it with tar -S, which leaves out its holes"
     )
     assert heavy.create(cpi=limited, disk=1 << 20).error == failure("CloudError", message)
     assert fake_aws.actions() == []

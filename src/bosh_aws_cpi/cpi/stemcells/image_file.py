@@ -73,7 +73,7 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
             raise CloudError(message)
         if archive.image.stored > _MAX_DATA_GIB << 30:
             message = f"{NAME} in '{path}' has more than {_MAX_DATA_GIB} GiB of data: pack it with tar -S, "
-            raise CloudError(f"{message}which leaves out its zeros")
+            raise CloudError(f"{message}which leaves out its holes")
         logger.info("Checking '%s', %d MiB unpacked", path, size // _MIB)
         full = sum(1 for _ in archive.full_blocks(block_size))
         archive.members.finish(archive.image)
