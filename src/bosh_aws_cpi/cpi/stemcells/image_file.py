@@ -3,22 +3,25 @@
 Its size is several gigabytes, so it is never completely in memory, and never unpacked to disk.
 """
 
-import gzip
-import tarfile
-import zlib
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import Final
 
+from bosh_aws_cpi.cpi.stemcells.gzip_stream import MAX_RATIO, GzipStream
+from bosh_aws_cpi.cpi.stemcells.tar_image import NAME, Image, TarReader
+from bosh_aws_cpi.cpi.stemcells.unusable import Unusable, damaged
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import MIB_PER_GIB, gib
 
-_NAME: Final = "root.img"
 _MIB: Final = 1 << 20
 _CHUNK: Final = 1 << 20
+_MAX_DATA_GIB: Final = 64
+"""Of packed data, however large the disk is, because the stemcell itself says how large that is."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +59,26 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
         disk_mib: The stemcell's disk, in MiB.
 
     Raises:
-        CloudError: It is not a gzipped tar, contains no root.img, is truncated, or is too large.
+        CloudError: It is not a gzipped tar, contains no root.img, is truncated or damaged, is too large, or
+            contains too much beside it.
     """
-    with _open(path) as (image, size, archive):
+    with _open(path) as archive:
+        size = archive.image.size
         if size > disk_mib * _MIB:
             needed = -(-size // _MIB)
             message = (
-                f"{_NAME} in '{path}' needs {needed} MiB, but the stemcell's disk has only {disk_mib} MiB: "
+                f"{NAME} in '{path}' needs {needed} MiB, but the stemcell's disk has only {disk_mib} MiB: "
                 f"set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
             )
             raise CloudError(message)
+        if archive.image.stored > _MAX_DATA_GIB << 30:
+            message = f"{NAME} in '{path}' has more than {_MAX_DATA_GIB} GiB of data: pack it with tar -S, "
+            raise CloudError(f"{message}which leaves out its holes")
         logger.info("Checking '%s', %d MiB unpacked", path, size // _MIB)
-        full = sum(1 for _ in _full_blocks(image, size, block_size))
-        while archive.read(_CHUNK):  # up to the checksum at its end
-            pass
+        full = sum(1 for _ in archive.full_blocks(block_size))
+        archive.members.finish(archive.image)
     if not full:
-        message = f"{_NAME} in '{path}' is empty{_REMEDY}"
+        message = f"{NAME} in '{path}' is empty. Download the stemcell again"
         raise CloudError(message)
     return Survey(size, full)
 
@@ -82,8 +89,8 @@ def full_blocks(path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
     Raises:
         CloudError: The image can't be read.
     """
-    with _open(path) as (image, size, _):
-        yield from _full_blocks(image, size, block_size)
+    with _open(path) as archive:
+        yield from archive.full_blocks(block_size)
 
 
 def chunks(path: str) -> Iterator[bytes]:
@@ -92,58 +99,92 @@ def chunks(path: str) -> Iterator[bytes]:
     Raises:
         CloudError: The image can't be read.
     """
-    with _open(path) as (image, _, _):
-        while chunk := image.read(_CHUNK):
-            yield chunk
+    with _open(path) as archive:
+        position = 0
+        for offset, piece in archive.pieces(_CHUNK):
+            yield from _zeros(offset - position)
+            yield piece
+            position = offset + len(piece)
+        yield from _zeros(archive.image.size - position)
 
 
-def _full_blocks(image: IO[bytes], size: int, block_size: int) -> Iterator[tuple[int, bytes]]:
-    zeros = bytes(block_size)
-    for index in range(-(-size // block_size)):
-        length = min(block_size, size - index * block_size)
-        block = _exactly(image, length)
-        if length < block_size:
-            block += bytes(block_size - length)
-        if block != zeros:
-            yield index, block
+def _zeros(length: int) -> Iterator[bytes]:
+    zeros = bytes(min(length, _CHUNK))
+    for start in range(0, length, _CHUNK):
+        yield zeros[: length - start]
 
 
-def _exactly(image: IO[bytes], length: int) -> bytes:
-    parts = []
-    while length:
-        if not (part := image.read(length)):
-            raise EOFError
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
+@dataclass(frozen=True)
+class _Archive:
+    """An open image, to be read once."""
 
+    stream: GzipStream
+    members: TarReader
+    image: Image
 
-def _tar(archive: gzip.GzipFile) -> tarfile.TarFile:
-    return tarfile.open(fileobj=archive, mode="r|", bufsize=_CHUNK)
+    def pieces(self, most: int) -> Iterator[tuple[int, bytes]]:
+        """The image's data, each piece with its offset and within one block of ``most`` bytes."""
+        for segment, length in self.image.segments:
+            offset, end = segment, segment + length
+            while offset < end:
+                piece = self.stream.read(min(end - offset, most - offset % most))
+                yield offset, piece
+                offset += len(piece)
+
+    def full_blocks(self, block_size: int) -> Iterator[tuple[int, bytes]]:
+        """The blocks that are not all zeros; holes take no time."""
+        zeros = bytes(block_size)
+        for index, block in self._blocks(block_size):
+            if block != zeros:
+                yield index, block
+
+    def _blocks(self, block_size: int) -> Iterator[tuple[int, bytes]]:
+        """The blocks that contain data."""
+        index, parts, length = 0, list[bytes](), 0
+        for offset, piece in self.pieces(block_size):
+            if parts and offset // block_size != index:
+                yield index, b"".join([*parts, bytes(block_size - length)])
+                parts, length = [], 0
+            index = offset // block_size
+            parts += [bytes(offset % block_size - length), piece]
+            length = offset % block_size + len(piece)
+        if parts:
+            yield index, b"".join([*parts, bytes(block_size - length)])
 
 
 @contextmanager
-def _open(path: str) -> Iterator[tuple[IO[bytes], int, gzip.GzipFile]]:
-    """The image, its size, and the uncompressed stream of the tar that contains it.
+def _open(path: str) -> Iterator[_Archive]:
+    """An image at the first byte of its data.
 
     Raises:
         CloudError: There is no image, or it can't be read.
     """
     try:
-        with gzip.open(path, "rb") as archive, _tar(archive) as members:
-            for member in members:
-                is_image = member.name.removeprefix("./") == _NAME and member.isfile()
-                image = members.extractfile(member) if is_image else None
-                if image is not None:
-                    yield image, member.size, archive
-                    return
-    except (EOFError, zlib.error, tarfile.TarError, gzip.BadGzipFile) as error:
-        if "Not a gzipped file" in str(error):  # otherwise it is gzipped, with a wrong checksum
-            raise CloudError(f"Stemcell image '{path}' is not a gzipped tar{_REMEDY}") from None
-        raise CloudError(f"Stemcell image '{path}' is truncated or damaged: {error}{_REMEDY}") from None
+        with open(path, "rb", buffering=0, opener=_open_file) as file:
+            stream = GzipStream(file)
+            members = TarReader(stream)
+            image = members.find_image()
+            if image is None:
+                raise CloudError(f"Stemcell image '{path}' contains no {NAME}: is it a stemcell for AWS?")
+            if image.stored > MAX_RATIO * os.fstat(file.fileno()).st_size:
+                raise damaged(f"its tar says that {NAME} has {image.stored} bytes, but the file is too small")
+            yield _Archive(stream, members, image)
+    except Unusable as error:
+        raise CloudError(f"Stemcell image '{path}' {error}") from None
     except OSError as error:
         raise CloudError(f"Stemcell image '{path}' can't be read: {error.strerror or error}") from None
-    raise CloudError(f"Stemcell image '{path}' contains no {_NAME}: is it a stemcell for AWS?")
 
 
-_REMEDY: Final = ". Download the stemcell again"
+def _open_file(path: str, flags: int) -> int:
+    """Open a file. A FIFO or a device, which may have no end, is refused without waiting for it.
+
+    Raises:
+        OSError: It can't be opened.
+        Unusable: It is not a file.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # Python refuses folders in the system's words
+        return descriptor
+    os.close(descriptor)
+    raise Unusable("is not a file")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
+import subprocess
 import tarfile
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
 BLOCK = 4096
 DISK_MIB = 2
 ONES, ZEROS = b"1" * BLOCK, bytes(BLOCK)
+TAR = shutil.which("tar") or "tar"
+IS_GNU_TAR = b"GNU tar" in subprocess.run([TAR, "--version"], capture_output=True, check=True).stdout
+TARS = [["--format=ustar"]]
+"""Options of tar: without the option for holes, holes are zeros."""
+if IS_GNU_TAR:
+    sparse = [["--format=posix", "-S", f"--sparse-version={each}"] for each in ("0.0", "0.1", "1.0")]
+    TARS += [["--format=v7"], ["--format=gnu"], ["--format=gnu", "-S"], ["--format=posix"], *sparse]
 AGAIN = ". Download the stemcell again"
 
 
@@ -95,9 +104,9 @@ def test_chunks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["root.img", "./root.img"])
 def test_among_others(tmp_path: Path, name: str) -> None:
-    """The image is found wherever it is in the tar, and is no folder of that name."""
+    """The image is found wherever it is in the tar."""
     members = [
-        ("root.img", None),
+        ("sub", None),
         ("other", b"2" * 5000),
         ("sub/root.img", b"3"),
         (name, ONES),
@@ -189,13 +198,43 @@ def test_gzip_of_no_tar(tmp_path: Path) -> None:
         survey(path, BLOCK, DISK_MIB)
 
 
-@pytest.mark.parametrize("members", [[], [("other.img", ONES)], [("root.img", None)]], ids=len)
+@pytest.mark.parametrize("members", [[], [("other.img", ONES)]], ids=len)
 def test_no_image(tmp_path: Path, members: list[tuple[str, bytes | None]]) -> None:
     """A tar without an image is another cloud's stemcell."""
     path = written(tmp_path, gzip.compress(packed(*members)))
     with pytest.raises(CloudError) as caught:
         survey(path, BLOCK, DISK_MIB)
     assert caught.value.message == f"Stemcell image '{path}' contains no root.img: is it a stemcell for AWS?"
+
+
+@pytest.mark.parametrize("name", ["root.img", "./root.img"])
+def test_folder(tmp_path: Path, name: str) -> None:
+    """So is one with a folder of the image's name: which of the two counts, should a file follow?"""
+    path = written(tmp_path, gzip.compress(packed((name, None), ("root.img", ONES))))
+    with pytest.raises(CloudError, match=r"contains root\.img as a folder"):
+        survey(path, BLOCK, DISK_MIB)
+
+
+@pytest.mark.parametrize("options", TARS, ids=" ".join)
+def test_as_tar_packs_it(tmp_path: Path, options: list[str]) -> None:
+    """An image is the same whichever format tar packs it in, and whether it packs the holes."""
+    content = bytearray(9 * (64 << 10) + 1000)
+    for start in (0, 3, 4, 7):
+        content[start * (64 << 10) : start * (64 << 10) + 2 * BLOCK] = random_bytes(2 * BLOCK)
+    with (tmp_path / "root.img").open("wb") as file:
+        for start in range(0, len(content), 64 << 10):
+            part = content[start : start + (64 << 10)]
+            file.write(part) if any(part) else file.seek(len(part), os.SEEK_CUR)
+        file.truncate()
+    (tmp_path / "other").write_bytes(b"2" * 5000)
+    (tmp_path / "link").symlink_to("other")
+    command = [TAR, *options, "-czf", "image", "other", "link", "./root.img"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    path = str(tmp_path / "image")
+    assert b"".join(chunks(path)) == content
+    found = dict(full_blocks(path, BLOCK))
+    assert b"".join(found.get(index, ZEROS) for index in range(max(found) + 1)) == content.rstrip(b"\0")
+    assert survey(path, BLOCK, DISK_MIB) == Survey(len(content), 8)
 
 
 def test_no_file(tmp_path: Path) -> None:
