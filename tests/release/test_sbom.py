@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LOCK = blobs.read_lock(blobs.LOCK.read_text())
 COMMITTED = sbom.COMMITTED.read_text()
+STALE = "docs/sbom.cdx.json is stale: run `make sbom docs`"
 METADATA = "Metadata-Version: 2.4\nName: Some_thing\nVersion: 1.0\n"
 WHEEL = "wheels/any/some_thing-1.0-py3-none-any.whl"
 SOURCE = "python/Python-3.13.99.tar.xz"
@@ -70,13 +71,13 @@ def test_schema_refuses() -> None:
 
 
 def test_every_vendored_file_once() -> None:
-    """Each file that the packages check is one component, with its SHA-256; run `make sbom` otherwise."""
+    """Each file that the packages check is one component, with its SHA-256."""
     files = hashed(install.HASHES) | hashed(blobs.SOURCE_HASH)
     components = document(COMMITTED)["components"]
     shipped = [
         component for component in components if component["bom-ref"].startswith(("wheels/", "python/"))
     ]
-    assert {each["bom-ref"]: each["hashes"][0]["content"] for each in shipped} == files
+    assert {each["bom-ref"]: each["hashes"][0]["content"] for each in shipped} == files, STALE
     digests = Counter(entry["content"] for each in components for entry in each.get("hashes", ()))
     assert {sha256: digests[sha256] for sha256 in files.values()} == dict.fromkeys(files.values(), 1)
 
@@ -88,16 +89,16 @@ def test_every_requirement_in_its_version() -> None:
         (each["name"], each["version"]) for each in components if each["bom-ref"].startswith("wheels/")
     }
     locked = {tuple(requirement.split(" ", 1)[0].split("==")) for requirement in LOCK.values()}
-    assert vendored == locked
+    assert vendored == locked, STALE
 
 
 def test_release_and_packages() -> None:
     """The document is about the release; each package depends on the files that its spec takes."""
     read = document(COMMITTED)
     below = {entry["ref"]: set(entry.get("dependsOn", ())) for entry in read["dependencies"]}
-    assert read["metadata"]["component"]["version"] == sbom.project()["version"]
+    assert read["metadata"]["component"]["version"] == sbom.project()["version"], STALE
     specs = [yaml.safe_load(path.read_text()) for path in blobs.ROOT.glob("packages/*/spec")]
-    assert below["bosh-aws-cpi"] == {f"packages/{spec['name']}" for spec in specs}
+    assert below["bosh-aws-cpi"] == {f"packages/{spec['name']}" for spec in specs}, STALE
     assert below["packages/python-3.13"] == set(hashed(blobs.SOURCE_HASH))
     assert below["packages/bosh_aws_cpi"] == {*hashed(install.HASHES), "packages/python-3.13"}
 
@@ -255,3 +256,26 @@ def test_same_sources_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     dated = document(sbom.document("1.0", [blob]))
     assert dated["metadata"]["timestamp"] == "2023-11-14T22:13:20+00:00"
     assert dated["serialNumber"] != document(first)["serialNumber"]
+
+
+def run(monkeypatch: pytest.MonkeyPatch, folder: Path, blob: blobs.Blob) -> Path:
+    """Run the program for these blobs; return the file that it is told to write."""
+    index, output = folder / "blobs.yml", folder / "list.json"
+    index.write_text(blobs.index_text([blob]))
+    monkeypatch.setattr(sbom, "INDEX", index)
+    monkeypatch.setattr("sys.argv", ["sbom", "--version", "1.2.3", "--output", str(output)])
+    sbom.main()
+    return output
+
+
+def test_list_of_a_version(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """The program writes the list of a version into the file that it is told."""
+    written_to = run(monkeypatch, folder, wheel("License: MIT\n"))
+    assert document(written_to.read_text())["metadata"]["component"]["version"] == "1.2.3"
+
+
+def test_no_list_of_missing_blobs(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Without the blobs the program ends with a message, and writes nothing."""
+    with pytest.raises(SystemExit, match=r"sbom: .* is missing: run `make vendor`"):
+        run(monkeypatch, folder, blobs.Blob(WHEEL, 1, "00"))
+    assert not (folder / "list.json").exists()
