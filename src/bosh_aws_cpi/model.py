@@ -38,6 +38,8 @@ class Image:
     snapshot_ids: Sequence[str]
     is_encrypted: bool = False
     """Whether the snapshot of its root disk is encrypted."""
+    root_gib: int = 0
+    """The size of its root disk in GiB; 0 when it is not known."""
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
     tags: Mapping[str, str] = field(default_factory=dict)

@@ -67,6 +67,6 @@ def described_kernels(
     """EC2 has images of Amazon's; moto had none. The first search for them creates them."""
     if "kernel" in (filters or {}).get("image-type", []):
         lay(backend)
-    if keywords.get("owners") == ["amazon"]:
+    if keywords.get("owners") == ["amazon"] and not filters:
         lay_public(backend)
     return original(backend, ami_ids=ami_ids, filters=filters, **keywords)

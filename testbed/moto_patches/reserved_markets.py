@@ -84,7 +84,8 @@ def launched_on_its_market(original: Callable[..., Any], response: Any) -> Any:
     """EC2 refuses a launch in a reservation on another market than the reservation's; moto knew no markets.
 
     User guide, "Launch instances using Capacity Blocks", "Interruptible Capacity Reservations for capacity
-    consumers": the launch names the market type and the reservation. The code for another one is a guess.
+    consumers": the launch names the market type and the reservation. "Launch instances into Capacity
+    Reservations in a group": capacity blocks take no placement group. The codes are guesses.
     """
     specification = parameter(response, "CapacityReservationSpecification", {})
     wanted = specification.get("CapacityReservationTarget", {}).get("CapacityReservationId")
@@ -94,6 +95,8 @@ def launched_on_its_market(original: Callable[..., Any], response: Any) -> Any:
         refuse(
             "InvalidParameterValue", f"The capacity reservation '{wanted}' is not for the market '{given}'"
         )
+    if given == "capacity-block" and parameter(response, "Placement.GroupName"):
+        refuse("InvalidParameterCombination", "Capacity Blocks do not support placement groups.")
     return original(response)
 
 

@@ -91,6 +91,7 @@ class Scene:
             "volumes": sorted([*held, *(names[each] for each in disks)]),
             "snapshots": sorted(names[each] for each in snapshots),
             "images": [],
+            "placement groups": [],
             "subnets": [],
         }
 

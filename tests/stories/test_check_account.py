@@ -303,6 +303,7 @@ def test_options_of_types(cpi: Cpi, world: World, failure: WriteError) -> None:
     paths = ["vm_types/small/cloud_properties/enclave", f"{LARGE_PATH}/hibernation"]
     found = {each["path"]: each["what"] for each in errors(checked(cpi, whole))}
     assert found == dict(zip(paths, messages, strict=True))
+    messages[1] += " to at least 13312 MiB"  # create_vm knows the stemcell, of 5 GiB
     for number, message in enumerate(messages):
         assert created(cpi, world, whole, "vm_types", number).error == failure("CloudError", message)
 
@@ -775,6 +776,29 @@ def test_default_kms_keys(cpi_with: CpiWith, world: World) -> None:
         "aws.default_ephemeral_disk.kms_key_arn": f"there is no KMS key '{keys[1]}'",
         "aws.kms_key_arn": f"there is no KMS key '{keys[2]}'",
     }
+
+
+def test_doubtful_default_disks(cpi_with: CpiWith, world: World) -> None:
+    """A default type or size that EBS does not have, and a default key without encryption, are warnings."""
+    whole = right(world)
+    for entry in whole["vm_types"]:
+        entry["cloud_properties"].pop("root_disk", None)
+    cpi = cpi_with(
+        default_root_disk={"type": "gp9", "kms_key_arn": "alias/disks"},
+        default_ephemeral_disk={"size": 99_999_999_999},
+    )
+    found = checked(cpi, whole, "--offline")
+    assert {each["severity"] for each in found} == {"warning"}
+    remedies = {each["path"]: each["remedy"] for each in found}
+    assert remedies.keys() == {
+        "aws.default_root_disk.type",
+        "aws.default_root_disk.kms_key_arn",
+        "aws.default_ephemeral_disk.size",
+    }
+    assert remedies["aws.default_root_disk.kms_key_arn"] == "Set aws.default_root_disk.encrypted to true"
+    error = created(cpi, world, whole, "vm_types", 0).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "gp9" in error["message"]
 
 
 @pytest.mark.parametrize(("properties", "message"), UNKNOWN_WORDS)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tests.protocols import CreateVm
 
 REFUSED = [
+    ("UnsupportedHibernationConfiguration", "Or remove hibernation"),
     ("InvalidLaunchTargets", "Correct capacity_reservation"),
     ("InvalidCpuCredits.Malformed", "Correct credit_specification"),
     ("ClientInvalidParameterValue", "Correct the named value in the cloud config"),

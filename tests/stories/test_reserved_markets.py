@@ -1,4 +1,4 @@
-"""Capacity blocks and interruptible reservations, which are markets of their own."""
+"""Launches in capacity reservations and on their markets, and the fallback types outside of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.reservations import reserved
+from testbed.reservations import MARKETS, reserved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from testbed.cloud import FakeAws
     from testbed.world import World
-    from tests.protocols import CheckRefused, CreateVm, ReadCalls, RefuseLaunch
+    from tests.protocols import (
+        CheckRefused,
+        CpiWith,
+        CreateVm,
+        ListResources,
+        ReadCalls,
+        RefuseLaunch,
+        WriteError,
+        WriteNetwork,
+    )
 
 MARKET, RESERVED = "InstanceMarketOptions", "CapacityReservationSpecification"
 FIRST, SECOND = "t3.micro", "m5.large"
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/reserved"
+PENDING = "InvalidCapacityReservationState.PendingActivation"
 
 
 @pytest.fixture
@@ -45,20 +57,116 @@ def test_market(
     assert below(launch, RESERVED) == {"CapacityReservationTarget.CapacityReservationId": block}
 
 
+@pytest.mark.parametrize("market", ["capacity-block", "interruptible-capacity-reservation"])
+def test_market_of_a_group(
+    create_vm: CreateVm,
+    sent: ReadCalls,
+    below: Callable[[dict[str, str], str], dict[str, str]],
+    market: str,
+) -> None:
+    """The VM is launched in a group of reservations, on their market."""
+    create_vm({"capacity_reservation": {"resource_group_arn": GROUP, "market": market}}).ok()
+    (launch,) = sent("RunInstances")
+    assert below(launch, MARKET) == {"MarketType": market}
+    assert below(launch, RESERVED) == {"CapacityReservationTarget.CapacityReservationResourceGroupArn": GROUP}
+
+
+@pytest.mark.parametrize("market", MARKETS)
+@pytest.mark.parametrize("fallback", [FIRST, SECOND])
 def test_full(
+    create_vm: CreateVm,
+    sent: ReadCalls,
+    below: Callable[[dict[str, str], str], dict[str, str]],
+    network: WriteNetwork,
+    world: World,
+    market: str,
+    fallback: str,
+) -> None:
+    """If the reservation is full, the fallback, also of its type, is launched on demand, outside of it."""
+    reservation = {"id": reserved(world.ec2, FIRST, world.zone, market=market), "market": market or None}
+    properties = {"instance_type": FIRST, "capacity_reservation": reservation}
+    create_vm(properties).ok()
+    more = {"instance_type_fallbacks": [fallback]}
+    vm_cid = create_vm({**properties, **more}, {"a": network("10.0.1.11")}, agent_id="agent-2").ok()[0]
+    assert world.instance(vm_cid)["InstanceType"] == fallback
+    _, inside, outside = sent("RunInstances")
+    assert inside["ClientToken"] != outside["ClientToken"]
+    assert below(inside, RESERVED) == {"CapacityReservationTarget.CapacityReservationId": reservation["id"]}
+    assert (below(outside, MARKET), below(outside, RESERVED)) == ({}, {})
+
+
+def test_fallback_in_a_group(
     create_vm: CreateVm,
     short: RefuseLaunch,
     sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
-    world: World,
-    block: str,
 ) -> None:
-    """When the reservation is full, the fallback types are launched on demand, outside of it."""
+    """A group may hold reservations of several types, so the fallback types use it too."""
     short("ReservationCapacityExceeded", {"InstanceType": FIRST})
-    vm_cid = create_vm(wanted(block, instance_type_fallbacks=[SECOND])).ok()[0]
-    assert world.instance(vm_cid)["InstanceType"] == SECOND
-    _, launch = sent("RunInstances")
-    assert (below(launch, MARKET), below(launch, RESERVED)) == ({}, {})
+    create_vm(
+        {
+            "instance_type": FIRST,
+            "instance_type_fallbacks": [SECOND],
+            "capacity_reservation": {"resource_group_arn": GROUP},
+        }
+    ).ok()
+    assert [below(launch, RESERVED) for launch in sent("RunInstances")] == [
+        {"CapacityReservationTarget.CapacityReservationResourceGroupArn": GROUP}
+    ] * 2
+
+
+@pytest.mark.parametrize("code", [PENDING, "InvalidCapacityReservationId.NotFound", "UnauthorizedOperation"])
+def test_refused_on_the_market(
+    create_vm: CreateVm, short: RefuseLaunch, world: World, block: str, code: str
+) -> None:
+    """Whatever EC2 refuses on a market, as with spot, the fallback is launched; the log has EC2's words."""
+    said = short(code, {f"{MARKET}.MarketType": "capacity-block"})
+    answer = create_vm(wanted(block, instance_type_fallbacks=[SECOND]))
+    assert world.instance(answer.ok()[0])["InstanceType"] == SECOND
+    assert f"EC2 can't launch {FIRST} (capacity-block): {said.removesuffix(')')}" in answer.stderr
+
+
+@pytest.mark.parametrize("fallbacks", [[], [FIRST]], ids=["no-fallback", "fallback"])
+def test_no_way_out(
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    failure: WriteError,
+    left: ListResources,
+    block: str,
+    fallbacks: list[str],
+) -> None:
+    """If the fallback fails too, the error has both answers; without one it has the remedy."""
+    pending = short(PENDING, {f"{MARKET}.MarketType": "capacity-block"})
+    none = short("InsufficientInstanceCapacity", {"InstanceType": FIRST})
+    error = create_vm(wanted(block, instance_type_fallbacks=fallbacks)).error
+    listed = f"{FIRST} (capacity-block): {pending}; {FIRST} (on demand): {none}"
+    assert left() == {}
+    if fallbacks:
+        message = f"No capacity for any of the VM's instance types. {listed}"
+        assert error == failure("VMCreationFailed", message, ok_to_retry=True)
+    else:
+        remedy = "Wait until the capacity block begins, or add instance_type_fallbacks"
+        assert error == failure("CloudError", f"{pending}. {remedy}")
+
+
+def test_throttled_on_the_market(
+    create_vm: CreateVm, cpi_with: CpiWith, short: RefuseLaunch, world: World, block: str
+) -> None:
+    """When AWS throttles the launch on the market longer than the CPI waits, the fallback is launched."""
+    short("RequestLimitExceeded", {f"{MARKET}.MarketType": "capacity-block"}, 503)
+    answer = create_vm(wanted(block, instance_type_fallbacks=[SECOND]), executable=cpi_with(max_retries=0))
+    assert world.instance(answer.ok()[0])["InstanceType"] == SECOND
+
+
+@pytest.mark.parametrize("fallback", [FIRST, SECOND])
+def test_ended_on_the_market(
+    create_vm: CreateVm, fake_aws: FakeAws, sent: ReadCalls, block: str, fallback: str
+) -> None:
+    """When EC2 ends the instance while it starts, as with spot, the fallback is launched."""
+    fake_aws.rule(action="RunInstances", times=1, ends="Server.InternalError: Internal error on launch")
+    create_vm(wanted(block, instance_type_fallbacks=[fallback])).ok()
+    tried = [(call["InstanceType"], f"{MARKET}.MarketType" in call) for call in sent("RunInstances")]
+    assert tried == [(FIRST, True), (fallback, False)]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +181,10 @@ def test_full(
         ),
         (
             {"preference": "none", "market": "capacity-block"},
-            "cloud_properties.capacity_reservation.market needs capacity_reservation.id",
+            (
+                "cloud_properties.capacity_reservation.market needs cloud_properties.capacity_reservation.id "
+                "or cloud_properties.capacity_reservation.resource_group_arn, not a preference"
+            ),
         ),
         (
             {"id": "cr-1", "market": "block"},

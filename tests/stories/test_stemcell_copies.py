@@ -354,13 +354,15 @@ def test_within_minutes(cpi_with: CpiWith, world: World, sent: ReadCalls, minute
 
 
 @pytest.mark.parametrize(
-    ("minutes", "kind"),
-    [*((number, "Integer") for number in (0, 20, 60)), ("15", "String"), (True, "Boolean")],
+    ("minutes", "shown"),
+    [*((number, str(number)) for number in (0, 20, 60)), ("15", "String"), (True, "Boolean")],
 )
-def test_no_such_minutes(cpi_with: CpiWith, fake_aws: FakeAws, minutes: Any, kind: str) -> None:
+def test_no_such_minutes(cpi_with: CpiWith, fake_aws: FakeAws, minutes: Any, shown: str) -> None:
     """Other times are refused by the key's name, before any AWS call."""
     answer = cpi_with(stemcell={"copy_completion_minutes": minutes}).call("has_vm", "i-0123456789abcdef0")
-    details = f"configuration parameter aws.stemcell.copy_completion_minutes must be 15, 30 or 45, got {kind}"
+    details = (
+        f"configuration parameter aws.stemcell.copy_completion_minutes must be 15, 30 or 45, got {shown}"
+    )
     message = f"Arguments are not correct, details: '{details}'"
     assert answer.error == {"type": "InvalidCall", "message": message, "ok_to_retry": False}
     assert fake_aws.actions() == []

@@ -255,15 +255,89 @@ def test_wrong_default_disks(
     assert refused(create_vm(executable=cpi_with(**aws)), message) == []
 
 
-def test_default_that_does_not_fit(create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused) -> None:
-    """A default that does not fit a VM's own disk is named, with the remedy."""
-    cpi = cpi_with(default_ephemeral_disk={"size": 102400, "iops": 16000})
-    answer = create_vm({"ephemeral_disk": {"size": 10240}}, executable=cpi)
-    refused(
-        answer,
-        "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.iops is 16000, but a 10 GiB volume "
-        "of type gp3 allows at most 5000; give the VM its own ephemeral_disk.iops",
-    )
+@pytest.mark.parametrize(
+    ("default", "own", "message"),
+    [
+        (
+            {"size": 102400, "iops": 16000},
+            {"size": 10240},
+            (
+                "aws.default_ephemeral_disk.iops is 16000, but a 10 GiB volume of type gp3 allows at most "
+                "5000; give the VM its own ephemeral_disk.iops"
+            ),
+        ),
+        (
+            {"type": "gp2"},
+            {"iops": 4000},
+            (
+                "cloud_properties.ephemeral_disk.iops can't be set for type gp2: remove it, or use gp3, io1 "
+                "or io2 (type comes from aws.default_ephemeral_disk.type)"
+            ),
+        ),
+        (
+            {"iops": 3000},
+            {"throughput": 1000},
+            (
+                "cloud_properties.ephemeral_disk.throughput of 1000 MiB/s needs 4000 iops, but there are "
+                "only 3000 (iops comes from aws.default_ephemeral_disk.iops)"
+            ),
+        ),
+    ],
+)
+def test_default_that_does_not_fit(
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    refused: CheckRefused,
+    default: dict[str, Any],
+    own: dict[str, Any],
+    message: str,
+) -> None:
+    """A default that does not fit a VM's own disk is named."""
+    answer = create_vm({"ephemeral_disk": own}, executable=cpi_with(default_ephemeral_disk=default))
+    refused(answer, f"EBS would refuse the ephemeral disk: {message}")
+
+
+def test_default_type_of_the_root_disk(
+    create_vm: CreateVm, cpi_with: CpiWith, warnings: ReadWarnings
+) -> None:
+    """A VM's own iops that the default type does not accept are ignored; the warning names the default."""
+    cpi = cpi_with(default_root_disk={"type": "gp2"})
+    answer = create_vm({"root_disk": {"iops": 4000}}, executable=cpi)
+    answer.ok()
+    ignored = "Ignored: root_disk.iops, which EBS type gp2 does not accept"
+    assert warnings(answer) == [f"{ignored} (type comes from aws.default_root_disk.type)"]
+
+
+@pytest.mark.parametrize(
+    ("default", "own", "size", "lines"),
+    [(1024, {}, "5", 1), (5120, {}, "5", 0), (6144, {}, "6", 0), (1024, {"size": 7168}, "7", 0)],
+)
+def test_default_below_the_stemcell(
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    devices: Callable[[], dict[str, dict[str, str]]],
+    default: int,
+    own: dict[str, int],
+    size: str,
+    lines: int,
+) -> None:
+    """A default root disk that is smaller than the stemcell's gets the stemcell's size; the log says so."""
+    cpi = cpi_with(default_root_disk={"size": default})
+    properties = {"root_disk": own, "instance_type_fallbacks": ["m5.large"]}
+    answer = create_vm(properties, executable=cpi)
+    answer.ok()
+    assert devices()["/dev/xvda"]["VolumeSize"] == size
+    raised = "The root disk gets the stemcell's 5 GiB: aws.default_root_disk.size is less"
+    assert answer.stderr.count(raised) == lines
+
+
+def test_root_disk_below_the_stemcell(create_vm: CreateVm, world: World) -> None:
+    """A VM's own root disk that is smaller than the stemcell's goes to EC2, which refuses it."""
+    error = create_vm({"root_disk": {"size": 1024}}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "expect size >= 5GB" in error["message"]
+    assert "root_disk.size can't be less than the stemcell's root disk" in error["message"]
+    assert world.state() == world.empty
 
 
 def test_wrong_default_elsewhere(cpi_with: CpiWith, world: World) -> None:

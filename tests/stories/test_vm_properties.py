@@ -105,6 +105,7 @@ IGNORED = "Unknown properties are ignored: "
             "",
             id="new-types",
         ),
+        pytest.param({"bandwidth_weighting": "default"}, {}, "", id="default-weighting"),
         pytest.param(
             {"hibernation": True, "root_disk": {"size": 20480, "encrypted": True}},
             {"HibernationOptions.Configured": "true"},

@@ -22,6 +22,12 @@ LACKS = (
 OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching type or stemcell"
 
 
+ROOM = (
+    "room for the 8192 MiB of memory of 'm5.large' on the root disk, besides its files: "
+    "increase root_disk.size to at least 13312 MiB"
+)
+
+
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
@@ -71,6 +77,13 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
             (
                 "placement_group and dedicated_host exclude each other: "
                 "a Dedicated Host can't be in a placement group"
+            ),
+        ),
+        (
+            {"placement_group": "near", "capacity_reservation": {**RESERVATION, "market": "capacity-block"}},
+            (
+                "market: capacity-block and placement_group exclude each other: "
+                "a Capacity Block can't be used with a placement group"
             ),
         ),
         (
@@ -300,31 +313,49 @@ def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, s
         ({}, "an encrypted root disk: set root_disk.encrypted to true"),
         (
             {"root_disk": {"encrypted": True, "type": "st1"}},
-            "a root disk of type gp3, gp2, io2 or io1: change root_disk.type from st1",
+            "disks of type gp3, gp2, io2 or io1: change root_disk.type from st1",
         ),
         (
-            {"instance_type": "m5.large", "root_disk": {"encrypted": True, "size": 8192}},
-            (
-                "room for the 8192 MiB of memory of 'm5.large' on the root disk, besides its files: "
-                "increase root_disk.size"
-            ),
+            {
+                "root_disk": {"encrypted": True, "size": 6144},
+                "ephemeral_disk": {"type": "st1", "size": 128000},
+            },
+            "disks of type gp3, gp2, io2 or io1: change ephemeral_disk.type from st1",
+        ),
+        ({"instance_type": "m5.large", "root_disk": {"encrypted": True}}, ROOM),
+        ({"instance_type": "m5.large", "root_disk": {"encrypted": True, "size": 12288}}, ROOM),
+        (
+            {"instance_type": "t3.micro", "instance_type_fallbacks": ["m5.large"]}
+            | {"root_disk": {"encrypted": True, "size": 6144}},
+            ROOM,
         ),
     ],
 )
 def test_hibernation(
     create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], problem: str
 ) -> None:
-    """A root disk that can't hold the memory of a hibernated VM is refused with the property to change."""
+    """Disks that don't allow hibernation are refused with the property to change.
+
+    The root disk must hold the memory besides what the stemcell has, which counts without a size, too.
+    """
     refused(create_vm({**properties, "hibernation": True}), f"hibernation needs {problem}")
 
 
-def test_hibernation_of_an_encrypted_stemcell(
-    create_vm: CreateVm, fake_aws: FakeAws, sent: ReadCalls
-) -> None:
+def test_hibernation_of_an_encrypted_stemcell(create_vm: CreateVm, world: World, sent: ReadCalls) -> None:
     """The root disk of an encrypted stemcell is encrypted."""
-    fake_aws.rule(
-        action="DescribeImages", replace=[["<encrypted>false</encrypted>", "<encrypted>true</encrypted>"]]
-    )
-    create_vm({"hibernation": True}).ok()
+    copy = {"Name": "copy", "SourceImageId": world.image_id, "SourceRegion": "us-east-1", "Encrypted": True}
+    stemcell = world.ec2.copy_image(**copy)["ImageId"]
+    create_vm({"hibernation": True, "root_disk": {"size": 6144}}, stemcell_cid=stemcell).ok()
     (call,) = sent("RunInstances")
     assert call["HibernationOptions.Configured"] == "true"
+
+
+def test_hibernation_of_an_unknown_type(create_vm: CreateVm, cpi_with: CpiWith, world: World) -> None:
+    """Without EC2's facts about the type EC2 itself refuses a root disk without room; the error says why."""
+    cpi = cpi_with(enable_describe_instance_types=False)
+    properties = {"instance_type": "m5.large", "hibernation": True, "root_disk": {"encrypted": True}}
+    error = create_vm(properties, executable=cpi).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert "UnsupportedHibernationConfiguration" in error["message"]
+    assert "increase root_disk.size to the memory of the instance type plus the size" in error["message"]
+    assert world.state() == world.empty

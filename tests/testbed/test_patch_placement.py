@@ -159,6 +159,15 @@ def test_markets(ec2: Any, run: Any, refused: Any, market: str) -> None:
     )
 
 
+def test_block_in_a_placement_group(ec2: Any, run: Any, refused: Any) -> None:
+    """A capacity block takes no launch in a placement group."""
+    ec2.create_placement_group(GroupName="near", Strategy="cluster")
+    launch = into(reserved(ec2, "m5.large", ZONE, market="capacity-block"))
+    launch["Placement"]["GroupName"] = "near"
+    with refused("InvalidParameterCombination", "placement groups"):
+        run(**launch, InstanceMarketOptions={"MarketType": "capacity-block"})
+
+
 def test_group_of_other_vpc(ec2: Any, world: Any, run: Any, refused: Any) -> None:
     """An interface takes only groups of its VPC."""
     vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]

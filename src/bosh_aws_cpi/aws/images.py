@@ -208,5 +208,6 @@ def _image(entry: "ImageTypeDef") -> Image:
             device["Ebs"]["SnapshotId"] for device in devices if device.get("Ebs", {}).get("SnapshotId")
         ],
         is_encrypted=any(device.get("Ebs", {}).get("Encrypted", False) for device in roots),
+        root_gib=max((device.get("Ebs", {}).get("VolumeSize", 0) for device in roots), default=0),
         tags=tags_of(entry),
     )

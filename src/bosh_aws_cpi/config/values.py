@@ -150,7 +150,10 @@ def optional_choice(value: object, key: Key[int | None]) -> int | None:
     """One of the choices, all whole numbers; None for null."""
     if value is not None and (not is_integer(value) or value not in key.choices):
         *others, last = map(str, key.choices)
-        raise wrong_type(key.shown, f"{', '.join(others)} or {last}", value)
+        expected = f"{', '.join(others)} or {last}"
+        if is_integer(value):
+            raise not_correct(f"configuration parameter {key.shown} must be {expected}, got {value}")
+        raise wrong_type(key.shown, expected, value)
     return value
 
 

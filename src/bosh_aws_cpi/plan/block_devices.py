@@ -119,7 +119,8 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
         if value is not None and disk.type in takers:
             ebs_device[key] = value
         elif value is not None:
-            left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept")
+            source = merged.origin.sources(["type"])
+            left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept{source}")
     figures = (ebs_device.get("Iops"), ebs_device.get("Throughput"), ebs_device.get("VolumeSize"))
     ebs.check(ebs.EbsVolume(disk.type, *figures), "root disk", merged.origin)
     if own.volume_initialization_rate is not None:

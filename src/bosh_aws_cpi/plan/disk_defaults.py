@@ -7,7 +7,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.model import MIB_PER_GIB, Image, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.types import parsed
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
@@ -54,6 +54,18 @@ class DiskDefaults(NamedTuple):
             _read(RootDisk, aws.default_root_disk, _ROOT, "root disk"),
             _read(EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL, "ephemeral disk"),
         )
+
+    def for_image(self, image: Image) -> Self:
+        """The defaults for an AMI: a default root disk that is smaller than the AMI's gets the AMI's size.
+
+        EBS refuses a volume that is smaller than its snapshot (EC2 API reference, EbsBlockDevice), and the
+        stemcells of one Director may have several sizes.
+        """
+        size = self.root_disk.size
+        if size is None or gib(size) >= image.root_gib:
+            return self
+        raised = self.root_disk.model_copy(update={"size": image.root_gib * MIB_PER_GIB})
+        return self._replace(root_disk=raised)
 
     def root(self, own: RootDisk) -> MergedDisk[RootDisk]:
         """A VM's root disk."""

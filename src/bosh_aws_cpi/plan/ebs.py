@@ -4,6 +4,7 @@ From the EBS user guide, "Amazon EBS volume types". The maximum iops and sizes a
 grow from year to year, and EBS names them in its errors. The ratios have never changed.
 """
 
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
@@ -51,6 +52,8 @@ class Refusal(NamedTuple):
     """The name of the wrong property."""
     why: str
     """What is wrong with it, for a sentence that begins with the name."""
+    beside: Sequence[str] = ("type",)
+    """The names of the properties with which it is wrong."""
 
 
 class Origin(NamedTuple):
@@ -62,6 +65,11 @@ class Origin(NamedTuple):
     """The path of their defaults."""
     inherited: AbstractSet[str] = frozenset()
     """The names of the properties that come from the defaults."""
+
+    def sources(self, names: Iterable[str]) -> str:
+        """Where those of the properties come from that are inherited: " (type comes from …)", or ""."""
+        said = [f"{name} comes from {self.default_path}.{name}" for name in names if name in self.inherited]
+        return f" ({', '.join(said)})" if said else ""
 
 
 def check(volume: EbsVolume, what: str, origin: Origin) -> None:
@@ -78,7 +86,7 @@ def check(volume: EbsVolume, what: str, origin: Origin) -> None:
     refusal = _refusal(volume)
     if refusal is None:
         return
-    where, remedy = origin.path, ""
+    where, remedy = origin.path, origin.sources(refusal.beside)
     if refusal.key in origin.inherited:
         own = f"{origin.path.rpartition('.')[2]}.{refusal.key}"
         where, remedy = origin.default_path, f"; give the VM its own {own}"
@@ -107,7 +115,7 @@ def _iops_refusal(volume: EbsVolume) -> Refusal | None:
         return Refusal("iops", f"is {iops}, but type {volume.type} needs at least {least}")
     if size_gib is not None and iops > (most := max(size_gib * ratio, least)):
         why = f"is {iops}, but a {size_gib} GiB volume of type {volume.type} allows at most {most}"
-        return Refusal("iops", why)
+        return Refusal("iops", why, ("type", "size"))
     return None
 
 
@@ -119,5 +127,6 @@ def _throughput_refusal(volume: EbsVolume) -> Refusal | None:
         why = f"is {throughput} MiB/s, but type gp3 needs at least {_GP3_BASELINE_THROUGHPUT}"
         return Refusal("throughput", why)
     if (needed := throughput * _GP3_IOPS_PER_MIBPS) > iops:
-        return Refusal("throughput", f"of {throughput} MiB/s needs {needed} iops, but there are only {iops}")
+        why = f"of {throughput} MiB/s needs {needed} iops, but there are only {iops}"
+        return Refusal("throughput", why, ("iops",))
     return None

@@ -1,9 +1,13 @@
 """The launch options of a VM, in the order in which they are tried."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
+from bosh_aws_cpi.properties.vm import VmProperties
+
+Market = Literal["on-demand", "spot", "capacity-block", "interruptible-capacity-reservation"]
 
 
 @dataclass(frozen=True)
@@ -12,45 +16,67 @@ class LaunchOption:
 
     facts: InstanceTypeFacts
     devices: BlockDevices
-    is_spot: bool
-    market: str = ""
-    """EC2's market type of the reservation that it is launched in: "capacity-block"; otherwise empty."""
+    market: Market = "on-demand"
+    """EC2's market type; "on-demand" stands for none."""
+    is_reserved: bool = False
+    """Whether it names the reservation, or the group of them, of `capacity_reservation`."""
     subnet_id: str = ""
     """The subnet of its interface, if the network has several; otherwise empty."""
 
     @property
+    def is_on_demand(self) -> bool:
+        """Whether it needs no market type."""
+        return self.market == "on-demand"
+
+    @property
+    def is_spot(self) -> bool:
+        """Whether it is a spot launch."""
+        return self.market == "spot"
+
+    @property
     def way(self) -> str:
-        """Instance type and market, without the subnet."""
-        return f"{self.facts.name} ({self.market or ('spot' if self.is_spot else 'on demand')})"
+        """Instance type, market and whether it is reserved, without the subnet."""
+        on_demand = "reserved" if self.is_reserved else "on demand"
+        return f"{self.facts.name} ({on_demand if self.is_on_demand else self.market})"
 
     def __str__(self) -> str:
         return f"{self.way} in {self.subnet_id}" if self.subnet_id else self.way
 
 
 def launch_options(
-    types: Sequence[tuple[InstanceTypeFacts, BlockDevices]],
-    *,
-    is_spot: bool,
-    falls_back_to_demand: bool,
-    market: str = "",
+    properties: VmProperties, types: Mapping[str, tuple[InstanceTypeFacts, BlockDevices]]
 ) -> list[LaunchOption]:
-    """The launch options; those on spot come first: another type on spot is preferred to the on-demand price.
+    """The launch options.
+
+    Those on spot come first: another type on spot is preferred to the on-demand price. A reservation takes
+    only its own type (EC2 user guide, "Launch instances into an existing Capacity Reservation"), so with its
+    id only the first type is launched in it, and the others, which may include the first, on demand. So they
+    are with a market, because a full group of such reservations does not lead to on-demand capacity (the same
+    guide, "Launch instances into Capacity Reservations in a group").
 
     Args:
-        types: The instance types in their order, each with its block devices.
-        is_spot: Whether a spot price is set.
-        falls_back_to_demand: Whether on-demand launches are tried after the spot launches have failed.
-        market: The market type of a reservation, which is for the first type only: the others are launched
-            on demand.
+        properties: The VM's.
+        types: The facts and the block devices of its instance types, by name.
     """
-    if market:
-        first, *others = types
-        return [
-            LaunchOption(*first, is_spot=False, market=market),
-            *(LaunchOption(*each, is_spot=False) for each in others),
-        ]
-    markets = [True, False] if is_spot and falls_back_to_demand else [is_spot]
-    return [LaunchOption(facts, devices, market) for market in markets for facts, devices in types]
+    return [
+        LaunchOption(*types[name], market, is_reserved) for name, market, is_reserved in _order(properties)
+    ]
+
+
+def _order(properties: VmProperties) -> Iterator[tuple[str, Market, bool]]:
+    """Instance type, market, and whether it is reserved, of each launch option."""
+    names, reservation = properties.instance_types, properties.capacity_reservation
+    if properties.spot_bid_price is not None:
+        yield from ((name, "spot", False) for name in names)
+        if properties.spot_ondemand_fallback:
+            yield from ((name, "on-demand", False) for name in names)
+    elif reservation and (reservation.id or reservation.market):
+        yield names[0], reservation.market or "on-demand", True
+        fallbacks = dict.fromkeys(properties.instance_type_fallbacks)
+        yield from ((name, "on-demand", False) for name in fallbacks)
+    else:
+        is_reserved = reservation is not None and reservation.resource_group_arn is not None
+        yield from ((name, "on-demand", is_reserved) for name in names)
 
 
 def in_subnets(options: Sequence[LaunchOption], subnets: Sequence[str]) -> list[LaunchOption]:

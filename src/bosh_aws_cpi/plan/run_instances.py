@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import type_options
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Properties
@@ -66,7 +67,7 @@ def arguments(
         "CpuOptions": _given(properties.cpu_options),
         "CreditSpecification": _given(properties.credit_specification) if option.facts.is_burstable else None,
     }
-    weighting = properties.bandwidth_weighting
+    weighting = type_options.weighting(properties)
     optional |= {
         "EnclaveOptions": {"Enabled": True} if properties.enclave else None,
         "HibernationOptions": {"Configured": True} if properties.hibernation else None,
@@ -104,9 +105,9 @@ def _given(properties: Properties | None) -> Json:
 
 
 def _market(option: LaunchOption, properties: VmProperties) -> Json:
-    if option.market:
-        return {"MarketType": option.market}
-    return _spot(str(properties.spot_bid_price)) if option.is_spot else {}
+    if option.is_spot:
+        return _spot(str(properties.spot_bid_price))
+    return {} if option.is_on_demand else {"MarketType": option.market}
 
 
 def _spot(price: str) -> Json:
@@ -115,11 +116,11 @@ def _spot(price: str) -> Json:
 
 
 def _reservation(reservation: CapacityReservation | None, option: LaunchOption) -> Json:
-    """The reservation; one with a market type of its own is for one launch option only."""
-    if reservation is None or (reservation.market and not option.market):
-        return {}
-    if reservation.preference:
+    """The preference, or the reservation that the launch option names."""
+    if reservation and reservation.preference:
         return {"CapacityReservationPreference": reservation.preference}
+    if reservation is None or not option.is_reserved:
+        return {}
     if reservation.id:
         return {"CapacityReservationTarget": {"CapacityReservationId": reservation.id}}
     group = {"CapacityReservationResourceGroupArn": reservation.resource_group_arn}

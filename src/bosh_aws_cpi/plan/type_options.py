@@ -1,14 +1,16 @@
 """The launch options that not every instance type supports, and what hibernation needs."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, BlockDevices, Image, InstanceTypeFacts, TypeOption
-from bosh_aws_cpi.plan.block_devices import root_device_name
+from bosh_aws_cpi.plan.block_devices import EPHEMERAL_NAME, root_device_name
 from bosh_aws_cpi.properties.vm import VmProperties
 
 _HIBERNATING: Final = frozenset({"gp2", "gp3", "io1", "io2"})
-"""The volume types that can hold a hibernated VM's memory."""
+"""The volume types that a hibernated VM can have."""
 
 
 def check(properties: VmProperties, image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> None:
@@ -21,7 +23,7 @@ def check(properties: VmProperties, image: Image, facts: InstanceTypeFacts, devi
         devices: Its block devices.
 
     Raises:
-        CloudError: It lacks one, or its root disk can't hold a hibernated VM.
+        CloudError: It lacks one, or its disks don't allow hibernation.
     """
     for name in asked(properties):
         if name in facts.lacks:
@@ -40,7 +42,7 @@ def asked(properties: VmProperties) -> list[TypeOption]:
     wishes: dict[TypeOption, bool] = {
         "cpu_options.nested_virtualization": cpu is not None and cpu.nested_virtualization == "enabled",
         "cpu_options.amd_sev_snp": cpu is not None and cpu.amd_sev_snp == "enabled",
-        "bandwidth_weighting": properties.bandwidth_weighting is not None,
+        "bandwidth_weighting": weighting(properties) is not None,
         "enclave": properties.enclave,
         "hibernation": properties.hibernation,
         "placement_partition": properties.placement_partition is not None,
@@ -50,23 +52,47 @@ def asked(properties: VmProperties) -> list[TypeOption]:
     return [name for name, is_asked in wishes.items() if is_asked]
 
 
+def weighting(properties: VmProperties) -> str | None:
+    """The bandwidth weighting to ask for; None for the default, which all types have."""
+    return None if properties.bandwidth_weighting == "default" else properties.bandwidth_weighting
+
+
 def _check_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> None:
-    """Check the root disk (EC2 user guide, "Prerequisites for EC2 instance hibernation").
+    """Check the disks (EC2 user guide, "Prerequisites for EC2 instance hibernation").
 
     An account may encrypt all volumes by default, which the CPI can't see; ``encrypted`` is needed even then.
     """
-    name = root_device_name(image)
-    ebs = next(device["Ebs"] for device in devices.mappings if device["DeviceName"] == name)
-    problem = None
-    if not ebs.get("Encrypted") and not image.is_encrypted:
+    volumes = {device["DeviceName"]: device["Ebs"] for device in devices.mappings if "Ebs" in device}
+    root = volumes[root_device_name(image)]
+    problem: str | None
+    if not root.get("Encrypted") and not image.is_encrypted:
         problem = "an encrypted root disk: set root_disk.encrypted to true"
-    elif ebs["VolumeType"] not in _HIBERNATING:
-        problem = f"a root disk of type gp3, gp2, io2 or io1: change root_disk.type from {ebs['VolumeType']}"
-    elif "VolumeSize" in ebs and ebs["VolumeSize"] * MIB_PER_GIB <= facts.memory_mib:
-        problem = (
-            f"room for the {facts.memory_mib} MiB of memory of '{facts.name}' on the root disk, besides its "
-            "files: increase root_disk.size"
-        )
+    else:
+        problem = _unfit_type(volumes) or _too_small(root, image, facts)
     if problem:
         message = f"hibernation needs {problem}"
         raise CloudError(message)
+
+
+def _unfit_type(volumes: Mapping[str, Json]) -> str | None:
+    for name, ebs in volumes.items():
+        if ebs["VolumeType"] not in _HIBERNATING:
+            key = "ephemeral_disk" if name == EPHEMERAL_NAME else "root_disk"
+            return f"disks of type gp3, gp2, io2 or io1: change {key}.type from {ebs['VolumeType']}"
+    return None
+
+
+def _too_small(root: Json, image: Image, facts: InstanceTypeFacts) -> str | None:
+    """EC2 reserves the space for the memory at launch; the rest must hold what the stemcell's disk holds.
+
+    Without the stemcell's size, only a disk without any room for files is too small.
+    """
+    size = max(root.get("VolumeSize", 0), image.root_gib) * MIB_PER_GIB
+    needed = facts.memory_mib + (image.root_gib * MIB_PER_GIB or 1)
+    if not (facts.memory_mib and size) or size >= needed:
+        return None
+    least = f" to at least {needed} MiB" if image.root_gib else ""
+    return (
+        f"room for the {facts.memory_mib} MiB of memory of '{facts.name}' on the root disk, besides its "
+        f"files: increase root_disk.size{least}"
+    )

@@ -65,27 +65,28 @@ class CapacityReservation(Properties):
     """``capacity_reservation``: one reservation, a group of them, or which to prefer."""
 
     id: Text | None = None
-    """Id of a reservation, `cr-…`."""
+    """Id of a reservation, `cr-…`. Only `instance_type` is launched in it; the fallback types are launched
+    on demand, outside of it."""
     resource_group_arn: str | None = None
-    """ARN of a resource group of reservations."""
+    """ARN of a resource group of reservations. Without `market`, the fallback types use it too."""
     preference: str | None = None
     """`open`: use any matching reservation (EC2's default). `none`: use no reservation.
     `capacity-reservations-only`: launch only in a reservation."""
     market: Literal["capacity-block", "interruptible-capacity-reservation"] | None = None
-    """* Kind of the reservation `id`: `capacity-block` or `interruptible-capacity-reservation`. Only
-    `instance_type` is launched in it; the fallback types are launched on demand. Default: an ordinary
-    reservation."""
+    """* Kind of the reservations: `capacity-block` or `interruptible-capacity-reservation`. Only
+    `instance_type` is launched in them; the fallback types are launched on demand. Default: ordinary
+    reservations."""
 
     def check(self) -> None:
-        """Check that it chooses one way, and names the reservation of a market.
+        """Check that it chooses one way, and names the reservations of a market.
 
         Raises:
             CloudError: It does not.
         """
         path = "cloud_properties.capacity_reservation"
         chosen(self, path, beside={"market"})
-        if self.market and not self.id:
-            message = f"{path}.market needs capacity_reservation.id"
+        if self.market and self.preference:
+            message = f"{path}.market needs {path}.id or {path}.resource_group_arn, not a preference"
             raise CloudError(message)
 
 
@@ -175,7 +176,7 @@ class VmProperties(Properties):
 
     @property
     def instance_types(self) -> list[str]:
-        """The type and its fallbacks, in the order in which they are tried."""
+        """The type and its fallbacks, each once, in the order in which they are tried."""
         return list(dict.fromkeys([str(self.instance_type), *self.instance_type_fallbacks]))
 
     @classmethod
@@ -212,6 +213,7 @@ class VmProperties(Properties):
             "hibernation": self.hibernation,
             "spot_bid_price": self.spot_bid_price is not None,
             "capacity_reservation": self._is_reserved,
+            "market: capacity-block": self._is_in_block,
             "dedicated_host": self.dedicated_host is not None,
             "placement_group": bool(self.placement_group),
             "spread": self.spread,
@@ -227,3 +229,9 @@ class VmProperties(Properties):
         """Whether the VM must run in a capacity reservation."""
         reservation = self.capacity_reservation
         return reservation is not None and reservation.preference not in {"open", "none"}
+
+    @property
+    def _is_in_block(self) -> bool:
+        """Whether it is launched in a capacity block."""
+        reservation = self.capacity_reservation
+        return reservation is not None and reservation.market == "capacity-block"

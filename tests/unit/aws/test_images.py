@@ -44,18 +44,19 @@ def lay(ec2: Ec2, *looks: dict[str, Any] | str) -> None:
 
 
 def test_find(ec2: Ec2) -> None:
-    """An AMI is read with the names of all its devices and the snapshots of those that have one."""
+    """An AMI is read with the names of all its devices, their snapshots, and the size of its root disk."""
     look = entry(RootDeviceName="/dev/sda1", VirtualizationType="paravirtual", Architecture="arm64")
     look["BlockDeviceMappings"] = [
-        {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": "snap-1"}},
+        {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": "snap-1", "VolumeSize": 5}},
         {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"},
-        {"DeviceName": "/dev/sdc", "Ebs": {"VolumeSize": 1}},
+        {"DeviceName": "/dev/sdc", "Ebs": {"VolumeSize": 7}},
         {"DeviceName": "/dev/sdd", "Ebs": {"SnapshotId": "snap-2"}},
     ]
     lay(ec2, look, entry())
     names = ["/dev/sda1", "/dev/sdb", "/dev/sdc", "/dev/sdd"]
     snapshots = ["snap-1", "snap-2"]
-    assert images.find(ec2.client, AMI) == Image(AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots)
+    whole = Image(AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5)
+    assert images.find(ec2.client, AMI) == whole
     assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", "", [], [])
 
 

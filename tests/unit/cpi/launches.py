@@ -13,7 +13,7 @@ from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts, NicPlan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
-from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.launch_options import LaunchOption, Market
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
 from bosh_aws_cpi.plan.tokens import client_token
 from bosh_aws_cpi.properties.vm import VmProperties
@@ -37,12 +37,12 @@ NICS = [
 ]
 
 
-def option(name: str = "m5.large", *, is_spot: bool = False) -> LaunchOption:
+def option(name: str = "m5.large", market: Market = "on-demand") -> LaunchOption:
     """Offer a type."""
-    return LaunchOption(InstanceTypeFacts(name, ebs_needs_nvme_path=True), NO_DEVICES, is_spot)
+    return LaunchOption(InstanceTypeFacts(name, ebs_needs_nvme_path=True), NO_DEVICES, market)
 
 
-ON_DEMAND, OTHER, SPOT = option(), option("c5.large"), option(is_spot=True)
+ON_DEMAND, OTHER, SPOT = option(), option("c5.large"), option(market="spot")
 
 
 def plan(*options: LaunchOption, nic_count: int = 1) -> LaunchPlan:

@@ -80,6 +80,48 @@ def test_iops_for_the_size(volume_type: str, size: int, most: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("volume", "inherited", "reason"),
+    [
+        (
+            EbsVolume("gp3", 200),
+            {"type", "size"},
+            "own.iops is 200, but type gp3 needs at least 3000 (type comes from default.type)",
+        ),
+        (
+            EbsVolume("io1", 600, None, 10),
+            {"type", "size"},
+            (
+                "own.iops is 600, but a 10 GiB volume of type io1 allows at most 500 "
+                "(type comes from default.type, size comes from default.size)"
+            ),
+        ),
+        (
+            EbsVolume("io1", 600, None, 10),
+            {"size"},
+            (
+                "own.iops is 600, but a 10 GiB volume of type io1 allows at most 500 "
+                "(size comes from default.size)"
+            ),
+        ),
+        (
+            EbsVolume("io1", 600, None, 10),
+            {"type", "iops"},
+            (
+                "default.iops is 600, but a 10 GiB volume of type io1 allows at most 500; "
+                "give the VM its own own.iops"
+            ),
+        ),
+        (EbsVolume("io1"), {"size"}, "own.iops is needed for type io1"),
+    ],
+)
+def test_inherited(volume: EbsVolume, inherited: set[str], reason: str) -> None:
+    """A property that comes from a default is named as such, whether it is wrong itself or beside another."""
+    with pytest.raises(CloudError) as caught:
+        check(volume, "disk", Origin("own", "default", inherited))
+    assert caught.value.message == f"EBS would refuse the disk: {reason}"
+
+
+@pytest.mark.parametrize(
     ("given", "expected"),
     [
         (("gp3", None, None), {"Iops": 3000, "Throughput": 125}),

@@ -2,53 +2,88 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
+from bosh_aws_cpi.properties.vm import VmProperties
 
-TYPES = [
-    (InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True), BlockDevices([], "/dev/sdb")),
-    (InstanceTypeFacts("i3.large", ebs_needs_nvme_path=False), BlockDevices([], None)),
-]
+TYPES = {
+    "m5.large": (InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True), BlockDevices([], "/dev/sdb")),
+    "i3.large": (InstanceTypeFacts("i3.large", ebs_needs_nvme_path=False), BlockDevices([], None)),
+}
+ON_DEMAND = ["m5.large (on demand)", "i3.large (on demand)"]
+SPOT = ["m5.large (spot)", "i3.large (spot)"]
+BLOCK = {"id": "cr-1", "market": "capacity-block"}
+
+
+def options(**given: Any) -> list[LaunchOption]:
+    """Order the launch options of a VM that prefers the first type."""
+    ordinary = {
+        "instance_type": "m5.large",
+        "instance_type_fallbacks": ["i3.large"],
+        "availability_zone": "z",
+    }
+    return launch_options(VmProperties.parse({**ordinary, **given}), TYPES)
 
 
 @pytest.mark.parametrize(
-    ("is_spot", "falls_back", "expected"),
+    ("given", "expected"),
     [
-        (False, False, ["m5.large (on demand)", "i3.large (on demand)"]),
-        (False, True, ["m5.large (on demand)", "i3.large (on demand)"]),
-        (True, False, ["m5.large (spot)", "i3.large (spot)"]),
+        ({}, ON_DEMAND),
+        ({"spot_ondemand_fallback": True}, ON_DEMAND),
+        ({"instance_type_fallbacks": ["m5.large", "i3.large", "i3.large"]}, ON_DEMAND),
+        ({"spot_bid_price": 1}, SPOT),
+        ({"spot_bid_price": 1, "spot_ondemand_fallback": True}, [*SPOT, *ON_DEMAND]),
+        ({"capacity_reservation": {"preference": "open"}}, ON_DEMAND),
         (
-            True,
-            True,
-            ["m5.large (spot)", "i3.large (spot)", "m5.large (on demand)", "i3.large (on demand)"],
+            {"capacity_reservation": {"resource_group_arn": "arn"}},
+            ["m5.large (reserved)", "i3.large (reserved)"],
+        ),
+        ({"capacity_reservation": {"id": "cr-1"}}, ["m5.large (reserved)", "i3.large (on demand)"]),
+        ({"capacity_reservation": BLOCK}, ["m5.large (capacity-block)", "i3.large (on demand)"]),
+        (
+            {"capacity_reservation": {"resource_group_arn": "arn", "market": "capacity-block"}},
+            ["m5.large (capacity-block)", "i3.large (on demand)"],
         ),
     ],
 )
-def test_order(expected: list[str], *, is_spot: bool, falls_back: bool) -> None:
+def test_order(given: dict[str, Any], expected: list[str]) -> None:
     """Types keep their order; all are tried as spot before any is paid for on demand."""
-    made = launch_options(TYPES, is_spot=is_spot, falls_back_to_demand=falls_back)
-    assert [str(option) for option in made] == expected
+    assert [str(option) for option in options(**given)] == expected
+
+
+@pytest.mark.parametrize(
+    ("reservation", "way"), [({"id": "cr-1"}, "m5.large (reserved)"), (BLOCK, "m5.large (capacity-block)")]
+)
+def test_own_fallback(reservation: dict[str, str], way: str) -> None:
+    """The type of a reservation may be its own fallback, on demand."""
+    fallbacks = ["i3.large", "m5.large", "i3.large"]
+    made = options(capacity_reservation=reservation, instance_type_fallbacks=fallbacks)
+    assert [str(option) for option in made] == [way, *reversed(ON_DEMAND)]
+
+
+def test_reserved() -> None:
+    """With a market, too, the first type alone is reserved."""
+    assert [option.is_reserved for option in options(capacity_reservation=BLOCK)] == [True, False]
 
 
 def test_devices() -> None:
     """Each launch option has the block devices of its own type."""
-    made = launch_options(TYPES, is_spot=True, falls_back_to_demand=True)
-    facts, devices = TYPES[1]
-    assert [made[1], made[3]] == [
-        LaunchOption(facts, devices, is_spot=True),
-        LaunchOption(facts, devices, is_spot=False),
-    ]
+    made = options(spot_bid_price=1, spot_ondemand_fallback=True)
+    facts, devices = TYPES["i3.large"]
+    assert [made[1], made[3]] == [LaunchOption(facts, devices, "spot"), LaunchOption(facts, devices)]
 
 
 def test_subnets() -> None:
     """A type is tried in one subnet after the other before the next type; one subnet changes nothing."""
-    options = launch_options(TYPES, is_spot=False, falls_back_to_demand=False)
-    assert in_subnets(options, ["a"]) == options
-    made = in_subnets(options, ["a", "b"])
+    single = options()
+    assert in_subnets(single, ["a"]) == single
+    made = in_subnets(single, ["a", "b"])
     assert [str(option) for option in made] == [
         *("m5.large (on demand) in a", "m5.large (on demand) in b"),
         *("i3.large (on demand) in a", "i3.large (on demand) in b"),
     ]
-    assert [option.way for option in made[::2]] == [str(option) for option in options]
+    assert [option.way for option in made[::2]] == [str(option) for option in single]

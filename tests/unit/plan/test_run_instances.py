@@ -35,8 +35,7 @@ def made(
     facts: InstanceTypeFacts = FIXED,
     defaults: tuple[str | None, str | None] = NO_DEFAULTS,
     interfaces: tuple[dict[str, Any], ...] = (INLINE,),
-    *,
-    is_spot: bool = False,
+    way: dict[str, Any] | None = None,
     **launch_spec: Any,
 ) -> dict[str, Any]:
     """Make the arguments for a VM with these properties, launched as this type."""
@@ -46,7 +45,7 @@ def made(
     )
     return run_instances.arguments(
         LaunchSpec("ami-1", properties, *defaults, zone="z", **values),
-        LaunchOption(facts, BlockDevices((DEVICE,), None), is_spot),
+        LaunchOption(facts, BlockDevices((DEVICE,), None), **(way or {})),
         interfaces=interfaces,
         user_data="{}",
         client_token="token",
@@ -123,7 +122,7 @@ def test_metadata_options() -> None:
 @pytest.mark.parametrize(("price", "expected"), [(0.25, "0.25"), ("0.030", "0.030"), (1, "1")])
 def test_spot(price: object, expected: str) -> None:
     """A spot VM is bought once, at the price given as a string, and ends when EC2 wants it back."""
-    assert made({"spot_bid_price": price}, is_spot=True)["InstanceMarketOptions"] == {
+    assert made({"spot_bid_price": price}, way={"market": "spot"})["InstanceMarketOptions"] == {
         "MarketType": "spot",
         "SpotOptions": {
             "MaxPrice": expected,
@@ -150,9 +149,15 @@ def test_spot_on_demand() -> None:
     ],
 )
 def test_capacity_reservation(given: dict[str, str], expected: dict[str, Any]) -> None:
-    """A reservation is one, a group of them, or a preference."""
-    sent = arguments(capacity_reservation=given)
+    """A reserved launch names the reservation or the group; a preference applies to each launch."""
+    sent = made({"capacity_reservation": given}, way={"is_reserved": "preference" not in given})
     assert sent == {**BARE, "CapacityReservationSpecification": expected}
+
+
+@pytest.mark.parametrize("given", [{"id": "cr-1"}, {"resource_group_arn": "arn"}])
+def test_outside_of_the_reservation(given: dict[str, str]) -> None:
+    """A launch that is not reserved names no reservation."""
+    assert arguments(capacity_reservation=given) == BARE
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -49,12 +50,13 @@ def test_parts_do_not_run_together(one: tuple[str, ...], other: tuple[str, ...])
 
 
 def test_offers() -> None:
-    """A token tells one type from another, and spot from on demand, but not what belongs to the request."""
+    """A token tells types, and markets, from each other, but not what belongs to the request."""
 
-    def token(name: str, *, is_spot: bool, ephemeral: str | None = None) -> str:
+    def token(name: str, *, ephemeral: str | None = None, **way: Any) -> str:
         facts = InstanceTypeFacts(name, ebs_needs_nvme_path=True)
-        return client_token("instance", LaunchOption(facts, BlockDevices([], ephemeral), is_spot))
+        return client_token("instance", LaunchOption(facts, BlockDevices([], ephemeral), **way))
 
-    assert token("m5.large", is_spot=True) == token("m5.large", is_spot=True, ephemeral="/dev/sdb")
-    assert token("m5.large", is_spot=True) != token("m5.large", is_spot=False)
-    assert token("m5.large", is_spot=True) != token("m5.xlarge", is_spot=True)
+    assert token("m5.large", market="spot") == token("m5.large", market="spot", ephemeral="/dev/sdb")
+    assert token("m5.large", market="spot") != token("m5.large")
+    assert token("m5.large", market="spot") != token("m5.xlarge", market="spot")
+    assert token("m5.large", is_reserved=True) != token("m5.large")

@@ -262,7 +262,15 @@ ROWS: Final[dict[str, Row]] = {
     "ValidationError": Row(Kind.INVALID, _MANIFEST),
     "ValidationException": Row(Kind.INVALID, _MANIFEST),
     "InvalidRequest": Row(Kind.INVALID, _MANIFEST),
-    "InvalidBlockDeviceMapping": Row(Kind.INVALID, "correct root_disk or ephemeral_disk"),
+    "InvalidBlockDeviceMapping": Row(
+        Kind.INVALID,
+        "correct root_disk or ephemeral_disk; root_disk.size can't be less than the stemcell's root disk",
+    ),
+    "UnsupportedHibernationConfiguration": Row(
+        Kind.INVALID,
+        "encrypt the root disk, and increase root_disk.size to the memory of the instance type plus the "
+        "size of the stemcell; all disks need the type gp3, gp2, io2 or io1. Or remove hibernation",
+    ),
     "InvalidInstanceType": Row(Kind.INVALID, "correct instance_type"),
     "Unsupported": Row(
         Kind.INVALID, "use another zone or instance type: this one does not support the request"
@@ -341,7 +349,9 @@ ROWS: Final[dict[str, Row]] = {
     "IncorrectModificationState": Row(Kind.STATE, _STATE),
     "InvalidInstanceState": Row(Kind.STATE, _STATE),
     "InvalidHostState": Row(Kind.STATE, _STATE),
-    "InvalidCapacityReservationState.PendingActivation": Row(Kind.STATE, _STATE),
+    "InvalidCapacityReservationState.PendingActivation": Row(
+        Kind.STATE, "wait until the capacity block begins, or add instance_type_fallbacks"
+    ),
     "InvalidRoute.InvalidState": Row(Kind.INVALID, "correct advertised_routes"),
     "Gateway.NotAttached": Row(Kind.STATE, "attach the gateway that the route points to"),
     "InvalidInstanceAttributeValue": Row(Kind.INVALID, _MANIFEST),

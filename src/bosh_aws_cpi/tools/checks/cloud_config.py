@@ -96,6 +96,12 @@ class CloudConfig:
         return [az for az, name in cpis if name != self.cpi]
 
     @cached_property
+    def of_vms(self) -> list[Node]:
+        """All entries with cloud properties of VMs."""
+        entries = [each for key in ("azs", "vm_types", "vm_extensions") for each in self.lists[key]]
+        return [*entries, self.compilation] if self.compilation is not None else entries
+
+    @cached_property
     def own_azs(self) -> list[Node]:
         """The azs whose cloud properties are for this CPI."""
         return [each for each in self.lists["azs"] if each not in self.azs_of_others]

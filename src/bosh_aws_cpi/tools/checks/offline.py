@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import vm_sizes
-from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.tools.checks import (
     allocation,
     compilation,
     create_env,
+    default_disks,
     deployment,
     disks,
     machines,
@@ -98,7 +98,8 @@ class Files:
             yield from _repeated(document)
         yield from config.findings
         yield from self.of_sizes
-        yield from _of_defaults(aws)
+        yield from _of_metadata_options(aws)
+        yield from default_disks.findings(config, aws)
         yield from _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
@@ -182,15 +183,11 @@ def _sizes(aws: AwsConfig) -> tuple[Sequence[VmSize], Sequence[Finding]]:
         return (), (Finding(Severity.ERROR, error.message, remedy),)
 
 
-def _of_defaults(aws: AwsConfig) -> Iterator[Finding]:
-    """What is wrong with the defaults of VMs in cpi.json."""
+def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
     if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
         yield Finding(
             Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
         )
-    if text := said(lambda: DiskDefaults.of(aws)):
-        remedy = "Correct aws.default_root_disk or aws.default_ephemeral_disk in cpi.json"
-        yield Finding(Severity.ERROR, text, remedy)
 
 
 def _of_others(config: CloudConfig) -> Iterator[Finding]:

@@ -5,12 +5,14 @@ They are warnings: AWS may accept more than this version knows. The words are th
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
-from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 TENANCIES: Final = ("default", "dedicated", "host")
 """Tenancy. EC2 never sees another word: the CPI only looks for "dedicated"."""
@@ -34,7 +36,6 @@ MOST_GIB: Final = {
 """VolumeType, and the largest size of each type in GiB: CreateVolumeRequest, Size."""
 MOST_HOPS: Final = 64
 """InstanceMetadataOptionsRequest, HttpPutResponseHopLimit."""
-_LISTS: Final = ("azs", "vm_types", "vm_extensions")
 _DEFAULT_TYPE: Final = "gp3"
 _MIB: Final = 1024
 _OF_VMS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
@@ -53,13 +54,26 @@ _OF_VMS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
     """Compare the cloud properties of VMs and disks with the words and limits."""
-    sections = [config.compilation] if config.compilation is not None else []
-    for entry in (*(each for key in _LISTS for each in config.lists[key]), *sections):
+    for entry in config.of_vms:
         yield from _of_vm(entry.at("cloud_properties"))
     for entry in config.lists["disk_types"]:
         kind = entry.get("cloud_properties", "type")
         yield from _unknown(kind, tuple(MOST_GIB))
         yield from _too_large(entry.get("disk_size"), kind)
+
+
+def of_default_disk(disk: Json, path: str) -> Iterator[Finding]:
+    """Compare a default for the disks of VMs with the words and limits.
+
+    Args:
+        disk: The hash in cpi.json.
+        path: Its path there.
+    """
+    root = Document("", disk).root
+    kind = root.get("type")
+    for found in (*_unknown(kind, tuple(MOST_GIB)), *_too_large(root.get("size"), kind)):
+        key = found.place.path if found.place is not None else ""
+        yield replace(found, place=Place(f"{path}.{key}"))
 
 
 def _of_vm(properties: Node) -> Iterator[Finding]:

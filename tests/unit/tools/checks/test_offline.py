@@ -353,6 +353,54 @@ def test_default_disks(check: Callable[..., Found]) -> None:
     assert "aws.default_ephemeral_disk.iops is 16000" in contradiction
 
 
+@pytest.mark.parametrize("name", ["default_root_disk", "default_ephemeral_disk"])
+@pytest.mark.parametrize(
+    ("disk", "key"),
+    [
+        ({"type": "gp9"}, "type"),
+        ({"type": ""}, "type"),
+        ({"size": 99_999_999_999}, "size"),
+        ({"type": "gp2", "size": 16_384 * 1024 + 1}, "size"),
+        ({"type": "gp2", "size": 16_384 * 1024}, None),
+    ],
+)
+def test_words_of_default_disks(
+    check: Callable[..., Found], name: str, disk: dict[str, Any], key: str | None
+) -> None:
+    """A type that EBS does not have, and a size over its limit, are warnings for a default, too."""
+    found = [each[:2] for each in check(yaml.safe_load(OWN), **{name: disk})]
+    assert found == ([("warning", f"aws.{name}.{key}")] if key else [])
+
+
+@pytest.mark.parametrize(
+    ("aws", "own", "unused"),
+    [
+        ({"default_root_disk": {"kms_key_arn": "key"}}, None, "root"),
+        ({"default_root_disk": {"kms_key_arn": "key", "encrypted": False}}, {}, "root"),
+        ({"default_root_disk": {"kms_key_arn": "key"}, "encrypted": True}, {"encrypted": False}, "root"),
+        ({"default_root_disk": {"kms_key_arn": "key"}}, {"encrypted": True}, None),
+        ({"default_root_disk": {"kms_key_arn": "key"}}, {"encrypted": "((encrypted))"}, None),
+        ({"default_root_disk": {"kms_key_arn": "key"}}, "((disk))", None),
+        ({"default_root_disk": {"kms_key_arn": "key", "encrypted": True}}, None, None),
+        ({"default_ephemeral_disk": {"kms_key_arn": "key"}}, {"encrypted": True}, "ephemeral"),
+        ({"default_ephemeral_disk": {"kms_key_arn": "key"}, "encrypted": True}, None, None),
+    ],
+)
+def test_unused_default_key(
+    check: Callable[..., Found], aws: dict[str, Any], own: Any, unused: str | None
+) -> None:
+    """A default key that encrypts no disk, because neither the default nor a VM asks for it, is a warning."""
+    whole = yaml.safe_load(OWN)
+    for entry in whole["vm_types"]:
+        entry["cloud_properties"].pop("root_disk", None)
+    whole["vm_types"][0]["cloud_properties"]["root_disk"] = own
+    found = [each for each in check(whole, **aws) if each[0] != "not checked"]
+    path = f"aws.default_{unused}_disk"
+    said = f"the key has no effect: neither {path}.encrypted nor a VM's {unused}_disk.encrypted is set"
+    assert [(each[0], each[1]) for each in found] == ([("warning", f"{path}.kms_key_arn")] if unused else [])
+    assert not unused or said in found[0][2]
+
+
 def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:
     """Default iops without a size are no mistake of a VM whose type, and so its default size, is unknown."""
     whole = yaml.safe_load(OWN)

@@ -14,8 +14,10 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import instance_types, nics, placement, spread, subnet_fallbacks, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
 from bosh_aws_cpi.plan.spread import SpreadGroup
+from bosh_aws_cpi.properties.vm import VmProperties
 
 
 def image(cloud: Cloud, stemcell_cid: str) -> Image:
@@ -49,27 +51,34 @@ def options(cloud: Cloud, request: VmRequest, ami: Image) -> list[LaunchOption]:
     """
     properties = request.properties
     known = type_facts(cloud, properties.instance_types)
-    types = [_with_devices(request, ami, known[name]) for name in properties.instance_types]
-    left_out = dict.fromkeys(text for _, devices in types for text in devices.left_out)
+    defaults = _disk_defaults(request, ami)
+    types = {
+        name: _with_devices(properties, ami, known[name], defaults) for name in properties.instance_types
+    }
+    left_out = dict.fromkeys(text for _, devices in types.values() for text in devices.left_out)
     for text in left_out:
         logger.warning("Ignored: %s", text)
-    return launch_options(
-        types,
-        is_spot=properties.spot_bid_price is not None,
-        falls_back_to_demand=properties.spot_ondemand_fallback,
-        market=(properties.capacity_reservation and properties.capacity_reservation.market) or "",
-    )
+    return launch_options(properties, types)
+
+
+def _disk_defaults(request: VmRequest, ami: Image) -> DiskDefaults:
+    """The defaults for the VM's disks, in which the root disk is not smaller than the AMI's."""
+    fitting = request.disk_defaults.for_image(ami)
+    if fitting != request.disk_defaults and request.properties.root_disk.size is None:
+        logger.info(
+            "The root disk gets the stemcell's %d GiB: aws.default_root_disk.size is less", ami.root_gib
+        )
+    return fitting
 
 
 def _with_devices(
-    request: VmRequest, ami: Image, facts: InstanceTypeFacts
+    properties: VmProperties, ami: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
 ) -> tuple[InstanceTypeFacts, BlockDevices]:
-    properties = request.properties
     instance_types.check_architecture(ami, facts)
     instance_types.check_ebs_optimized(facts, is_asked=bool(properties.ebs_optimized))
     if properties.credit_specification and not facts.is_burstable:
         logger.warning("Ignored: credit_specification, which type %s does not accept", facts.name)
-    devices = block_devices(properties, ami, facts, request.disk_defaults)
+    devices = block_devices(properties, ami, facts, defaults)
     type_options.check(properties, ami, facts, devices)
     return facts, devices
 

@@ -108,7 +108,8 @@ class InstanceCreation:
             return following(generation, self._tokens.used(option))
         goes_on = has_more and (
             error.code in _SHORTAGES
-            or (option.is_spot and (error.ok_to_retry or error.is_about_a_key))  # on demand needs no grant
+            or (not option.is_on_demand and error.ok_to_retry)
+            or (option.is_spot and error.is_about_a_key)  # on demand needs no grant
         )
         if not goes_on and not (error.ok_to_retry and self._relaunches):
             raise error

@@ -52,7 +52,8 @@ class Launcher:
 
         Raises:
             Ended: EC2 ended the instance.
-            NoCapacity: EC2 can't launch it, or a spot launch failed in a way that may not affect on-demand.
+            NoCapacity: EC2 can't launch it, or a launch on another market failed in a way that may not
+                affect on-demand.
             SubnetFull: The option's subnet has no free address.
             TokenSpent: The client token belongs to an earlier instance, which is gone.
             CloudError: EC2 refuses it, or the wait timed out.
@@ -96,12 +97,12 @@ class Launcher:
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:
-            if option.is_spot:
+            if option.is_spot or (has_more and not option.is_on_demand):
                 raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
             is_at_fault = not isinstance(error, NoCapacity | SubnetFull | Unanswered)  # or throttles
-            if option.is_spot and has_more and is_at_fault:
+            if has_more and is_at_fault and not option.is_on_demand:
                 raise NoCapacity(error.message, ok_to_retry=True) from error
             raise
 

@@ -14,7 +14,7 @@ Capacity = TypeVar("Capacity", Reservation, Host)
 _ACTIVE: Final = "active"
 _KEY: Final = "capacity_reservation"
 _GROWTH: Final = {
-    "": "Raise its instance count for new VMs",
+    "": "Raise its instance count for new VMs, or add fallback types",
     "capacity-block": "Use another block for new VMs, or fallback types: a block does not grow",
     "interruptible-capacity-reservation": "Let its owner allocate more instances to it for new VMs",
 }
@@ -104,5 +104,5 @@ def _elsewhere(what: str, zone: str, launch: Launch) -> str:
 
 
 def _first_type(launch: Launch) -> str:
-    """The type that decides, because EC2 does not try the fallbacks in a reservation; empty if not known."""
+    """``instance_type``, which must fit; only it is launched in a reservation. Empty if it is not known."""
     return next((str(node.value) for node in launch.types), "")
