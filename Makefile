@@ -14,7 +14,7 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor \
+.PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor sbom \
 	instance-types docs schema docs-check iam-policy-check mutants clean venv
 
 help: ## Say what there is to make
@@ -38,7 +38,7 @@ load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, deta
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)
 
-test-release: venv ## Run the tests of the release's job over the real ERB; needs ruby
+test-release: venv ## Run the tests of the release's job over the real ERB, and of publishing; needs ruby, ssh
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)
 
 e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs Go, ruby and a compiler
@@ -85,6 +85,10 @@ mutants: venv ## Count the changes of single lines that the tests catch; MUTANTS
 
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)
+
+sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consists of, from the blobs
+	@sh scripts/vendor
+	@$(BIN)/python -m bosh_release.sbom $(SBOM_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
 	rm -rf $(VENV) $(VENV).log .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

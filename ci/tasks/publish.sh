@@ -1,11 +1,11 @@
 #!/bin/sh
 # Turns the candidate, which was built from the tested commit, into a final release: uploads blobs and
-# packages to the blobstore of config/final.yml, commits the files in which bosh records the release, and
-# leaves commit, tag and notes to the pipeline. It pushes nothing itself. The newest section of CHANGELOG.md
-# names the version.
+# packages to the blobstore of config/final.yml, commits the files in which bosh records the release, lists its
+# components, signs it, and leaves commit, tag and notes to the pipeline. It pushes nothing itself. The newest
+# section of CHANGELOG.md names the version.
 set -eu
 
-: "${PRIVATE_YML:?}" "${GIT_USER_NAME:?}" "${GIT_USER_EMAIL:?}"
+: "${PRIVATE_YML:?}" "${SIGNING_KEY:?}" "${GIT_USER_NAME:?}" "${GIT_USER_EMAIL:?}"
 
 fail() {
   echo "publish: $*" >&2
@@ -26,12 +26,20 @@ manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
 
 # The credentials are deleted when this script ends; .gitignore keeps them out of commits.
-trap 'rm -f config/private.yml' EXIT
+trial=$(mktemp -d)
+trap 'rm -rf config/private.yml "$trial"' EXIT
+
+# A key that can't sign, or that nobody could verify, ends the task before anything is uploaded.
+echo "$version" > "$trial/version"
+sh scripts/sign "$trial" version
+
 (umask 077 && printf '%s\n' "$PRIVATE_YML" > config/private.yml)
 
 # Blobs that the blobstore lacks get an object_id. The commit is needed because finalize-release requires a
 # clean working copy.
 make vendor
+list=bosh-aws-cpi-$version.cdx.json
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) make sbom SBOM_ARGS="--version $version --output $final/$list"
 bosh --non-interactive upload-blobs
 git add config/blobs.yml
 git diff --cached --quiet || git commit --quiet --message "Upload the blobs of version $version"
@@ -41,6 +49,7 @@ git add .final_builds releases
 git commit --quiet --message "Publish version $version"
 
 bosh create-release "$manifest" --tarball="$final/bosh-aws-cpi-$version.tgz"
+sh scripts/sign "$final" "bosh-aws-cpi-$version.tgz" "$list"
 echo "v$version" > "$final/tag"
 {
   awk -v heading="## [$version]" 'index($0, "## [") == 1 { on = index($0, heading) == 1; next } on' CHANGELOG.md

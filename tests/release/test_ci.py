@@ -185,3 +185,23 @@ def test_lifecycle_runs_both_programs(tmp_path: Path, check: int, lifecycle: int
         "lifecycle LIFECYCLE_ARGS=--region eu-west-1",
     ]
     assert done.returncode == (lifecycle or check)
+
+
+@pytest.mark.parametrize(("database", "scan"), [(0, 0), (1, 0), (0, 2)])
+def test_vulnerabilities_fail_the_task(tmp_path: Path, database: int, scan: int) -> None:
+    """The committed list is compared with a new database; what is found, or no database, fails the task."""
+    (tmp_path / "source").mkdir()
+    grype = tmp_path / "grype"
+    grype.write_text(f'#!/bin/sh\necho "$*"\ncase $1 in db) exit {database};; *) exit {scan};; esac\n')
+    grype.chmod(0o755)
+    done = subprocess.run(
+        ["/bin/sh", CI / "tasks" / "vulnerabilities.sh"],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    calls = ["db update", "sbom:docs/sbom.cdx.json --fail-on medium"]
+    assert done.stdout.splitlines() == (calls if database == 0 else calls[:1])
+    assert done.returncode == database or scan

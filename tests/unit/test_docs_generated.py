@@ -39,6 +39,7 @@ STALE = {
     "docs/errors.md": "| `VolumeInUse` | ",
     "docs/cloud-properties.md": "| `use_root_disk` | ",
     "docs/retries.md": "| an AMI is gone | ",
+    "docs/licences.md": "| cpython | ",
     "jobs/aws_cpi/spec": '    description: "AWS region',
 }
 """A row of each page, to which something is added."""
