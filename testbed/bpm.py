@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import shutil
 import stat
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from testbed.executable import Cpi, popen
 from testbed.hypervisor import BASE, TOGETHER
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Mapping, Sequence
 
     from testbed.executable import Answer, Process
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 DATA: Final = f"{BASE}/data/director"
 """The Director's own folder, on the VM's ephemeral disk."""
-TMP: Final = f"{DATA}/tmp"
+TMP: Final = f"{DATA}/tmp"  # noqa: S108 - not the machine's
 JOB: Final = f"{BASE}/jobs/aws_cpi"
 DIRECTORS: Final = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": TMP, "HOME": DATA}
 """The CPI's whole environment: the Director's own PATH for it; TMPDIR and HOME, which bpm sets."""
@@ -155,7 +155,7 @@ class Container:
         """List all mounts, the outer ones before those in them."""
         vcap = self.vcap
         mounts = [(path, path, _PROGRAMS) for path in _SYSTEM if Path(path).exists()]
-        mounts += [(str(self.tmp), path, _WRITABLE) for path in ("/tmp", "/var/tmp", TMP)]  # noqa: S108
+        mounts += [(str(self.tmp), path, _WRITABLE) for path in ("/tmp", "/var/tmp", TMP)]  # noqa: S108 - the same
         mounts += [
             ("/sys", "/sys", _READ_ONLY),
             (str(self.packages), f"{BASE}/data/packages", _PROGRAMS),
@@ -233,6 +233,8 @@ def _properties(document: Mapping[str, Any]) -> dict[str, object]:
     properties: dict[str, object] = {f"aws.{name}": value for name, value in sections["aws"].items()}
     properties["agent.mbus"] = sections["agent"]["mbus"]
     properties["ntp"] = sections["agent"]["ntp"]
+    if debug := sections.get("debug"):
+        properties["debug"] = debug
     if registry := sections.get("registry"):
         _, _, address = registry["endpoint"].rpartition("@")
         host, _, port = address.rpartition(":")

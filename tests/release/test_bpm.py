@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.bench.forms import release_form
-from testbed.bpm import DATA, DIRECTORS, TMP, Container, CpiUnderBpm, lay_packages
+from testbed.bpm import DIRECTORS, Container, CpiUnderBpm
 from testbed.executable import Cpi, config
 from testbed.imds import Imds
 from testbed.registry import Registry
-from tests.faults.stage import Stage
+from testbed.tls import Authority, TlsRelay
 from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS
+from tests.faults.scenarios_vm import arguments, network
+from tests.faults.stage import Stage
 from tests.listing import check_methods_listed
+from tests.stories.stemcell_images import PROPERTIES, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from testbed.cloud import FakeAws
     from testbed.world import World
@@ -29,71 +31,17 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.release
 
-PROBE = """\
-import ctypes, errno, json, os
-
-def refusal(path):
-    try:
-        with open(os.path.join(path, "probe"), "w") as file:
-            file.write("#!/bin/sh\\n")
-        os.chmod(file.name, 0o755)
-        os.execv(file.name, [file.name])
-    except OSError as error:
-        return errno.errorcode[error.errno]
-
-def called(number, *arguments):
-    ctypes.set_errno(0)
-    result = libc.syscall(number, *arguments)
-    return errno.errorcode.get(ctypes.get_errno(), result)
-
-libc = ctypes.CDLL(None, use_errno=True)
-status = dict(line.split(":\\t", 1) for line in open("/proc/self/status") if ":\\t" in line)
-wanted = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Uid")
-print(json.dumps({
-    "status": {name: status[name].split()[0] for name in wanted},
-    "folders": {path: refusal(path) for path in FOLDERS},
-    "calls": [called(272, 0), called(435, 0, 0), called(450, 0), called(39) > 0],
-    "jobs": sorted(os.listdir("/var/vcap/jobs")),
-    "root": sorted(os.listdir("/")),
-    "devices": sorted(os.listdir("/dev")),
-    "cwd": os.getcwd(),
-    "environment": dict(os.environ),
-}))
-"""
-WRITABLE = (
-    "/tmp",
-    "/var/tmp",
-    "/dev/shm",
-    TMP,
-    DATA,
-    "/var/vcap/store/director",
-    "/var/vcap/sys/log/director",
-)
-READ_ONLY = ("/", "/etc", "/usr/bin", "/dev", "/var/vcap", "/var/vcap/jobs/aws_cpi", "/var/vcap/packages")
 WITHOUT_HOME = {name: value for name, value in DIRECTORS.items() if name != "HOME"}
 BARE = {"PATH": DIRECTORS["PATH"]}
 NO_ROOT = (
-    "The program stemcell-copy must run as root, but this process can't become root, as in bpm's containers: set "
-    "director.use_bpm_for_workers to false, or set aws.stemcell_upload to ebs_direct, or use the light stemcell "
-    "of the same version"
+    "The program stemcell-copy must run as root, but this process can't become root, as in bpm's "
+    "containers: set director.use_bpm_for_workers to false, or use the EBS direct APIs "
+    "(aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
 )
+DENIED = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
+VM = "i-0123456789abcdef0"
+DISK = "vol-0123456789abcdef0"
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
-
-
-@pytest.fixture(scope="session")
-def packages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
-    """Install the release's packages, with this interpreter in place of the release's."""
-    folder = tmp_path_factory.mktemp("bpm")
-    lib = Path(release_form(folder).program)
-    lay_packages(folder / "packages", lib, root / "src/bosh_release/stemcell-copy")
-    Container(folder / "vcap", folder / "packages", DIRECTORS).check()
-    return folder / "packages"
-
-
-@pytest.fixture(params=[DIRECTORS], ids=["environment of the Director"])
-def container(packages: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Container:
-    """Return a worker's container."""
-    return Container(tmp_path / "vcap", packages, request.param)
 
 
 @pytest.fixture
@@ -121,46 +69,9 @@ def stage(
     return Stage(fake_aws, world, registry, container.tmp, under_bpm)
 
 
-def probe(container: Container, folders: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Look around in a container."""
-    python = "/var/vcap/packages/python-3.13/bin/python3.13"
-    text = PROBE.replace("FOLDERS", repr(folders))
-    with container.popen([python, "-I", "-S", "-X", "utf8", "-c", text]) as process:
-        stdout, stderr = process.communicate()
-    assert process.returncode == 0, stderr
-    found: dict[str, Any] = json.loads(stdout)
-    return found
-
-
-def test_no_privileges(container: Container) -> None:
-    """The process is an ordinary user's, without capabilities, and under the filter of system calls."""
-    status = probe(container)["status"]
-    assert {
-        name: int(value, 16) for name, value in status.items() if name.startswith("Cap")
-    } == dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"), 0)
-    assert (status["Uid"], status["NoNewPrivs"], status["Seccomp"]) == ("1000", "1", "2")
-
-
-def test_system_calls(container: Container) -> None:
-    """Namespaces are forbidden, clone3 and what is newer than bpm's list is unknown, all else is permitted."""
-    assert probe(container)["calls"] == ["EPERM", "ENOSYS", "ENOSYS", True]
-
-
-def test_file_system(container: Container) -> None:
-    """Only the folders of the Director and temporary ones can be written; nothing there can be executed."""
-    found = probe(container, (*WRITABLE, *READ_ONLY))
-    assert found["folders"] == {**dict.fromkeys(WRITABLE, "EACCES"), **dict.fromkeys(READ_ONLY, "EROFS")}
-    assert found["jobs"] == ["aws_cpi", "director"]
-    assert "home" not in found["root"]
-    assert [name for name in found["devices"] if name.startswith(("sd", "xvd", "nvme", "loop"))] == []
-
-
-def test_environment(container: Container) -> None:
-    """The process has the Director's three variables, and runs in its job's folder."""
-    found = probe(container)
-    added = {"LC_CTYPE", "LC_ALL"}
-    assert {name: value for name, value in found["environment"].items() if name not in added} == DIRECTORS
-    assert found["cwd"] == "/var/vcap/jobs/director"
+def with_added(container: Container, environment: Mapping[str, str]) -> Container:
+    """Return the container with more variables."""
+    return replace(container, environment={**container.environment, **environment})
 
 
 def test_each_verb_is_called() -> None:
@@ -198,13 +109,109 @@ def test_verb_without_aws(fake_aws: FakeAws, under_bpm: UnderBpm, verb: str, arg
 
 def test_configure_networks(fake_aws: FakeAws, under_bpm: UnderBpm) -> None:
     """The method configure_networks is refused as elsewhere."""
-    answer = under_bpm(config(fake_aws.endpoint)).call("configure_networks", "i-0123456789abcdef0", {})
+    answer = under_bpm(config(fake_aws.endpoint)).call("configure_networks", VM, {})
     assert answer.error["type"] == "Bosh::Clouds::NotSupported"
 
 
-def test_current_vm(packages: Path, tmp_path: Path, fake_aws: FakeAws, render: Render) -> None:
+def test_current_vm(container: Container, fake_aws: FakeAws, render: Render) -> None:
     """The VM's own id comes from instance metadata."""
-    with Imds("i-0123456789abcdef0") as imds:
-        container = Container(tmp_path / "vcap", packages, {**DIRECTORS, **imds.environment})
-        answer = CpiUnderBpm(container, render, config(fake_aws.endpoint)).call("current_vm_id")
-    assert answer.ok() == "i-0123456789abcdef0"
+    with Imds(VM) as imds:
+        answer = CpiUnderBpm(with_added(container, imds.environment), render, config(fake_aws.endpoint)).call(
+            "current_vm_id"
+        )
+    assert answer.ok() == VM
+    assert "WARN" not in answer.stderr
+
+
+@pytest.mark.parametrize("way", ["volume", "ebs_direct"])
+def test_no_upload_through_a_volume(
+    fake_aws: FakeAws, world: World, container: Container, render: Render, way: str
+) -> None:
+    """An upload through a volume is refused before anything is created, also where AWS permits no other."""
+    fake_aws.rule(action="StartSnapshot", error=DENIED)
+    heavy = container.tmp / "image"
+    heavy.write_bytes(packed())
+    with Imds(VM) as imds:
+        document = config(fake_aws.endpoint, stemcell_upload=way)
+        cpi = CpiUnderBpm(with_added(container, imds.environment), render, document)
+        answer = cpi.call("create_stemcell", str(heavy), dict(PROPERTIES))
+    error = answer.error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    if way == "volume":
+        assert error["message"] == NO_ROOT
+    else:
+        assert error["message"].startswith("StartSnapshot failed with AccessDeniedException: You may not. (")
+        assert error["message"].endswith(f"The upload through a volume also failed: {NO_ROOT}")
+    assert "CreateVolume" not in fake_aws.actions()
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize(
+    ("environment", "cache"),
+    [
+        (DIRECTORS, "data/director/.cache/bosh-aws-cpi"),
+        (WITHOUT_HOME, "data/director/tmp/bosh-aws-cpi-1000"),
+        (BARE, "data/director/tmp/bosh-aws-cpi-1000"),
+    ],
+    ids=["environment of the Director", "no HOME", "PATH alone"],
+)
+class TestCaches:
+    """The caches, and a CPI config's certificates, in each environment that a Director may pass."""
+
+    @pytest.fixture
+    def container(
+        self, packages: Path, tmp_path: Path, environment: Mapping[str, str], cache: str
+    ) -> Container:
+        """Return a container with that environment."""
+        del cache
+        return Container(tmp_path / "vcap", packages, environment)
+
+    def test_instance_types(self, stage: Stage, container: Container, cache: str) -> None:
+        """EC2 is asked once for an instance type; nothing else, as the SDK's data, is cached."""
+        cpi = stage.executable(config(stage.fake_aws.endpoint))
+        for number in (10, 11):
+            _, *others = arguments(stage, {"private": network(stage, f"10.0.1.{number}")}, [])
+            answer = cpi.call("create_vm", f"agent-{number}", *others, stemcell=2)
+            assert answer.ok()
+            assert "WARN" not in answer.stderr
+        assert stage.fake_aws.actions().count("DescribeInstanceTypes") == 1
+        (path,) = container.written
+        assert path.startswith(f"{cache}/")
+        assert path.endswith("-t3.micro.json")
+
+    def test_certificates(
+        self, fake_aws: FakeAws, under_bpm: UnderBpm, container: Container, cache: str, tmp_path: Path
+    ) -> None:
+        """A CPI config's own certificates serve all calls, from one file."""
+        authority = Authority(tmp_path, "one")
+        text = authority.path.read_text()
+        with TlsRelay(fake_aws.endpoint, authority) as front:
+            document = config(fake_aws.endpoint, ec2_endpoint=front.address)
+            for _ in range(2):
+                context = {"connection_options": {"ca_cert": text}}
+                answer = under_bpm(document).call("has_disk", DISK, context=context)
+                assert answer.ok() is False
+                assert "WARN" not in answer.stderr
+        (path,) = container.written
+        assert path.startswith(f"{cache}/ca-")
+        assert (container.vcap / path).read_text() == text
+
+
+def test_job_certificates(fake_aws: FakeAws, container: Container, render: Render, tmp_path: Path) -> None:
+    """The job's own certificates are read where BOSH has put them, and nothing is written."""
+    authority = Authority(tmp_path, "one")
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        options = {"ca_cert": authority.path.read_text()}
+        document = config(fake_aws.endpoint, ec2_endpoint=front.address, connection_options=options)
+        assert CpiUnderBpm(container, render, document).call("has_disk", DISK).ok() is False
+    assert container.written == []
+
+
+def test_debug_log(fake_aws: FakeAws, under_bpm: UnderBpm, container: Container) -> None:
+    """At debug level each AWS call is in the log, which is stderr alone."""
+    document = config(fake_aws.endpoint)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+    answer = under_bpm(document).call("has_vm", VM)
+    assert answer.ok() is False
+    assert "DescribeInstances" in answer.stderr
+    assert container.written == []

@@ -27,9 +27,11 @@ from bosh_aws_cpi.plan import device_names
 from bosh_aws_cpi.plan import tags as tag_plan
 
 PROGRAM: Final = "stemcell-copy"
-_PACKAGED: Final = Path(__file__).parents[3] / "bin" / PROGRAM
+_PACKAGED: Final = Path(__file__).parents[4] / "bin" / PROGRAM
 """Next to the libraries' folder, as in the BOSH package."""
-_ELSE: Final = "set aws.stemcell_upload to ebs_direct, or use the light stemcell of the same version"
+_ELSE: Final = (
+    "use the EBS direct APIs (aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
+)
 _OUTPUT_SHOWN: Final = 2000
 """How much of the program's output an error quotes, in bytes."""
 
