@@ -69,8 +69,8 @@ for each in {" ".join(_DEVICES)}; do
     mount --bind "/dev/$each" "dev/$each"
 done
 ln -s /proc/self/fd dev/fd
-mount -o remount,nosuid,noexec,ro dev
-mount -o remount,mode=755,ro .
+mount -o remount,bind,nosuid,noexec,ro dev
+mount -o remount,bind,ro .
 pivot_root . .outside
 umount -l .outside
 cd {BASE}/jobs/director
