@@ -125,6 +125,21 @@ def test_current_vm(container: Container, fake_aws: FakeAws, render: Render) -> 
     assert " WARNING: " not in answer.stderr
 
 
+def test_registry(stage: Stage) -> None:
+    """A VM of an old stemcell gets its settings from the registry, until it is deleted."""
+    registry = stage.registry
+    section = {"endpoint": registry.endpoint, "user": registry.user, "password": registry.password}
+    cpi = stage.executable(config(stage.fake_aws.endpoint, registry=section))
+    words = arguments(stage, {"private": network(stage, "10.0.1.10")}, [])
+    vm_cid = cpi.call("create_vm", *words, api_version=1, stemcell=1).ok()
+    assert registry.settings(vm_cid)["agent_id"] == "agent-1"
+    answer = cpi.call("delete_vm", vm_cid, api_version=1, stemcell=1)
+    assert answer.ok() is None
+    assert " WARNING: " not in answer.stderr
+    assert registry.documents == {}
+    assert stage.world.state() == stage.world.empty
+
+
 @pytest.mark.parametrize("way", ["volume", "ebs_direct"])
 def test_no_upload_through_a_volume(
     fake_aws: FakeAws, world: World, container: Container, render: Render, way: str
