@@ -38,7 +38,7 @@ load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, deta
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)
 
-test-release: venv ## Run the tests of the release's job over the real ERB, and of publishing; needs ruby, ssh
+test-release: venv ## Run the tests of the job, over the real ERB and as under bpm, and of publishing; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)
 
 e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs Go, ruby and a compiler

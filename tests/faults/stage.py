@@ -11,6 +11,7 @@ from testbed.traffic import Traffic
 from tests.faults.picture import Painter
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from testbed.cloud import FakeAws
@@ -34,6 +35,7 @@ class Stage:
         world: What is laid.
         registry: For requests of old stemcells.
         folder: For files that a request names.
+        executable: Makes the executable from the document of its cpi.json.
         painter: Takes pictures of it all.
     """
 
@@ -41,6 +43,7 @@ class Stage:
     world: World
     registry: Registry
     folder: Path
+    executable: Callable[[Mapping[str, Any]], Cpi] = Cpi
     painter: Painter = field(init=False)
     _cpi: Cpi = field(init=False)
     _request: dict[str, Any] = field(init=False)
@@ -56,7 +59,7 @@ class Stage:
         arguments = scenario.lay(self)
         section = {"endpoint": self.registry.endpoint, "user": USER, "password": PASSWORD}
         registry = section if scenario.version == 1 else None
-        self._cpi = Cpi(
+        self._cpi = self.executable(
             config(self.fake_aws.endpoint, registry=registry, max_retries=MAX_RETRIES, **scenario.aws)
         )
         self._words = [scenario.verb, *arguments]

@@ -9,10 +9,7 @@ import pytest
 from testbed.matrix import sampled
 from tests.faults.kinds import Case, cases
 from tests.faults.outcome import Outcome
-from tests.faults.scenarios_disk import DISKS
-from tests.faults.scenarios_network import NETWORKS
-from tests.faults.scenarios_stemcell import STEMCELLS
-from tests.faults.scenarios_vm import VMS
+from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS
 from tests.faults.summary import FOUND, TRIED
 from tests.listing import check_methods_listed
 
@@ -22,13 +19,9 @@ if TYPE_CHECKING:
     from tests.faults.scenario import Scenario
     from tests.faults.stage import Stage
 
-SCENARIOS = (*VMS, *DISKS, *STEMCELLS, *NETWORKS)
 MATRIX = [case for scenario in SCENARIOS for case in cases(scenario)]
 EVERY = 23
 """A prime, so that the sample has every kind of fault."""
-
-
-WITHOUT_AWS = {"info", "ping", "current_vm_id", "calculate_vm_cloud_properties", "configure_networks"}
 
 
 @pytest.mark.sampled

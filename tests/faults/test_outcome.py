@@ -12,9 +12,9 @@ from tests.faults import summary
 from tests.faults.allowed import AGAIN, OUTLIVED, RETRIED, STEPS
 from tests.faults.kinds import ACCOUNT_ENDS, AWS_ENDS, KINDS, Case
 from tests.faults.outcome import LEFT, MALFORMED, OTHER, UNKNOWN, Outcome
+from tests.faults.scenarios import SCENARIOS
 from tests.faults.scenarios_disk import DISKS
 from tests.faults.summary import FOUND, TRIED, WELL
-from tests.faults.test_matrix import SCENARIOS
 
 if TYPE_CHECKING:
     from tests.faults.stage import Stage

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from testbed.bench.forms import release_form
+from testbed.bpm import DIRECTORS, Container, lay_packages
 from testbed.executable import ABSENT
 
 if TYPE_CHECKING:
@@ -113,3 +115,19 @@ def refusal(
         return answer["error"]
 
     return message
+
+
+@pytest.fixture(scope="session")
+def packages(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
+    """Install the release's packages, with this interpreter in place of the release's."""
+    folder = tmp_path_factory.mktemp("bpm")
+    lib = Path(release_form(folder).program)
+    lay_packages(folder / "packages", lib, root / "src/bosh_release/stemcell-copy")
+    Container(folder / "vcap", folder / "packages", DIRECTORS).check()
+    return folder / "packages"
+
+
+@pytest.fixture
+def container(packages: Path, tmp_path: Path) -> Container:
+    """Return a worker's container."""
+    return Container(tmp_path / "vcap", packages, DIRECTORS)

@@ -91,9 +91,8 @@ def test_no_program(own_vm: OwnVm, fake_aws: FakeAws, failure: WriteError, made:
     """Without the program, which the release brings along, nothing is made, and the other ways are told."""
     own_vm.has_no_program()
     message = (
-        "The program stemcell-copy, which is part of the release, is not installed here: set "
-        "aws.stemcell_upload to "
-        "ebs_direct, or use the light stemcell of the same version"
+        "The program stemcell-copy, which is part of the release, is not installed here: use "
+        "the EBS direct APIs (aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
     )
     assert own_vm.create().error == failure("CloudError", message)
     assert fake_aws.actions() == []

@@ -27,8 +27,11 @@ from bosh_aws_cpi.plan import device_names
 from bosh_aws_cpi.plan import tags as tag_plan
 
 PROGRAM: Final = "stemcell-copy"
-_PACKAGED: Final = Path(__file__).parents[3] / "bin" / PROGRAM
+_PACKAGED: Final = Path(__file__).parents[4] / "bin" / PROGRAM
 """Next to the libraries' folder, as in the BOSH package."""
+_ELSE: Final = (
+    "use the EBS direct APIs (aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
+)
 _OUTPUT_SHOWN: Final = 2000
 """How much of the program's output an error quotes, in bytes."""
 
@@ -111,19 +114,36 @@ def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scra
 
 
 def _command() -> list[str]:
-    """The command that starts the program.
+    """The command that starts the program as root.
 
     Raises:
-        CloudError: The program is not installed.
+        CloudError: The program is not installed, or this process can't become root.
     """
     program = str(_PACKAGED) if _PACKAGED.is_file() else shutil.which(PROGRAM)
     if program is None:
+        message = f"The program {PROGRAM}, which is part of the release, is not installed here: {_ELSE}"
+        raise CloudError(message)
+    if os.geteuid() == 0:
+        return [program]
+    if _is_confined():
         message = (
-            f"The program {PROGRAM}, which is part of the release, is not installed here: set "
-            "aws.stemcell_upload to ebs_direct, or use the light stemcell of the same version"
+            f"The program {PROGRAM} must run as root, but this process can't become root, as in bpm's "
+            f"containers: set director.use_bpm_for_workers to false, or {_ELSE}"
         )
         raise CloudError(message)
-    return [program] if os.geteuid() == 0 else ["sudo", "-n", program]
+    if shutil.which("sudo") is None:
+        message = f"The program {PROGRAM} must run as root, but sudo is not installed here: {_ELSE}"
+        raise CloudError(message)
+    return ["sudo", "-n", program]
+
+
+def _is_confined() -> bool:
+    """Whether the kernel ignores set-user-ID bits for this process: sudo would fail (PR_SET_NO_NEW_PRIVS)."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # not Linux
+        return False
+    return "\nNoNewPrivs:\t1\n" in status
 
 
 def _block_device(disk_cid: str, name: str) -> str:

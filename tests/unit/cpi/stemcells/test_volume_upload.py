@@ -60,6 +60,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def not_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be a user who may become root, whatever confines these tests."""
+    del folder  # makes us root, and comes first
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.volume_upload._is_confined", lambda: False)
+
+
+@pytest.fixture
 def device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a file that passes for the volume's block device, under the last of its names."""
     path = tmp_path / "device"
@@ -103,6 +111,7 @@ def test_removal_that_is_cut_off(
     assert tries == [DISK, DISK]
 
 
+@pytest.mark.usefixtures("not_root")
 @pytest.mark.parametrize("is_packaged", [True, False])
 def test_sudo(
     cloud: Cloud,
@@ -115,7 +124,6 @@ def test_sudo(
     is_packaged: bool,
 ) -> None:
     """Who is not root uses sudo, which must not ask; the package's own program comes first."""
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
     program = install(folder, WRITE)
     if is_packaged:
         program = install(folder.parent, WRITE, "packaged")
@@ -126,6 +134,19 @@ def test_sudo(
     lay_removed(ec2)
     upload(cloud, source, VM, Undo())
     assert device.read_text() == f"-n {program} {device}"
+
+
+@pytest.mark.usefixtures("not_root")
+def test_no_sudo(cloud: Cloud, source: ImageSource, folder: Path) -> None:
+    """Who is not root, on a machine without sudo, is told before anything is created."""
+    install(folder, WRITE)
+    message = (
+        "The program stemcell-copy must run as root, but sudo is not installed here: use the EBS direct APIs "
+        "(aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
+    )
+    with pytest.raises(CloudError) as caught:
+        upload(cloud, source, VM, Undo())
+    assert caught.value.message == message
 
 
 def test_device_that_comes_late(

@@ -1,0 +1,243 @@
+"""A container as bpm makes it for a worker of the Director, in which the worker starts the CPI.
+
+From bpm-release (src/bpm/runc, November 2026): what is mounted and how (adapter/adapter.go), capabilities,
+privileges, namespaces and system calls (specbuilder). From bosh 283.1.6: the CPI's folders that a worker gets
+(jobs/director/templates/bpm.yml) and the environment that the CPI gets (src/bosh-director/lib/clouds/
+external_cpi.rb). Made with `unshare`, without runc and without root. Left out, because a process without
+privileges can't tell: cgroups, and masked files in /proc.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from testbed.executable import Cpi, popen
+from testbed.hypervisor import BASE, TOGETHER
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Mapping, Sequence
+
+    from testbed.executable import Answer, Process
+
+    Render = Callable[[str, Mapping[str, object]], str]
+
+DATA: Final = f"{BASE}/data/director"
+"""The Director's own folder, on the VM's ephemeral disk."""
+TMP: Final = f"{DATA}/tmp"  # noqa: S108 - not the machine's
+JOB: Final = f"{BASE}/jobs/aws_cpi"
+DIRECTORS: Final = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": TMP, "HOME": DATA}
+"""The CPI's whole environment: the Director's own PATH for it; TMPDIR and HOME, which bpm sets."""
+VCAP: Final = 1000
+"""The user's and the group's id on a stemcell."""
+REFUSED: Final = (
+    "bpm's container can't be made on this machine, so nothing is known about the CPI in it. It takes Linux, "
+    "unshare, setpriv, mount and pivot_root (Debian: util-linux), and permission to create user and mount "
+    "namespaces and to mount /proc (sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone, "
+    "kernel.apparmor_restrict_unprivileged_userns; in Docker: --privileged). The system says: "
+)
+
+_READ_ONLY, _PROGRAMS, _WRITABLE = "nosuid,nodev,noexec,ro", "nosuid,nodev,ro", "nosuid,nodev,noexec,rw"
+_SYSTEM: Final = ("/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr")
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
+_UNSHARE: Final = ("unshare", "--user", "--map-root-user", "--mount", "--ipc", "--uts", *TOGETHER)
+_INSIDE: Final = f"""set -e
+root=$1
+shift
+mount -t tmpfs -o mode=755 none "$root"
+while [ "$1" != -- ]; do
+    mkdir -p "$root$2"
+    mount --rbind "$1" "$root$2"
+    awk -v at="$root$2" '$5 == at || index($5, at "/") == 1 {{ print $5 }}' /proc/self/mountinfo |
+        while read -r each; do mount -o "remount,bind,$3" "$each"; done
+    shift 3
+done
+shift
+cd "$root"
+mkdir -p proc dev .outside
+mount -t proc proc proc
+mount -t tmpfs -o nosuid,noexec,mode=755 none dev
+mkdir dev/shm
+mount -t tmpfs -o nosuid,noexec,nodev,mode=1777 none dev/shm
+for each in {" ".join(_DEVICES)}; do
+    : > "dev/$each"
+    mount --bind "/dev/$each" "dev/$each"
+done
+ln -s /proc/self/fd dev/fd
+mount -o remount,bind,nosuid,noexec,ro dev
+mount -o remount,bind,ro .
+pivot_root . .outside
+umount -l .outside
+cd {BASE}/jobs/director
+exec unshare --user --map-user={VCAP} --map-group={VCAP} --keep-caps \\
+    setpriv --no-new-privs --bounding-set=-all --inh-caps=-all --ambient-caps=-all "$@"
+"""
+"""The shell's words that make the container's file system in the folder `$1`, and start a program in it.
+
+Up to `--` follow three words for each mount: source, destination, options; then the program.
+"""
+
+
+@dataclass(frozen=True)
+class Container:
+    """One worker's container.
+
+    Attributes:
+        vcap: The VM's /var/vcap, of which the container sees parts.
+        packages: The VM's /var/vcap/data/packages.
+        environment: Of what is started.
+    """
+
+    vcap: Path
+    packages: Path
+    environment: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        """Make the folders that BOSH and bpm make."""
+        for name in ("jobs/director", "jobs/aws_cpi/bin", "jobs/aws_cpi/config", "packages"):
+            (self.vcap / name).mkdir(parents=True, exist_ok=True)
+        for name in ("data/director/tmp", "store/director", "sys/log/director", "sys/log/aws_cpi"):
+            (self.vcap / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in ("bosh_aws_cpi", "python-3.13"):
+            link = self.vcap / "packages" / name
+            link.unlink(missing_ok=True)
+            link.symlink_to(f"{BASE}/data/packages/{name}")
+        (self.vcap / "root").mkdir(exist_ok=True)
+
+    @property
+    def tmp(self) -> Path:
+        """The folder that is /tmp inside."""
+        return self.vcap / "data/director/tmp"
+
+    @property
+    def written(self) -> list[str]:
+        """The files in all that is writable inside, by their paths below /var/vcap."""
+        places = ("data/director", "store/director", "sys/log")
+        found = (path for place in places for path in (self.vcap / place).rglob("*") if path.is_file())
+        return sorted(str(path.relative_to(self.vcap)) for path in found)
+
+    def popen(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start a program inside; the path is that inside."""
+        starter = [f"{BASE}/packages/python-3.13/bin/python3.13", "-I", "-S", "-c", _filter()]
+        words = [
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            *_UNSHARE,
+            "sh",
+            "-c",
+            _INSIDE,
+            "sh",
+            str(self.vcap / "root"),
+        ]
+        return popen([*words, *self._mounts(), "--", *starter, *command], self.environment, self.vcap)
+
+    def check(self) -> None:
+        """Start a program that does nothing.
+
+        Raises:
+            AssertionError: It can't be started, and why.
+        """
+        try:
+            with self.popen(["/bin/true"]) as process:
+                _, stderr = process.communicate()
+        except OSError as error:
+            raise AssertionError(f"{REFUSED}{error}") from None
+        if process.returncode:
+            raise AssertionError(REFUSED + stderr.decode(errors="replace"))
+
+    def _mounts(self) -> list[str]:
+        """List all mounts, the outer ones before those in them."""
+        vcap = self.vcap
+        mounts = [(path, path, _PROGRAMS) for path in _SYSTEM if Path(path).exists()]
+        mounts += [(str(self.tmp), path, _WRITABLE) for path in ("/tmp", "/var/tmp", TMP)]  # noqa: S108 - the same
+        mounts += [
+            ("/sys", "/sys", _READ_ONLY),
+            (str(self.packages), f"{BASE}/data/packages", _PROGRAMS),
+            (str(vcap / "packages"), f"{BASE}/packages", _PROGRAMS),
+            (str(vcap / "jobs/director"), f"{BASE}/jobs/director", _PROGRAMS),
+            (str(vcap / "jobs/aws_cpi"), JOB, _PROGRAMS),
+            (str(vcap / "sys/log/director"), f"{BASE}/sys/log/director", _WRITABLE),
+            (str(vcap / "sys/log/aws_cpi"), f"{BASE}/sys/log/aws_cpi", _WRITABLE),
+            (str(vcap / "data/director"), DATA, _WRITABLE),
+            (str(vcap / "store/director"), f"{BASE}/store/director", _WRITABLE),
+        ]
+        # Stands in for the release's interpreter, which needs nothing outside of its package.
+        if not sys.base_prefix.startswith("/usr"):
+            mounts.append((sys.base_prefix, sys.base_prefix, _PROGRAMS))
+        return [word for mount in sorted(mounts, key=lambda each: each[1].count("/")) for word in mount]
+
+
+class CpiUnderBpm(Cpi):
+    """The job's bin/cpi in a container, as BOSH renders it."""
+
+    def __init__(self, container: Container, render: Render, document: Mapping[str, Any]) -> None:
+        """Render the job.
+
+        Args:
+            container: Where it runs.
+            render: Renders a file of the job, from properties by their dotted names.
+            document: The cpi.json whose settings the job's properties have.
+        """
+        super().__init__(document)
+        self._container = container
+        job = container.vcap / "jobs/aws_cpi"
+        for name in ("bin/cpi", "config/cpi.json", "config/cacert.pem"):
+            (job / name).write_text(render(name, _properties(document)))
+        (job / "bin/cpi").chmod(0o755)
+        # What a test passes beside the Director's environment: endpoints without a property.
+        added = {name: value for name, value in self._environment.items() if name.startswith("AWS_")}
+        self._container = Container(container.vcap, container.packages, {**added, **container.environment})
+
+    def raw(self, stdin: bytes) -> Answer:
+        """Give these bytes to the executable; the container's own files are named as they are inside."""
+        return super().raw(stdin.replace(str(self._container.tmp).encode(), TMP.encode()))
+
+    def _popen(self, arguments: list[str]) -> Process:
+        own = [word for word in arguments if word != str(self.config_path)]
+        return self._container.popen([f"{JOB}/bin/cpi", *own])
+
+
+def lay_packages(folder: Path, lib: Path, program: Path) -> None:
+    """Lay the release's packages out as compiled ones.
+
+    Args:
+        folder: Becomes /var/vcap/data/packages.
+        lib: What the package bosh_aws_cpi has installed; it is moved.
+        program: Its stemcell-copy.
+    """
+    own = folder / "bosh_aws_cpi"
+    (own / "bin").mkdir(parents=True)
+    shutil.move(lib, own / "lib")
+    shutil.copy(program, own / "bin")
+    (own / "bin" / program.name).chmod(
+        stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
+    )
+    python = folder / "python-3.13/bin/python3.13"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}"))
+
+
+def _filter() -> str:
+    return Path(__file__).with_name("bpm_filter.py").read_text()
+
+
+def _properties(document: Mapping[str, Any]) -> dict[str, object]:
+    """The job's properties for which BOSH renders that cpi.json."""
+    sections = document["cloud"]["properties"]
+    properties: dict[str, object] = {f"aws.{name}": value for name, value in sections["aws"].items()}
+    properties["agent.mbus"] = sections["agent"]["mbus"]
+    properties["ntp"] = sections["agent"]["ntp"]
+    if debug := sections.get("debug"):
+        properties["debug"] = debug
+    if registry := sections.get("registry"):
+        _, _, address = registry["endpoint"].rpartition("@")
+        host, _, port = address.rpartition(":")
+        names = {"username": registry["user"], "password": registry["password"], "host": host, "port": port}
+        properties.update({f"registry.{name}": value for name, value in names.items()})
+    return properties

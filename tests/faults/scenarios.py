@@ -1,0 +1,20 @@
+"""All scenarios, and the verbs that have none."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.faults.scenarios_disk import DISKS
+from tests.faults.scenarios_network import NETWORKS
+from tests.faults.scenarios_stemcell import STEMCELLS
+from tests.faults.scenarios_vm import VMS
+
+SCENARIOS: Final = (*VMS, *DISKS, *STEMCELLS, *NETWORKS)
+WITHOUT_AWS: Final = {
+    "info",
+    "ping",
+    "current_vm_id",
+    "calculate_vm_cloud_properties",
+    "configure_networks",
+}
+"""The verbs that don't call AWS."""

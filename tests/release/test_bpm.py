@@ -1,0 +1,234 @@
+"""The job's bin/cpi where a Director with `use_bpm_for_workers` starts it: in bpm's container."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.bpm import DIRECTORS, Container, CpiUnderBpm
+from testbed.executable import Cpi, config
+from testbed.imds import Imds
+from testbed.registry import Registry
+from testbed.tls import Authority, TlsRelay
+from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS
+from tests.faults.scenarios_vm import arguments, network
+from tests.faults.stage import Stage
+from tests.listing import check_methods_listed
+from tests.stories.stemcell_images import PROPERTIES, packed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+    from tests.faults.scenario import Scenario
+
+    Render = Callable[[str, Mapping[str, object]], str]
+    UnderBpm = Callable[[Mapping[str, Any]], CpiUnderBpm]
+
+pytestmark = pytest.mark.release
+
+WITHOUT_HOME = {name: value for name, value in DIRECTORS.items() if name != "HOME"}
+BARE = {"PATH": DIRECTORS["PATH"]}
+NO_ROOT = (
+    "The program stemcell-copy must run as root, but this process can't become root, as in bpm's "
+    "containers: set director.use_bpm_for_workers to false, or use the EBS direct APIs "
+    "(aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
+)
+DENIED = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
+WARNINGS = {"create_vm in a fallback subnet": 1}
+"""How often a scenario warns, wherever it is played."""
+VM = "i-0123456789abcdef0"
+DISK = "vol-0123456789abcdef0"
+SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
+
+
+@pytest.fixture
+def under_bpm(container: Container, render: Render) -> UnderBpm:
+    """Return a function that has the job rendered for a cpi.json, and run in the container."""
+    return lambda document: CpiUnderBpm(container, render, document)
+
+
+@pytest.fixture(scope="session")
+def registry() -> Iterator[Registry]:
+    """Run a registry."""
+    with Registry() as running:
+        yield running
+
+
+@pytest.fixture
+def stage(
+    fake_aws: FakeAws,
+    world: World,
+    registry: Registry,
+    container: Container,
+    under_bpm: UnderBpm,
+) -> Stage:
+    """Return a laid world, with the executable in the container."""
+    return Stage(fake_aws, world, registry, container.tmp, under_bpm)
+
+
+def with_added(container: Container, environment: Mapping[str, str]) -> Container:
+    """Return the container with more variables."""
+    return replace(container, environment={**container.environment, **environment})
+
+
+def test_each_verb_is_called() -> None:
+    """Each verb is called in the container."""
+    called = {each.verb for each in SCENARIOS} | WITHOUT_AWS
+    check_methods_listed(called, "add a scenario to tests/faults/scenarios_*.py")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "_"))
+def test_verb(stage: Stage, container: Container, scenario: Scenario) -> None:
+    """Each request takes the same calls and changes the same as elsewhere, and warns of nothing else."""
+    stage.prepare(scenario)
+    before = stage.painter.picture()
+    stage.fake_aws.forget_calls()
+    answer = stage.call()
+    shown = scenario.shown(answer.ok())
+    assert answer.stderr.count(" WARNING: ") == WARNINGS.get(scenario.name, 0)
+    assert stage.fake_aws.actions() == list(scenario.calls)
+    if scenario.makes:
+        stage.painter.name(shown, "made")
+    assert stage.painter.picture() == scenario.success.of(before)
+    assert [path for path in container.written if path.endswith(".log")] == []
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"), [("info", []), ("ping", []), ("calculate_vm_cloud_properties", [SIZE])]
+)
+def test_verb_without_aws(fake_aws: FakeAws, under_bpm: UnderBpm, verb: str, arguments: list[Any]) -> None:
+    """A request that takes no AWS call is answered as elsewhere, and warns of nothing."""
+    document = config(fake_aws.endpoint)
+    answer = under_bpm(document).call(verb, *arguments)
+    assert answer.ok() == Cpi(document).call(verb, *arguments).ok()
+    assert " WARNING: " not in answer.stderr
+
+
+def test_configure_networks(fake_aws: FakeAws, under_bpm: UnderBpm) -> None:
+    """The method configure_networks is refused as elsewhere."""
+    answer = under_bpm(config(fake_aws.endpoint)).call("configure_networks", VM, {})
+    assert answer.error["type"] == "Bosh::Clouds::NotSupported"
+
+
+def test_current_vm(container: Container, fake_aws: FakeAws, render: Render) -> None:
+    """The VM's own id comes from instance metadata."""
+    with Imds(VM) as imds:
+        answer = CpiUnderBpm(with_added(container, imds.environment), render, config(fake_aws.endpoint)).call(
+            "current_vm_id"
+        )
+    assert answer.ok() == VM
+    assert " WARNING: " not in answer.stderr
+
+
+def test_registry(stage: Stage) -> None:
+    """A VM of an old stemcell gets its settings from the registry, until it is deleted."""
+    registry = stage.registry
+    section = {"endpoint": registry.endpoint, "user": registry.user, "password": registry.password}
+    cpi = stage.executable(config(stage.fake_aws.endpoint, registry=section))
+    words = arguments(stage, {"private": network(stage, "10.0.1.10")}, [])
+    vm_cid = cpi.call("create_vm", *words, api_version=1, stemcell=1).ok()
+    assert registry.settings(vm_cid)["agent_id"] == "agent-1"
+    answer = cpi.call("delete_vm", vm_cid, api_version=1, stemcell=1)
+    assert answer.ok() is None
+    assert " WARNING: " not in answer.stderr
+    assert registry.documents == {}
+    assert stage.world.state() == stage.world.empty
+
+
+@pytest.mark.parametrize("way", ["volume", "ebs_direct"])
+def test_no_upload_through_a_volume(
+    fake_aws: FakeAws, world: World, container: Container, render: Render, way: str
+) -> None:
+    """An upload through a volume is refused before anything is created, also where AWS permits no other."""
+    fake_aws.rule(action="StartSnapshot", error=DENIED)
+    heavy = container.tmp / "image"
+    heavy.write_bytes(packed())
+    with Imds(VM) as imds:
+        document = config(fake_aws.endpoint, stemcell_upload=way)
+        cpi = CpiUnderBpm(with_added(container, imds.environment), render, document)
+        answer = cpi.call("create_stemcell", str(heavy), dict(PROPERTIES))
+    error = answer.error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    if way == "volume":
+        assert error["message"] == NO_ROOT
+    else:
+        assert error["message"].startswith("StartSnapshot failed with AccessDeniedException: You may not. (")
+        assert error["message"].endswith(f"The upload through a volume also failed: {NO_ROOT}")
+    assert "CreateVolume" not in fake_aws.actions()
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize(
+    ("environment", "cache"),
+    [
+        (DIRECTORS, "data/director/.cache/bosh-aws-cpi"),
+        (WITHOUT_HOME, "data/director/tmp/bosh-aws-cpi-1000"),
+        (BARE, "data/director/tmp/bosh-aws-cpi-1000"),
+    ],
+    ids=["environment of the Director", "no HOME", "PATH alone"],
+)
+class TestCaches:
+    """The caches, and a CPI config's certificates, in each environment that a Director may pass."""
+
+    @pytest.fixture
+    def container(
+        self, packages: Path, tmp_path: Path, environment: Mapping[str, str], cache: str
+    ) -> Container:
+        """Return a container with that environment."""
+        del cache
+        return Container(tmp_path / "vcap", packages, environment)
+
+    def test_instance_types(self, stage: Stage, container: Container, cache: str) -> None:
+        """EC2 is asked once for an instance type; nothing else, as the SDK's data, is cached."""
+        cpi = stage.executable(config(stage.fake_aws.endpoint))
+        for number in (10, 11):
+            _, *others = arguments(stage, {"private": network(stage, f"10.0.1.{number}")}, [])
+            answer = cpi.call("create_vm", f"agent-{number}", *others, stemcell=2)
+            assert answer.ok()
+            assert " WARNING: " not in answer.stderr
+        assert stage.fake_aws.actions().count("DescribeInstanceTypes") == 1
+        (path,) = container.written
+        assert path.startswith(f"{cache}/")
+        assert path.endswith("-t3.micro.json")
+
+    def test_certificates(
+        self, fake_aws: FakeAws, under_bpm: UnderBpm, container: Container, cache: str, tmp_path: Path
+    ) -> None:
+        """A CPI config's own certificates serve all calls, from one file."""
+        authority = Authority(tmp_path, "one")
+        text = authority.path.read_text()
+        with TlsRelay(fake_aws.endpoint, authority) as front:
+            document = config(fake_aws.endpoint, ec2_endpoint=front.address)
+            for _ in range(2):
+                context = {"connection_options": {"ca_cert": text}}
+                answer = under_bpm(document).call("has_disk", DISK, context=context)
+                assert answer.ok() is False
+                assert " WARNING: " not in answer.stderr
+        (path,) = container.written
+        assert path.startswith(f"{cache}/ca-")
+        assert (container.vcap / path).read_text() == text
+
+
+def test_job_certificates(fake_aws: FakeAws, container: Container, render: Render, tmp_path: Path) -> None:
+    """The job's own certificates are read where BOSH has put them, and nothing is written."""
+    authority = Authority(tmp_path, "one")
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        options = {"ca_cert": authority.path.read_text()}
+        document = config(fake_aws.endpoint, ec2_endpoint=front.address, connection_options=options)
+        assert CpiUnderBpm(container, render, document).call("has_disk", DISK).ok() is False
+    assert container.written == []
+
+
+def test_debug_log(fake_aws: FakeAws, under_bpm: UnderBpm, container: Container) -> None:
+    """At debug level each AWS call is in the log, which is stderr alone."""
+    document = config(fake_aws.endpoint)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+    answer = under_bpm(document).call("has_vm", VM)
+    assert answer.ok() is False
+    assert "DescribeInstances" in answer.stderr
+    assert container.written == []

@@ -1,0 +1,104 @@
+"""The container that stands for bpm's: it gives and forbids what bpm's does, or the tests in it fail."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.bpm import DATA, DIRECTORS, TMP, Container
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.release
+
+PROBE = """\
+import ctypes, errno, json, os
+
+def refusal(path):
+    try:
+        with open(os.path.join(path, "probe"), "w") as file:
+            file.write("#!/bin/sh\\n")
+        os.chmod(file.name, 0o755)
+        os.execv(file.name, [file.name])
+    except OSError as error:
+        return errno.errorcode[error.errno]
+
+def called(number, *arguments):
+    ctypes.set_errno(0)
+    result = libc.syscall(number, *arguments)
+    return errno.errorcode.get(ctypes.get_errno(), result)
+
+libc = ctypes.CDLL(None, use_errno=True)
+status = dict(line.split(":\\t", 1) for line in open("/proc/self/status") if ":\\t" in line)
+wanted = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Uid")
+print(json.dumps({
+    "status": {name: status[name].split()[0] for name in wanted},
+    "folders": {path: refusal(path) for path in FOLDERS},
+    "calls": [called(272, 0), called(435, 0, 0), called(450, 0), called(39) > 0],
+    "jobs": sorted(os.listdir("/var/vcap/jobs")),
+    "root": sorted(os.listdir("/")),
+    "devices": sorted(os.listdir("/dev")),
+    "cwd": os.getcwd(),
+    "environment": dict(os.environ),
+}))
+"""
+WRITABLE = (
+    *("/tmp", "/var/tmp", "/dev/shm"),  # noqa: S108 - the container's own
+    *(TMP, DATA, "/var/vcap/store/director", "/var/vcap/sys/log/director"),
+)
+READ_ONLY = ("/", "/etc", "/usr/bin", "/dev", "/var/vcap", "/var/vcap/jobs/aws_cpi", "/var/vcap/packages")
+
+
+def probe(container: Container, folders: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Look around in a container."""
+    python = "/var/vcap/packages/python-3.13/bin/python3.13"
+    text = PROBE.replace("FOLDERS", repr(folders))
+    with container.popen([python, "-I", "-S", "-X", "utf8", "-c", text]) as process:
+        stdout, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    found: dict[str, Any] = json.loads(stdout)
+    return found
+
+
+def test_no_privileges(container: Container) -> None:
+    """The process is an ordinary user's, without capabilities, and under the filter of system calls."""
+    status = probe(container)["status"]
+    assert {
+        name: int(value, 16) for name, value in status.items() if name.startswith("Cap")
+    } == dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"), 0)
+    assert (status["Uid"], status["NoNewPrivs"], status["Seccomp"]) == ("1000", "1", "2")
+
+
+def test_system_calls(container: Container) -> None:
+    """Namespaces are forbidden, clone3 and calls newer than bpm's list are unknown, others permitted."""
+    assert probe(container)["calls"] == ["EPERM", "ENOSYS", "ENOSYS", True]
+
+
+def test_file_system(container: Container) -> None:
+    """Only the folders of the Director and temporary ones can be written; nothing there can be executed."""
+    found = probe(container, (*WRITABLE, *READ_ONLY))
+    assert found["folders"] == {**dict.fromkeys(WRITABLE, "EACCES"), **dict.fromkeys(READ_ONLY, "EROFS")}
+    assert found["jobs"] == ["aws_cpi", "director"]
+    assert "home" not in found["root"]
+    assert [name for name in found["devices"] if name.startswith(("sd", "xvd", "nvme", "loop"))] == []
+
+
+def test_environment(container: Container) -> None:
+    """The process has the Director's three variables, and runs in its job's folder."""
+    found = probe(container)
+    added = {"LC_CTYPE", "LC_ALL"}
+    assert {name: value for name, value in found["environment"].items() if name not in added} == DIRECTORS
+    assert found["cwd"] == "/var/vcap/jobs/director"
+
+
+def test_no_container(container: Container, packages: Path) -> None:
+    """On a machine that can't make the container the suite fails, and says what is missing."""
+    without_tools = Container(container.vcap, packages, {"PATH": "/nowhere"})
+    with pytest.raises(AssertionError, match=r"bpm's container can't be made .* No such file or directory"):
+        without_tools.check()
+    without_packages = Container(container.vcap, packages / "missing", DIRECTORS)
+    with pytest.raises(AssertionError, match=r"bpm's container can't be made (?s:.*) mount: "):
+        without_packages.check()
