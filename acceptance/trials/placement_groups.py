@@ -37,9 +37,10 @@ def group_name(lab: Lab) -> Seen:
 
 @TRIALS.of("group-tags")
 def group_tags(lab: Lab) -> Seen:
-    """Look for a placement group by the tags of its creation."""
+    """Look for a placement group by the tags of its creation; record what the creation answers."""
     name = _name(lab)
-    lab.ec2.create_placement_group(**_arguments(lab, name))
+    answer = lab.ec2.create_placement_group(**_arguments(lab, name))
+    answered = ", ".join(sorted(answer.get("PlacementGroup", {}))) or "without the group"
     filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in lab.tags.items()]
 
     def shown() -> dict[str, Any]:
@@ -50,7 +51,7 @@ def group_tags(lab: Lab) -> Seen:
         return found
 
     tags = {tag["Key"]: tag["Value"] for tag in until(shown)["Tags"]}
-    return Seen(lab.tags.items() <= tags.items(), f"found by its tags, has {len(tags)}")
+    return Seen(lab.tags.items() <= tags.items(), f"found by its tags, has {len(tags)}; answer: {answered}")
 
 
 @TRIALS.of("group-unknown")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from acceptance.lab import said_to
 from acceptance.network import SUBNETS
 from acceptance.patience import NotYet, until
-from acceptance.trials.interfaces import FREE
 from acceptance.trials.trial import Seen, Trials, compared
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN, SUBNET_MISSING, SUBNET_USED
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 TRIALS = Trials()
 RANGE = "10.99.64.0/28"
 OTHER_RANGE = "10.99.64.16/28"
-FILLED_RANGE = "10.99.64.32/28"
 FIRST_FREE = 4
 """The first address of a subnet that AWS does not keep."""
 
@@ -159,22 +157,3 @@ def subnet_reserved(lab: Lab) -> Seen:
     seen = compared(said, assumed)
     free = subnet["AvailableIpAddressCount"]
     return Seen(seen.agrees and free == len(addresses) - FIRST_FREE - 1, f"{seen.text}; {free} free")
-
-
-@TRIALS.of("subnet-free")
-def subnet_free(lab: Lab) -> Seen:
-    """Take all addresses of a small subnet, and wait until EC2 shows none as free."""
-    subnet = create(lab, FILLED_RANGE)
-    arguments = lab.interface_arguments(SubnetId=subnet["SubnetId"])
-    lab.ec2.create_network_interface(**arguments, SecondaryPrivateIpAddressCount=FREE - 1)
-
-    def is_full() -> None:
-        (shown,) = lab.ec2.describe_subnets(SubnetIds=[subnet["SubnetId"]])["Subnets"]
-        if free := shown["AvailableIpAddressCount"]:
-            raise NotYet(f"{free} free addresses")
-
-    try:
-        until(is_full)
-    except NotYet as error:
-        return Seen(agrees=False, text=str(error))
-    return Seen(agrees=True, text=f"{subnet['AvailableIpAddressCount']} free addresses, then none")

@@ -172,8 +172,6 @@ class Subnet:
     availability_zone: str
     families: frozenset[str] = frozenset({"IPv4"})
     """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
-    free: int | None = None
-    """The number of free IPv4 addresses; None for a subnet without IPv4 addresses. EC2 may show it late."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ ELB deregisters a terminated instance that is registered by its id. It does neit
 list an instance's ports or the groups that have an address: so the instance itself records them.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -41,10 +42,14 @@ def tags_of(targets: Iterable[Target]) -> dict[str, str]:
     }
 
 
+def is_record(key: str) -> bool:
+    """Whether a tag's key is one of these."""
+    return re.fullmatch(rf"{TAG}[0-9a-f]+_[0-9]+", key) is not None
+
+
 def recorded(tags: Mapping[str, str]) -> Iterator[Target]:
     """The targets that an instance's tags record; a tag that somebody has changed to nonsense is none."""
     for key, value in tags.items():
         arn, _, target_id = value.partition(" ")
-        port = key.rpartition("_")[2]
-        if key.startswith(TAG) and arn and target_id and port.isdecimal():
-            yield Target(arn, target_id, int(port))
+        if is_record(key) and arn and target_id:
+            yield Target(arn, target_id, int(key.rpartition("_")[2]))

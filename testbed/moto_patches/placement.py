@@ -45,6 +45,7 @@ def created_group(response: Any) -> Any:
     """EC2 creates a placement group, available at once, with its tags; moto lacks CreatePlacementGroup.
 
     The name is unique in account and region (API model). FDio/csit issue 179 has the error for a second one.
+    The answer is that of the API model; the API reference's sample has only <return>true</return>.
     """
     name = parameter(response, "GroupName")
     if name in kept(response, "placement_groups"):

@@ -62,6 +62,20 @@ class Again(NamedTuple):
     kind: str
 
 
+class Retried(NamedTuple):
+    """A fault that passes, and the request fails all the same, with an error that the Director retries.
+
+    Attributes:
+        why: Why that is right.
+        call: Which call.
+        kinds: The names of the faults.
+    """
+
+    why: str
+    call: str
+    kinds: frozenset[str]
+
+
 BUILT_IN_TABLE = Outlived(
     "A role that may not call DescribeInstanceTypes is served from the built-in table of types",
     frozenset({"DescribeInstanceTypes"}),
@@ -80,6 +94,7 @@ DELETED, KNOWN, COPIED = (copy_of(f"disk{step}", COPY_HELD) for step in (" delet
 UNDONE_LINK = (
     "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
 )
+FALLBACK_SUBNET = "create_vm in a fallback subnet"
 SPREAD = "create_vm in a spread placement group"
 FROM_GROUP = "delete_vm of an address in a group"
 FROM_GROUP_FAST = f"{FROM_GROUP}, on the fast path"
@@ -94,7 +109,7 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm": [BUILT_IN_TABLE],
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
-    "create_vm in a fallback subnet": [BUILT_IN_TABLE],
+    FALLBACK_SUBNET: [BUILT_IN_TABLE],
     SPREAD: [BUILT_IN_TABLE],
     FROM_GROUP_FAST: [
         Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))
@@ -192,6 +207,22 @@ AGAIN: dict[str, Again] = {
         "Bosh::Clouds::DiskNotAttached",
     ),
 }
+RETRIED: dict[str, list[Retried]] = {
+    FALLBACK_SUBNET: [
+        Retried(
+            "The first attempt at the launch may have taken the last free address, though EC2 does not show "
+            "its instance: a launch in the next subnet could be a second one. The Director's retry has an "
+            "answer that is certain, and gets to the next subnet",
+            "RunInstances",
+            frozenset({"HTTP 500 once", "connection dropped", "answer lost", "lost, then throttled"}),
+        )
+    ]
+}
+
+
+def is_retried(scenario: str, call: str, kind: str) -> bool:
+    """Whether the request may fail in this case, if the Director retries it."""
+    return any(call == each.call and kind in each.kinds for each in RETRIED.get(scenario, []))
 
 
 def is_done_before(scenario: str, kind: str) -> bool:

@@ -232,6 +232,8 @@ OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
     "PutSnapshotBlock": BLOCK_REFUSED,
 }
 """What befalls these calls alone."""
+OF_MADE = (NOT_FOUND_YET, *LAUNCHES)
+"""What befalls only calls that make something."""
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, partial(_killed, when="before"))
 KILLED = Kind("SIGKILL after", Expected.REPEATED, partial(_killed, when="after"))
 KINDS = (
@@ -273,4 +275,5 @@ class Case:
 def cases(scenario: Scenario) -> Iterator[Case]:
     """List all that may befall a scenario."""
     for place, call in enumerate(scenario.each()):
-        yield from (Case(scenario, call, kind) for kind in kinds_at(call, place))
+        spared = OF_MADE if str(call) in scenario.refused else ()
+        yield from (Case(scenario, call, kind) for kind in kinds_at(call, place) if kind not in spared)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from testbed.executable import SECRETS
 from testbed.registry import PASSWORD
-from tests.faults.allowed import STEPS, is_done_before, outlived
+from tests.faults.allowed import STEPS, is_done_before, is_retried, outlived
 from tests.faults.kinds import REFUSED, Expected
 from tests.faults.picture import lasting
 
@@ -108,6 +108,11 @@ class Outcome:
             return None
         return outlived(self.case.scenario.name, str(self.case.call))
 
+    @property
+    def _is_retried(self) -> bool:
+        """Whether it may fail though the fault passes."""
+        return is_retried(self.case.scenario.name, str(self.case.call), self.case.kind.name)
+
     def _of_success(self) -> Iterator[Problem]:
         case, answer = self.case, self.answer
         if answer.error is not None:
@@ -119,6 +124,7 @@ class Outcome:
         if result != case.scenario.result:
             yield Problem(OTHER, f"it answered {result}")
         is_refused = case.kind.expected in {Expected.REFUSED, Expected.BUSY} and self._outlived is None
+        is_refused = is_refused or self._is_retried
         is_ended_early = case.kind.expected == Expected.ENDED and not case.call.is_settled
         if is_refused or is_ended_early:
             yield Problem(OTHER, "it succeeded")
@@ -130,7 +136,7 @@ class Outcome:
         if error["type"] not in TYPES:
             yield Problem(UNKNOWN, f"type {error['type']}: {error['message']}")
         is_foreseen = {
-            Expected.SURVIVED: False,
+            Expected.SURVIVED: self._is_retried and error["ok_to_retry"],
             Expected.REFUSED: self._outlived is None and self._is_refusal(error) and not error["ok_to_retry"],
             Expected.BUSY: self._is_refusal(error) and error["ok_to_retry"],
             Expected.ENDED: "interrupted by SIGTERM" in error["message"],

@@ -78,6 +78,7 @@ class Scenario:
         result: What it answers, as JSON with names for ids.
         success: What it changes.
         is_in_place: Whether it changes what is there: a call that fails may have done it all the same.
+        refused: The calls that AWS refuses though nothing is wrong, as `RunInstances`: they make nothing.
         states: What the thing that an action makes or modifies goes through, by action.
         version: The contract's; with 1 there is a registry.
         aws: Configuration.
@@ -89,6 +90,7 @@ class Scenario:
     result: str = "null"
     success: Change = field(default_factory=Change)
     is_in_place: bool = False
+    refused: frozenset[str] = frozenset()
     states: Mapping[str, Sequence[str]] = field(default_factory=dict)
     version: int = 2
     aws: Mapping[str, Any] = field(default_factory=dict)

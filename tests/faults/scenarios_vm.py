@@ -225,10 +225,11 @@ VMS = (
             *LOOKING,
             "DescribeSecurityGroups",
             "DescribeInstances",
-            "RunInstances",
+            *("RunInstances",) * 2,
             "DescribeInstances",
         ),
         lay=beside_a_full_subnet,
+        refused=frozenset({"RunInstances"}),
         result='"made"',
         success=Change(
             gains=[*MADE, f"eni 10.0.1.4: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]

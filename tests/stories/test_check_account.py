@@ -283,7 +283,7 @@ def test_some_types(cpi: Cpi, world: World, properties: dict[str, Any], words: s
 
 
 def test_options_of_types(cpi: Cpi, world: World, failure: WriteError) -> None:
-    """An option that a type lacks is an error, and so is a root disk without room for its memory."""
+    """An option that a type lacks is an error, and so is a root disk that is not larger than its memory."""
     whole = right(world)
     small, large = (each["cloud_properties"] for each in whole["vm_types"])
     small |= {"instance_type": "t3.micro", "enclave": True}
@@ -296,14 +296,14 @@ def test_options_of_types(cpi: Cpi, world: World, failure: WriteError) -> None:
             "(including fallbacks), or remove the property"
         ),
         (
-            "hibernation needs room for the 8192 MiB of memory of 'm5.large' on the root disk, besides its "
-            "files: increase root_disk.size"
+            "hibernation needs a root disk that is larger than the 8192 MiB of memory of 'm5.large': "
+            "increase root_disk.size"
         ),
     ]
     paths = ["vm_types/small/cloud_properties/enclave", f"{LARGE_PATH}/hibernation"]
     found = {each["path"]: each["what"] for each in errors(checked(cpi, whole))}
     assert found == dict(zip(paths, messages, strict=True))
-    messages[1] += " to at least 13312 MiB"  # create_vm knows the stemcell, of 5 GiB
+    messages[1] += " to 13312 MiB, which hold the stemcell's disk, too"  # create_vm knows it
     for number, message in enumerate(messages):
         assert created(cpi, world, whole, "vm_types", number).error == failure("CloudError", message)
 

@@ -115,12 +115,24 @@ def test_fallback_in_a_group(
     ] * 2
 
 
-@pytest.mark.parametrize("code", [PENDING, "InvalidCapacityReservationId.NotFound", "UnauthorizedOperation"])
+@pytest.mark.parametrize(
+    "code", ["InvalidCapacityReservationId.NotFound", "InvalidLaunchTargets", "UnauthorizedOperation"]
+)
 def test_refused_on_the_market(
-    create_vm: CreateVm, short: RefuseLaunch, world: World, block: str, code: str
+    create_vm: CreateVm, short: RefuseLaunch, sent: ReadCalls, left: ListResources, block: str, code: str
 ) -> None:
-    """Whatever EC2 refuses on a market, as with spot, the fallback is launched; the log has EC2's words."""
+    """A wrong id or a missing permission is the call's error: the fallback costs the on-demand price."""
     said = short(code, {f"{MARKET}.MarketType": "capacity-block"})
+    error = create_vm(wanted(block, instance_type_fallbacks=[SECOND])).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith(said.removesuffix(")"))
+    assert len(sent("RunInstances")) == 1
+    assert left() == {}
+
+
+def test_before_the_block_begins(create_vm: CreateVm, short: RefuseLaunch, world: World, block: str) -> None:
+    """If a capacity block has not begun, the fallback is launched; the log has EC2's words."""
+    said = short(PENDING, {f"{MARKET}.MarketType": "capacity-block"})
     answer = create_vm(wanted(block, instance_type_fallbacks=[SECOND]))
     assert world.instance(answer.ok()[0])["InstanceType"] == SECOND
     assert f"EC2 can't launch {FIRST} (capacity-block): {said.removesuffix(')')}" in answer.stderr

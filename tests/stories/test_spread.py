@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ReadCalls,
         ReadTags,
         ReadWarnings,
+        RunInstance,
         StartVm,
         WriteError,
         WriteNetwork,
@@ -40,6 +41,10 @@ FOREIGN = (
 )
 LACKS_TAGS = "lacks the tags bosh_director_uuid and bosh_spread_group of this instance group"
 UNKNOWN = {"code": "InvalidPlacementGroup.Unknown", "message": f"The Placement Group '{NAME}' is unknown."}
+BARE = ["<placementGroup>.*</placementGroup>", "<return>true</return>"]
+NO_TAGS = ["<tagSet>.*?</tagSet>", "<tagSet/>"]
+OVER_A_MINUTE = 50
+"""Attempts with the pauses between them."""
 GATHERED = ["DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribePlacementGroups"]
 
 
@@ -64,6 +69,21 @@ def have_group(world: World, fake_aws: FakeAws) -> Callable[..., None]:
         fake_aws.forget_calls()
 
     return create
+
+
+@pytest.fixture
+def have_members(world: World, fake_aws: FakeAws) -> Callable[[int], list[str]]:
+    """Return a function that launches instances into the placement group, and returns their sorted ids."""
+
+    def launch(count: int) -> list[str]:
+        place = {"AvailabilityZone": world.zone, "GroupName": NAME}
+        wish = {"ImageId": world.image_id, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
+        for _ in range(count):
+            world.ec2.run_instances(**wish, SubnetId=world.subnet_id, Placement=place)
+        fake_aws.forget_calls()
+        return world.state()["instances"]
+
+    return launch
 
 
 @pytest.fixture
@@ -133,7 +153,7 @@ def test_two_at_once(
     ("strategy", "tags", "problem"),
     [
         ("cluster", OWN, "has the strategy 'cluster'"),
-        ("spread", {"team": "a"}, LACKS_TAGS),
+        ("spread", {"bosh_spread_group": GROUP}, LACKS_TAGS),
         ("spread", {**OWN, "bosh_director_uuid": OTHER_DIRECTOR}, LACKS_TAGS),
         ("spread", {**OWN, "bosh_spread_group": "another"}, LACKS_TAGS),
     ],
@@ -147,7 +167,7 @@ def test_foreign_group(
     tags: dict[str, str],
     problem: str,
 ) -> None:
-    """A placement group of that name which the CPI did not create is refused before anything changes."""
+    """A placement group of that name with another strategy or other values is refused before any change."""
     have_group(strategy, **tags)
     answer = spread_vm()
     assert answer.error == failure("CloudError", FOREIGN.format(problem))
@@ -161,18 +181,55 @@ def test_foreign_group_meanwhile(
     fake_aws: FakeAws,
     world: World,
 ) -> None:
-    """So is one that somebody creates at that moment, and no VM is launched."""
+    """So is one that somebody creates at that moment, at once, and no VM is launched."""
     fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
     process = start_vm(SPREAD, env=ENV)
     try:
         fake_aws.wait_until_held()
-        have_group(team="a")
+        have_group("cluster")
     finally:
         fake_aws.release()
         answer = finish(process)
-    assert answer.error == failure("CloudError", FOREIGN.format(LACKS_TAGS))
+    assert answer.error == failure("CloudError", FOREIGN.format("has the strategy 'cluster'"))
+    assert fake_aws.actions().count("DescribePlacementGroups") == 1
     assert "RunInstances" not in fake_aws.actions()
     assert world.state()["instances"] == []
+
+
+@pytest.mark.usefixtures("hasty")
+def test_tags_shown_late(
+    spread_vm: Callable[..., Answer], have_group: Callable[..., None], fake_aws: FakeAws, world: World
+) -> None:
+    """A placement group whose tags EC2 does not show yet is waited for, and used."""
+    have_group()
+    fake_aws.rule(action="DescribePlacementGroups", times=3, replace=[NO_TAGS])
+    vm_cid = spread_vm().ok()[0]
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
+    assert fake_aws.actions().count("DescribePlacementGroups") == 4
+
+
+@pytest.mark.usefixtures("hasty")
+def test_tags_never_shown(
+    spread_vm: Callable[..., Answer],
+    have_group: Callable[..., None],
+    failure: WriteError,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """If EC2 never shows these tags, the CPI did not create the group, and refuses it."""
+    have_group(team="a")
+    assert spread_vm().error == failure("CloudError", FOREIGN.format(LACKS_TAGS))
+    assert "RunInstances" not in fake_aws.actions()
+    assert world.state() == {**world.empty, "placement groups": [NAME]}
+
+
+def test_bare_answer(spread_vm: Callable[..., Answer], fake_aws: FakeAws, world: World) -> None:
+    """CreatePlacementGroup may answer without the group, as in the API reference's sample."""
+    fake_aws.rule(action="CreatePlacementGroup", replace=[BARE])
+    vm_cid = spread_vm().ok()[0]
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
+    assert fake_aws.actions().count("CreatePlacementGroup") == 1
+    assert fake_aws.actions().count("DescribePlacementGroups") == 1
 
 
 @pytest.mark.usefixtures("hasty")
@@ -227,23 +284,60 @@ def test_never_known(spread_vm: Callable[..., Answer], world: World, fake_aws: F
     fake_aws.rule(action="RunInstances", times=None, error={**UNKNOWN, "status": 400})
     error = spread_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
-    assert f"waiting for EC2 to accept placement group '{NAME}'" in error["message"]
+    assert error["message"] == (
+        f"spread: Timed out after 60 seconds waiting for EC2 to accept placement group '{NAME}'; last seen: "
+        "EC2 does not know it. Retry the deployment. If it fails again, check that nobody deletes the "
+        "placement group"
+    )
     assert world.state() == {**world.empty, "placement groups": [NAME]}
+
+
+def test_unknown_to_a_later_launch(
+    spread_vm: Callable[..., Answer], sent: ReadCalls, fake_aws: FakeAws
+) -> None:
+    """Only the launch that EC2 refuses for the group is repeated, not those before it."""
+    shortage = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
+    fake_aws.rule(action="RunInstances", nth=1, error=shortage)
+    fake_aws.rule(action="RunInstances", nth=2, error={**UNKNOWN, "status": 400})
+    spread_vm({"instance_type": "t3.large", "instance_type_fallbacks": ["t3.medium", "t3.small"]}).ok()
+    types = [each["InstanceType"] for each in sent("RunInstances")]
+    assert types == ["t3.large", "t3.medium", "t3.medium"]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_unknown_after_a_long_wait(
+    start_vm: StartVm, vm: RunInstance, network: WriteNetwork, fake_aws: FakeAws, world: World
+) -> None:
+    """The wait for the group begins when EC2 does not know it, however long the address was in use before."""
+    holder = vm(PrivateIpAddress="10.0.1.10")
+    leaving = ["<name>running<", "<name>shutting-down<"]
+    asked = {"InstanceId.1": holder}
+    fake_aws.rule(action="DescribeInstances", where=asked, times=None, replace=[leaving])
+    unknown = {**UNKNOWN, "status": 400}
+    fake_aws.rule(action="RunInstances", nth=OVER_A_MINUTE, hold_before=True, error=unknown)
+    process = start_vm(SPREAD, env=ENV, networks={"private": network("10.0.1.10")})
+    try:
+        fake_aws.wait_until_held()
+        world.ec2.terminate_instances(InstanceIds=[holder])
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    assert world.state()["instances"] == [answer.ok()[0]]
+    assert fake_aws.actions().count("RunInstances") == OVER_A_MINUTE + 1
 
 
 @pytest.mark.parametrize("code", ["InsufficientInstanceCapacity", "InstanceLimitExceeded", "SomethingNew"])
 def test_full(
     spread_vm: Callable[..., Answer],
     have_group: Callable[..., None],
+    have_members: Callable[[int], list[str]],
     world: World,
     fake_aws: FakeAws,
     code: str,
 ) -> None:
     """An eighth VM in a zone fails with EC2's limit and what to do, whatever code EC2 has for it."""
     have_group()
-    place = {"AvailabilityZone": world.zone, "GroupName": NAME}
-    many = {"ImageId": world.image_id, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
-    before = [world.ec2.run_instances(**many, SubnetId=world.subnet_id, Placement=place) for _ in range(7)]
+    before = have_members(7)
     fake_aws.rule(action="RunInstances", error={"code": code, "message": "no", "status": 400})
     error = spread_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)
@@ -252,7 +346,42 @@ def test_full(
         f"Give the instance group more azs, divide it into several, or remove spread. "
         f"RunInstances failed with {code}: no"
     )
-    assert len(world.state()["instances"]) == len(before)
+    assert world.state()["instances"] == before
+
+
+def test_seventh_starts(
+    spread_vm: Callable[..., Answer],
+    have_group: Callable[..., None],
+    have_members: Callable[[int], list[str]],
+    world: World,
+    fake_aws: FakeAws,
+) -> None:
+    """A seventh VM that fails while it starts does not make the group full: only refused launches count."""
+    have_group()
+    before = have_members(6)
+    denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
+    fake_aws.rule(action="DescribeInstances", nth=1, error=denied)
+    message = spread_vm().error["message"]
+    assert message.startswith("DescribeInstances failed with UnauthorizedOperation")
+    assert world.state()["instances"] == before
+
+
+def test_full_with_other_types(
+    spread_vm: Callable[..., Answer],
+    have_group: Callable[..., None],
+    have_members: Callable[[int], list[str]],
+    fake_aws: FakeAws,
+) -> None:
+    """In a full group, no other type or market is tried."""
+    have_group()
+    have_members(7)
+    properties = {
+        "spot_bid_price": 1,
+        "spot_ondemand_fallback": True,
+        "instance_type_fallbacks": ["t3.small"],
+    }
+    assert "and EC2 allows 7" in spread_vm(properties).error["message"]
+    assert fake_aws.actions().count("RunInstances") == 1
 
 
 def test_instances_that_may_not_be_counted(

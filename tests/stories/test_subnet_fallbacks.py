@@ -41,17 +41,11 @@ def subnets(world: World, fake_aws: FakeAws) -> list[str]:
 
 @pytest.fixture
 def fill(world: World, fake_aws: FakeAws) -> Callable[..., list[str]]:
-    """Return a function that fills subnets; unless it is told otherwise, EC2 shows that only later.
+    """Return a function that fills subnets, except for some addresses; it returns the interfaces."""
 
-    It returns the interfaces.
-    """
-
-    def take(*subnet_ids: str, is_shown: bool = False) -> list[str]:
-        if not is_shown:
-            stale = ["<availableIpAddressCount>0<", "<availableIpAddressCount>3<"]
-            fake_aws.rule(action="DescribeSubnets", replace=[stale])
+    def take(*subnet_ids: str, spare: int = 0) -> list[str]:
         made = [
-            world.ec2.create_network_interface(SubnetId=each, SecondaryPrivateIpAddressCount=10)
+            world.ec2.create_network_interface(SubnetId=each, SecondaryPrivateIpAddressCount=10 - spare)
             for each in subnet_ids
         ]
         fake_aws.forget_calls()
@@ -130,25 +124,27 @@ def test_room_in_the_first(
     assert tried() == [(FIRST, subnets[0])]
 
 
-def test_shown_as_full(
+def test_killed_with_the_last_address(
     create_vm: CreateVm,
     networks: dict[str, Any],
-    subnets: list[str],
     fill: Callable[..., list[str]],
     tried: Callable[[], Any],
     fake_aws: FakeAws,
+    start_vm: StartVm,
+    world: World,
 ) -> None:
-    """A subnet that EC2 shows as full is tried last: what EC2 shows may be outdated."""
-    fill(*subnets[:2], is_shown=True)
-    answer = create_vm(networks=networks)
-    answer.ok()
-    assert tried() == [(FIRST, subnets[2])]
-    assert f"Subnet '{subnets[0]}' shows no free address: it is tried last" in answer.stderr
+    """A call that took the last free address and was killed gets its VM, even if EC2 does not show it yet."""
+    first = networks["any"]["cloud_properties"]["subnet"]
+    fill(first, spare=1)
+    kill_at(fake_aws, lambda: start_vm(networks=networks), when="after", action="RunInstances")
+    (vm_cid,) = world.state()["instances"]
+    unseen = ["<reservationSet>.*</reservationSet>", "<reservationSet/>"]
+    fake_aws.rule(action="DescribeInstances", nth=1, replace=[unseen])
     fake_aws.forget_calls()
-    count = ["<availableIpAddressCount>[0-9]+<", "<availableIpAddressCount>0<"]
-    fake_aws.rule(action="DescribeSubnets", replace=[count])
-    create_vm(networks=networks, agent_id="agent-2").ok()
-    assert [subnet for _, subnet in tried()] == subnets
+    assert create_vm(networks=networks).ok()[0] == vm_cid
+    assert fake_aws.actions().count("DescribeInstances") > 1
+    assert tried() == [(FIRST, first)]
+    assert world.state()["instances"] == [vm_cid]
 
 
 def test_all_full(
@@ -193,7 +189,7 @@ def test_types_and_subnets(
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     message = answer.error["message"]
     assert message.startswith(
-        "No capacity for any of the VM's instance types in a subnet with a free address."
+        "Some subnets are full, and EC2 has no capacity for the VM's instance types in the others. "
     )
     for label, text in (
         (subnets[0], FULL),
@@ -216,6 +212,36 @@ def test_spot(
     answer = create_vm({"spot_bid_price": 0.05, "spot_ondemand_fallback": True}, networks=networks)
     assert world.instance(answer.ok()[0])["InstanceLifecycle"] == "spot"
     assert tried() == [(FIRST, each) for each in subnets[:2]]
+
+
+def test_spot_without_capacity(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    short: RefuseLaunch,
+    failure: WriteError,
+    tried: Callable[[], Any],
+) -> None:
+    """A lack of capacity in the first subnet is the same error as without fallback subnets."""
+    said = short("InsufficientInstanceCapacity").removesuffix(")")
+    error = create_vm({"spot_bid_price": 0.05}, networks=networks).error
+    first = networks["any"]["cloud_properties"]["subnet"]
+    assert tried() == [(FIRST, first)]
+    why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
+    assert error["message"].startswith(f"{why}: {said}")
+    assert error == failure("VMCreationFailed", error["message"])
+    alone = {"any": {"type": "dynamic", "cloud_properties": {"subnet": first}}}
+    assert create_vm({"spot_bid_price": 0.05}, networks=alone).error == error
+
+
+def test_quota(
+    create_vm: CreateVm, networks: dict[str, Any], short: RefuseLaunch, failure: WriteError
+) -> None:
+    """An exhausted quota keeps its remedy with fallback subnets."""
+    said = short("VcpuLimitExceeded").removesuffix(")")
+    error = create_vm(networks=networks).error
+    assert error == failure("VMCreationFailed", error["message"])
+    assert error["message"].startswith(said)
+    assert error["message"].endswith("Delete unused resources, or ask AWS to raise the quota")
 
 
 @pytest.fixture

@@ -271,13 +271,14 @@ def test_snapshots_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: Fa
 
 
 def test_groups_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
-    """A policy without the property spread lacks DescribePlacementGroups: that leaves nothing to do."""
+    """Without DescribePlacementGroups, as in a policy without spread, the table says so; the status is 0."""
     yard.instance(**ALIVE, **METADATA)
     fake_aws.rule(action="DescribePlacementGroups", error=REFUSED)
     answer = sweep()
     assert answer.returncode == 0
-    (first, last) = answer.stdout.decode().splitlines()
+    (first, unlisted, last) = answer.stdout.decode().splitlines()
     assert first == f"No strays of director {DIRECTOR_UUID}"
+    assert unlisted == "placement groups: not listed. Allow ec2:DescribePlacementGroups to list them"
     assert "placement groups not permitted" in last
     document = sweep("--json").document
     assert document["not_listed"] == ["placement group"]

@@ -252,6 +252,38 @@ def test_not_certain(
     assert traffic.state() == traffic.empty
 
 
+def test_no_answer(
+    cpi: Cpi, vm_cid: str, group: str, traffic: Traffic, world: World, fake_aws: FakeAws
+) -> None:
+    """If ELB does not answer, the VM's end is awaited all the same, and the error names the address."""
+    fake_aws.rule(action=LOOK, nth=1, replace=[SHUTTING_DOWN])
+    fake_aws.rule(action=DEREGISTER, drop="before", times=None)
+    error = cpi.call("delete_vm", vm_cid, stemcell=2).error
+    why = f"VM '{vm_cid}' is terminated or shutting down, but its address '{ADDRESS}:8080' is still in target"
+    assert error["message"].startswith(f"{why} group '{group}': ConnectionClosedError: ")
+    assert fake_aws.actions()[-1] == LOOK
+    assert world.state()["instances"] == []
+    assert traffic.state()["targets"] == [ADDRESS]
+
+
+def test_seen_late(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
+    """If EC2 does not know the VM at once after its termination, delete_vm looks again."""
+    missing = {"code": "InvalidInstanceID.NotFound", "message": "No such instance", "status": 400}
+    fake_aws.rule(action=LOOK, nth=1, error=missing)
+    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
+    assert traffic.state() == traffic.empty
+
+
+def test_never_seen(cpi: Cpi, vm_cid: str, fake_aws: FakeAws, warnings: ReadWarnings) -> None:
+    """If EC2 never shows it, the VM counts as deleted, and the log says that its groups are not known."""
+    missing = {"code": "InvalidInstanceID.NotFound", "message": "No such instance", "status": 400}
+    fake_aws.rule(action=LOOK, times=None, error=missing)
+    answer = cpi.call("delete_vm", vm_cid, stemcell=2)
+    assert answer.ok() is None
+    said = f"EC2 does not show VM '{vm_cid}' any more: its target groups are not known"
+    assert said in warnings(answer)
+
+
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_repeated(
     cpi_with: CpiWith,
@@ -299,14 +331,18 @@ def test_record_of_another_vm(
     assert traffic.state() == traffic.empty
 
 
-RESERVED = "These tags are reserved for the CPI: {}. Remove them from tags and env.bosh.tags"
+RESERVED = (
+    "These tags are reserved for the CPI: {}. "
+    "Remove them from the manifest's tags and the cloud property tags"
+)
 
 
-@pytest.mark.parametrize("key", ["bosh_target_x_8080", "bosh_skip_os_shutdown"])
+@pytest.mark.parametrize("key", ["bosh_target_0a1b_8080", "bosh_skip_os_shutdown"])
 def test_reserved_tags(create_vm: CreateVm, refused: CheckRefused, key: str) -> None:
     """Neither cloud config nor manifest can set the tags that delete_vm reads."""
     refused(create_vm({"tags": {key: "true"}}), RESERVED.format(key))
     refused(create_vm({}, env={"bosh": {"tags": {key: "true"}}}), RESERVED.format(key))
+    create_vm({"tags": {"bosh_target_env": "prod", "bosh_skip_os_shutdown_2": "x"}}).ok()
 
 
 def test_reserved_metadata(

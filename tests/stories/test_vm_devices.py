@@ -162,14 +162,11 @@ def test_encryption(
         pytest.param(
             {
                 "default_root_disk": {"type": "io2", "iops": 4000},
-                "default_ephemeral_disk": {"iops": 4000, "throughput": 250},
+                "default_ephemeral_disk": {"type": "io1", "iops": 500},
             },
-            {"root_disk": {"type": "gp2"}, "ephemeral_disk": {"type": "st1", "size": 128000}},
-            {
-                "/dev/xvda": {**ROOT, "VolumeType": "gp2"},
-                "/dev/sdb": {**EPHEMERAL, "VolumeType": "st1", "VolumeSize": "125"},
-            },
-            id="own-type-takes-none",
+            {"root_disk": {"type": "gp2"}, "ephemeral_disk": {"type": "gp3"}},
+            {"/dev/xvda": {**ROOT, "VolumeType": "gp2"}, "/dev/sdb": EPHEMERAL},
+            id="own-type",
         ),
         pytest.param(
             {"default_ephemeral_disk": {"iops": 3100, "kms_key_arn": OWN_KEY}, "default_root_disk": None}
@@ -206,7 +203,7 @@ def test_default_disks(
 ) -> None:
     """The configured disks are the defaults of every VM, key by key; a VM's own null counts for encryption.
 
-    A VM's own type does not get the default iops or throughput that it does not take.
+    A VM with another type than the default one does not get the default iops and throughput.
     """
     answer = create_vm(own, executable=cpi_with(**aws))
     answer.ok()

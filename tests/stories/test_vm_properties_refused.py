@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.world import World
-    from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, WriteNetwork
+    from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
 
 MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 ONE_OF = "cloud_properties.{} must hold exactly one of: {}"
@@ -23,8 +23,8 @@ OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching
 
 
 ROOM = (
-    "room for the 8192 MiB of memory of 'm5.large' on the root disk, besides its files: "
-    "increase root_disk.size to at least 13312 MiB"
+    "a root disk that is larger than the 8192 MiB of memory of 'm5.large': increase root_disk.size to 13312 "
+    "MiB, which hold the stemcell's disk, too"
 )
 
 
@@ -323,7 +323,7 @@ def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, s
             "disks of type gp3, gp2, io2 or io1: change ephemeral_disk.type from st1",
         ),
         ({"instance_type": "m5.large", "root_disk": {"encrypted": True}}, ROOM),
-        ({"instance_type": "m5.large", "root_disk": {"encrypted": True, "size": 12288}}, ROOM),
+        ({"instance_type": "m5.large", "root_disk": {"encrypted": True, "size": 8192}}, ROOM),
         (
             {"instance_type": "t3.micro", "instance_type_fallbacks": ["m5.large"]}
             | {"root_disk": {"encrypted": True, "size": 6144}},
@@ -336,9 +336,25 @@ def test_hibernation(
 ) -> None:
     """Disks that don't allow hibernation are refused with the property to change.
 
-    The root disk must hold the memory besides what the stemcell has, which counts without a size, too.
+    The root disk must be larger than the memory; without a size, it is as large as the stemcell's.
     """
     refused(create_vm({**properties, "hibernation": True}), f"hibernation needs {problem}")
+
+
+@pytest.mark.parametrize(("size", "is_warned"), [(9216, True), (12288, True), (13312, False)])
+def test_room_for_hibernation(
+    create_vm: CreateVm, warnings: ReadWarnings, size: int, *, is_warned: bool
+) -> None:
+    """A root disk that may be too small for the memory and the stemcell's files is used, with a warning."""
+    properties = {"instance_type": "m5.large", "root_disk": {"encrypted": True, "size": size}}
+    answer = create_vm({**properties, "hibernation": True})
+    answer.ok()
+    text = (
+        f"The root disk of {size} MiB may be too small for hibernation: the memory of 'm5.large' and the "
+        "stemcell's disk together have 13312 MiB. If the launch or the hibernation fails, increase "
+        "root_disk.size"
+    )
+    assert [text in line for line in warnings(answer)] == [True] * is_warned
 
 
 def test_hibernation_of_an_encrypted_stemcell(create_vm: CreateVm, world: World, sent: ReadCalls) -> None:

@@ -1,6 +1,6 @@
 """EC2 instances: find, reboot, terminate; `launches` creates them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.instance_entries import from_entry
@@ -99,31 +99,52 @@ def _terminate_at_once(client: "EC2Client", vm_cid: str) -> bool:
     return True
 
 
-def wait_until_terminated(
-    client: "EC2Client", vm_cid: str, on_first_sight: Callable[[Instance], None] | None = None
-) -> None:
+def after_termination(client: "EC2Client", vm_cid: str) -> Instance | None:
+    """Look at an instance after TerminateInstances, as long as it has its tags.
+
+    EC2 has just accepted its id, so an answer that there is no such instance may be outdated.
+
+    Args:
+        client: The EC2 client.
+        vm_cid: The instance's id.
+
+    Returns:
+        The instance as EC2 first shows it; None if EC2 does not show it within a minute.
+
+    Raises:
+        CloudError: The wait timed out, because AWS throttles or does not answer.
+    """
+    window = timing.VisibilityWindow(timing.VISIBLE)
+
+    def probe() -> Instance | None:
+        try:
+            return find(client, vm_cid)
+        except VMNotFound as error:
+            if not window.is_lost:
+                raise timing.NotYet(error.message) from error
+        return None
+
+    return timing.until(timing.INSTANCE_TERMINATED, f"instance '{vm_cid}' to be terminated", probe)
+
+
+def wait_until_terminated(client: "EC2Client", vm_cid: str, seen: Instance | None = None) -> None:
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Args:
         client: The EC2 client.
         vm_cid: The instance's id.
-        on_first_sight: Called with the instance as EC2 first shows it; called again only if it raised a
-            transient error.
+        seen: The instance as EC2 has just shown it, in place of a first look.
 
     Raises:
         CloudError: The wait timed out: the deletion is not certain.
     """
-    is_seen = on_first_sight is None
+    looks = iter([seen] if seen is not None else [])
 
     def probe() -> None:
-        nonlocal is_seen
         try:
-            instance = find(client, vm_cid)
+            instance = next(looks, None) or find(client, vm_cid)
         except VMNotFound:
             return
-        if on_first_sight is not None and not is_seen:
-            on_first_sight(instance)
-            is_seen = True
         if not instance.is_gone:
             raise timing.NotYet(instance.state)
 

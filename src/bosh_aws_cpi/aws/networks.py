@@ -80,14 +80,7 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
 
 
 def _subnet(entry: "SubnetTypeDef") -> Subnet:
-    given = families(entry)
-    return Subnet(
-        entry["SubnetId"],
-        entry["VpcId"],
-        entry["AvailabilityZone"],
-        families=given,
-        free=entry.get("AvailableIpAddressCount") if "IPv4" in given else None,
-    )
+    return Subnet(entry["SubnetId"], entry["VpcId"], entry["AvailabilityZone"], families(entry))
 
 
 def _only(name: str, group_ids: list[str]) -> str:

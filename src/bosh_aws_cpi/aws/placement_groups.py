@@ -3,14 +3,12 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS
 from bosh_aws_cpi.aws.sdk.errors import has_code
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
-from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.log import logger
 
 if TYPE_CHECKING:
@@ -34,11 +32,12 @@ def find(client: "EC2Client", name: str) -> PlacementGroup | None:
     return next((_read(each) for each in found if each.get("State") not in _ENDING), None)
 
 
-def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> PlacementGroup:
+def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> PlacementGroup | None:
     """CreatePlacementGroup for a spread placement group, unless there is a group of that name.
 
     The call takes no client token, but the name is unique in the account and region (API model,
-    CreatePlacementGroupRequest): a second attempt can't create a second group.
+    CreatePlacementGroupRequest): a second attempt can't create a second group. The answer is ignored, because
+    the sample in the API reference contains neither the group nor its tags.
 
     Args:
         client: The EC2 client.
@@ -46,32 +45,25 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
         tags: The ``TagSpecifications`` argument; an existing group keeps its own tags.
 
     Returns:
-        The group, which another call may have created.
+        None if the call succeeded; otherwise the existing group, which another call may have created.
 
     Raises:
-        VMCreationFailed: EC2 says that the group exists, but does not show it in time; retriable.
+        NotYet: EC2 says that the group exists, but does not show it.
     """
-    arguments = {"GroupName": name, "Strategy": "spread", **tags}
 
-    def create() -> PlacementGroup:
-        return _read(client.create_placement_group(**arguments)["PlacementGroup"])
+    def create() -> PlacementGroup | None:
+        client.create_placement_group(GroupName=name, Strategy="spread", **tags)
+        logger.info("Placement group '%s' was created", name)
+        return None
 
-    def probe() -> PlacementGroup:
-        try:
-            created = create_once(f"placement group '{name}'", create, lambda: find(client, name))
-        except client.exceptions.ClientError as error:
-            if not has_code(error, GROUP_EXISTS):
-                raise
-        else:
-            logger.info("Placement group '%s' is there", name)
-            return created
-        if (found := find(client, name)) is None:
-            raise timing.NotYet("exists, but EC2 does not show it, or is deleting it")
-        return found
-
-    timed_out = partial(VMCreationFailed, ok_to_retry=True)
-    what = f"placement group '{name}' to be available"
-    return timing.until(timing.GROUP_AVAILABLE, what, probe, timed_out, is_repeatable=False)
+    try:
+        return create_once(f"placement group '{name}'", create, lambda: find(client, name))
+    except client.exceptions.ClientError as error:
+        if not has_code(error, GROUP_EXISTS):
+            raise
+    if (found := find(client, name)) is None:
+        raise timing.NotYet("exists, but EC2 does not show it, or is deleting it")
+    return found
 
 
 def running(client: "EC2Client", name: str) -> Counter[str]:

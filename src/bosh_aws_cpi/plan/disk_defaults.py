@@ -96,12 +96,9 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
 
 
 def _merged(own: Disk, default: Disk, path: str, default_path: str) -> MergedDisk[Disk]:
-    """A VM's disk over the default; iops and throughput are no default for a type that does not take them."""
+    """A VM's disk over the default, whose iops and throughput are made for the default's type only."""
     inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
-    volume_type = default.type if "type" in inherited else own.type
-    if volume_type not in ebs.TAKES_IOPS:
-        inherited -= {"iops"}
-    if volume_type not in ebs.TAKES_THROUGHPUT:
-        inherited -= {"throughput"}
+    if "type" in own.model_fields_set and own.type != default.type:
+        inherited -= {"iops", "throughput"}
     disk = own.model_copy(update={name: getattr(default, name) for name in inherited})
     return MergedDisk(disk, ebs.Origin(path, default_path, inherited))

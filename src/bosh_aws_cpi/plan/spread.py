@@ -25,7 +25,8 @@ class SpreadGroup:
     """A spread placement group that belongs to an instance group of one Director.
 
     Attributes:
-        name: The same for all VMs of the instance group, and for no other.
+        name: The same for all VMs of the instance group. Two instance groups share it if the Director sends
+            the same group for both, such as "a-b-c" for c of deployment a-b and for b-c of deployment a.
         tags: Those that it gets when it is created.
         exists: Whether EC2 has shown it to this call.
     """
@@ -61,28 +62,38 @@ def spread_group(director_uuid: str, group: str, config_tags: Mapping[str, str])
     return SpreadGroup(name, {**config_tags, **tag_plan.of_spread_group(director_uuid, group)})
 
 
-def check_existing(group: SpreadGroup, strategy: str, tags: Mapping[str, str]) -> None:
-    """Check that an existing placement group of this name was created for this instance group.
+def may_lack_tags_yet(strategy: str, tags: Mapping[str, str]) -> bool:
+    """Whether an existing placement group may be a new one whose tags EC2 does not show yet.
+
+    Args:
+        strategy: The existing group's strategy.
+        tags: The existing group's tags.
+    """
+    return strategy == _STRATEGY and not tags.keys() & {tag_plan.DIRECTOR_TAG, tag_plan.SPREAD_TAG}
+
+
+def refusal(group: SpreadGroup, strategy: str, tags: Mapping[str, str]) -> CloudError | None:
+    """The error if an existing placement group of this name was not created for this instance group.
 
     Args:
         group: The wanted group.
         strategy: The existing group's strategy.
         tags: The existing group's tags.
 
-    Raises:
-        CloudError: It was not.
+    Returns:
+        The error; None if the group was created for this instance group.
     """
     if strategy != _STRATEGY:
         problem = f"has the strategy '{strategy}'"
     elif any(tags.get(key) != group.tags[key] for key in (tag_plan.DIRECTOR_TAG, tag_plan.SPREAD_TAG)):
         problem = f"lacks the tags {tag_plan.DIRECTOR_TAG} and {tag_plan.SPREAD_TAG} of this instance group"
     else:
-        return
+        return None
     message = (
         f"spread: placement group '{group.name}' exists, but {problem}: the CPI did not create it. Delete "
         "it, or use placement_group instead of spread"
     )
-    raise CloudError(message)
+    return CloudError(message)
 
 
 def full(group: SpreadGroup, zone: str, running: int, said: str) -> str:

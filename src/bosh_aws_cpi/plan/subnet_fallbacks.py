@@ -1,4 +1,4 @@
-"""The subnets that a dynamic network's interface may be in: checks, and the order in which to try them."""
+"""The checks of the subnets that a dynamic network's interface may be in."""
 
 from collections.abc import Mapping
 
@@ -6,11 +6,8 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import NicPlan, Subnet
 
 
-def subnet_order(plan: NicPlan, found: Mapping[str, Subnet]) -> list[str]:
-    """The ids of an interface's subnets, in the order in which to try them.
-
-    That is the order of the properties, except that subnets without a free address come last. They are not
-    left out, because EC2 may show late that addresses were released.
+def check(plan: NicPlan, found: Mapping[str, Subnet]) -> None:
+    """Check that an interface can be in its fallback subnets, too.
 
     Args:
         plan: The interface.
@@ -24,7 +21,6 @@ def subnet_order(plan: NicPlan, found: Mapping[str, Subnet]) -> list[str]:
     for subnet in others:
         if text := difference(first, subnet):
             raise CloudError(f"networks.{plan.group}.cloud_properties.subnet_fallbacks: {text}")
-    return [each.subnet_id for each in sorted([first, *others], key=lambda subnet: subnet.free == 0)]
 
 
 def difference(first: Subnet, subnet: Subnet) -> str:

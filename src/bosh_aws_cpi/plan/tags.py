@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
-from bosh_aws_cpi.recorded_targets import TAG as TARGET_TAG
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -99,8 +99,6 @@ def of_spread_group(director_uuid: str, group: str) -> dict[str, str]:
 
 SHUTDOWN_TAG = "bosh_skip_os_shutdown"
 """On a VM: its cloud property, which delete_vm does not get."""
-_RECORDS = (SHUTDOWN_TAG, TARGET_TAG)
-"""What keys begin with that delete_vm reads: nobody else may set them."""
 
 
 def of_vm(environment: Json | None, own: object) -> Json:
@@ -113,15 +111,15 @@ def of_vm(environment: Json | None, own: object) -> Json:
     if reserved := sorted(records_in(found)):
         message = (
             f"These tags are reserved for the CPI: {', '.join(reserved)}. "
-            "Remove them from tags and env.bosh.tags"
+            "Remove them from the manifest's tags and the cloud property tags"
         )
         raise CloudError(message)
     return found
 
 
 def records_in(tags: Json) -> list[str]:
-    """The keys in which the CPI keeps what delete_vm must know."""
-    return [key for key in tags if key.startswith(_RECORDS)]
+    """The keys in which the CPI keeps what delete_vm must know: nobody else may set them."""
+    return [key for key in tags if key == SHUTDOWN_TAG or recorded_targets.is_record(key)]
 
 
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:

@@ -36,6 +36,26 @@ def check(properties: VmProperties, image: Image, facts: InstanceTypeFacts, devi
         _check_hibernation(image, facts, devices)
 
 
+def hibernation_warning(
+    properties: VmProperties, image: Image, facts: InstanceTypeFacts, devices: BlockDevices
+) -> str:
+    """Why a launch with hibernation may fail, though `check` accepts it; empty if no reason is known.
+
+    EC2 wants room for the memory and for "OS or applications", without a number (EC2 user guide,
+    "Prerequisites for EC2 instance hibernation"). The stemcell's files rarely fill its disk.
+    """
+    name = root_device_name(image)
+    root = next(each["Ebs"] for each in devices.mappings if each["DeviceName"] == name)
+    size, roomy = _root_mib(root, image), _roomy(image, facts)
+    if not (properties.hibernation and image.root_gib and facts.memory_mib) or size >= roomy:
+        return ""
+    return (
+        f"The root disk of {size} MiB may be too small for hibernation: the memory of '{facts.name}' and the "
+        f"stemcell's disk together have {roomy} MiB. If the launch or the hibernation fails, increase "
+        "root_disk.size"
+    )
+
+
 def asked(properties: VmProperties) -> list[TypeOption]:
     """The requested options."""
     cpu = properties.cpu_options
@@ -68,7 +88,7 @@ def _check_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDev
     if not root.get("Encrypted") and not image.is_encrypted:
         problem = "an encrypted root disk: set root_disk.encrypted to true"
     else:
-        problem = _unfit_type(volumes) or _too_small(root, image, facts)
+        problem = _unfit_type(volumes) or _too_small(_root_mib(root, image), image, facts)
     if problem:
         message = f"hibernation needs {problem}"
         raise CloudError(message)
@@ -82,17 +102,21 @@ def _unfit_type(volumes: Mapping[str, Json]) -> str | None:
     return None
 
 
-def _too_small(root: Json, image: Image, facts: InstanceTypeFacts) -> str | None:
-    """EC2 reserves the space for the memory at launch; the rest must hold what the stemcell's disk holds.
+def _root_mib(root: Json, image: Image) -> int:
+    """The size of the root disk; 0 when it is not known."""
+    return int(max(root.get("VolumeSize", 0), image.root_gib)) * MIB_PER_GIB
 
-    Without the stemcell's size, only a disk without any room for files is too small.
-    """
-    size = max(root.get("VolumeSize", 0), image.root_gib) * MIB_PER_GIB
-    needed = facts.memory_mib + (image.root_gib * MIB_PER_GIB or 1)
-    if not (facts.memory_mib and size) or size >= needed:
+
+def _too_small(size: int, image: Image, facts: InstanceTypeFacts) -> str | None:
+    if not size or size > facts.memory_mib:
         return None
-    least = f" to at least {needed} MiB" if image.root_gib else ""
+    enough = f" to {_roomy(image, facts)} MiB, which hold the stemcell's disk, too" if image.root_gib else ""
     return (
-        f"room for the {facts.memory_mib} MiB of memory of '{facts.name}' on the root disk, besides its "
-        f"files: increase root_disk.size{least}"
+        f"a root disk that is larger than the {facts.memory_mib} MiB of memory of '{facts.name}': increase "
+        f"root_disk.size{enough}"
     )
+
+
+def _roomy(image: Image, facts: InstanceTypeFacts) -> int:
+    """A size of the root disk, in MiB, with which it holds the memory even if the stemcell's disk is full."""
+    return facts.memory_mib + image.root_gib * MIB_PER_GIB

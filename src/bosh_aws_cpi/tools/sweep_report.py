@@ -29,7 +29,12 @@ _SHOWN_IN_HOURS: Final = 48
 
 
 NEEDLESS: Final[frozenset[Kind]] = frozenset({"placement group"})
-"""The kinds that need not be listed: a CPI that may not list them can't have created any."""
+"""The kinds that need not be listed: a Director without the property has none. The table names them."""
+_LISTING: Final[Mapping[Kind, str]] = {
+    "snapshot": "ec2:DescribeSnapshots",
+    "placement group": "ec2:DescribePlacementGroups",
+}
+"""The permissions of the kinds that some policies do not allow to be listed."""
 GONE: Final = "gone"
 SPARED: Final = "spared"
 FAILED: Final = "failed"
@@ -75,7 +80,8 @@ class Report:
 
     def table(self) -> str:
         """The table, and its summary."""
-        return "\n".join([*self._lines(), *self._closing(), ""])
+        unlisted = [f"{kind}s: not listed. Allow {_LISTING[kind]} to list them" for kind in self.not_listed]
+        return "\n".join([*self._lines(), *unlisted, *self._closing(), ""])
 
     def document(self) -> Json:
         """The report for scripts."""

@@ -13,6 +13,7 @@ from bosh_aws_cpi.plan.block_devices import block_devices, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import static_facts
 from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
 KEY = "arn:aws:kms:us-east-1:1:key/a"
 OTHER_KEY = "arn:aws:kms:us-east-1:1:key/b"
@@ -125,6 +126,30 @@ def test_root_disk_is_not_encrypted() -> None:
 def test_encrypted_root_disk(default: Encryption, disk: dict[str, Any], expected: dict[str, Any]) -> None:
     """Only the VM's own properties encrypt the root disk, whatever is configured."""
     assert plan(default, root_disk=disk).mappings[1] == root(**expected)
+
+
+@pytest.mark.parametrize(
+    ("default", "own", "expected"),
+    [
+        ({"type": "io1", "iops": 500}, {}, ("io1", 500, None)),
+        ({"type": "io1", "iops": 500}, {"type": "io1"}, ("io1", 500, None)),
+        ({"type": "io1", "iops": 500}, {"type": "gp3"}, ("gp3", None, None)),
+        ({"type": "io1", "iops": 500}, {"type": "io2"}, ("io2", None, None)),
+        ({"type": "io1", "iops": 500}, {"type": "io2", "iops": 900}, ("io2", 900, None)),
+        ({"iops": 4000, "throughput": 250}, {"type": "gp3"}, ("gp3", 4000, 250)),
+        ({"iops": 4000, "throughput": 250}, {"type": "gp2"}, ("gp2", None, None)),
+        ({"iops": 4000, "throughput": 250}, {"iops": 5000}, ("gp3", 5000, 250)),
+    ],
+)
+def test_default_iops_and_throughput(
+    default: dict[str, Any], own: dict[str, Any], expected: tuple[str, int | None, int | None]
+) -> None:
+    """A VM's disk gets the default iops and throughput only if its type is the default one."""
+    defaults = DiskDefaults(root_disk=RootDisk(**default), ephemeral_disk=EphemeralDisk(**default))
+    root_disk = defaults.root(RootDisk(**own)).disk
+    ephemeral_disk = defaults.ephemeral(EphemeralDisk(**own)).disk
+    assert (root_disk.type, root_disk.iops, root_disk.throughput) == expected
+    assert (ephemeral_disk.type, ephemeral_disk.iops, ephemeral_disk.throughput) == expected
 
 
 def test_ephemeral_data_on_the_root_disk() -> None:

@@ -123,7 +123,8 @@ def test_not_everything() -> None:
     """What may not be listed may be stray: that is never nothing, and never 0."""
     partly = report(not_listed=["snapshot"])
     said = f"No strays of director {DIRECTOR}, but some kinds of resources could not be listed"
-    assert partly.table() == f"{said}\n{LOOKED.replace('0 snapshots', 'snapshots not permitted')}\n"
+    allow = "snapshots: not listed. Allow ec2:DescribeSnapshots to list them"
+    assert partly.table() == f"{said}\n{allow}\n{LOOKED.replace('0 snapshots', 'snapshots not permitted')}\n"
     assert (partly.status, "snapshot" in partly.document()["looked_at"]) == (1, False)
 
 

@@ -66,6 +66,8 @@ NO_CAPACITY: Final = QUOTA_REACHED | {
 """RunInstances answers one of these when it can't launch this instance type here and now; another may work.
 
 Some of them come with HTTP 500. "Unsupported" means that the zone does not offer the type."""
+RESERVATION_PENDING: Final = frozenset({"InvalidCapacityReservationState.PendingActivation"})
+"""RunInstances answers this for a capacity block that has not begun."""
 AT_FAULT: Final = frozenset(
     {
         "InternalError",

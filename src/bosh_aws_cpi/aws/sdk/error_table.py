@@ -85,9 +85,7 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidRoute.NotFound": Row(Kind.MISSING, "the route was deleted in the meantime: retry the deployment"),
     "InvalidGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
     "InvalidNatGatewayID.NotFound": Row(Kind.MISSING, _ROUTE),
-    "InvalidPlacementGroup.Unknown": Row(
-        Kind.MISSING, "correct placement_group; with spread, retry: somebody deleted the group meanwhile"
-    ),
+    "InvalidPlacementGroup.Unknown": Row(Kind.MISSING, "correct placement_group"),
     "InvalidPlacementGroupId.Malformed": Row(Kind.MISSING, "correct placement_group"),
     "InvalidHostID.NotFound": Row(Kind.MISSING, "correct dedicated_host"),
     "InvalidHostID.Malformed": Row(Kind.MISSING, "correct dedicated_host"),
@@ -239,6 +237,11 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "SecurityGroupLimitExceeded": Row(
         Kind.QUOTA, "give the VM fewer security groups, or ask AWS to raise the quota"
+    ),
+    "PlacementGroupLimitExceeded": Row(
+        Kind.QUOTA,
+        "run cpi sweep --delete: it deletes the placement groups of spread without VMs; or delete others, or "
+        "ask AWS to raise the quota",
     ),
     "ResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),
     "RequestResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),

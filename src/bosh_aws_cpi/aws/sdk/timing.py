@@ -62,8 +62,8 @@ ADDRESS_RELEASED: Final = Policy("an instance that is terminating releases an ad
 SUBNET_AVAILABLE: Final = Policy("a subnet is available", 300)
 SUBNET_RELEASED: Final = Policy("the VMs that were just deleted release a subnet", 300)
 """DependencyViolation: the subnet still has interfaces."""
-GROUP_AVAILABLE: Final = Policy("a placement group whose name is in use is shown, or gone", 60)
-"""EC2 may show a group late that another call has just created, or still be deleting an earlier one."""
+GROUP_AVAILABLE: Final = Policy("a placement group whose name is in use is shown with its tags, or gone", 60)
+"""EC2 may show a new group of another call late, or its tags, or may still be deleting an earlier one."""
 VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
 VOLUME_ATTACHED: Final = Policy("a volume is attached", _AS_RUBY)
 VOLUME_DETACHED: Final = Policy("a volume is detached", _AS_RUBY)

@@ -3,11 +3,11 @@
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, load_balancers
-from bosh_aws_cpi.aws.sdk.errors import is_transient
+from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
@@ -33,8 +33,7 @@ def deregister_addresses(
         deregistered: Targets that need no second attempt.
 
     Raises:
-        CloudError: AWS refused; the message says how to repeat the attempt.
-        ClientError: AWS was at fault, or throttled the call: the caller may retry.
+        CloudError: AWS refused, or did not answer; the message says how to repeat the attempt.
     """
     for target in recorded_targets.recorded(instance.tags):
         if not target.is_address or target in deregistered:
@@ -46,9 +45,7 @@ def deregister_addresses(
         logger.info("Deregistering %s from '%s'", target, target.group_arn)
         try:
             load_balancers.remove_target(clients.elbv2, target)
-        except ClientError as error:
-            if is_transient(error):
-                raise
+        except (BotoCoreError, ClientError) as error:
             raise CloudError(_still_registered(instance.vm_cid, target, error)) from error
 
 
@@ -61,12 +58,13 @@ def _is_of_another(clients: "Clients", instance: Instance, target: Target) -> bo
     return any(each.vm_cid != instance.vm_cid and not each.is_gone for each in found)
 
 
-def _still_registered(vm_cid: str, target: Target, error: ClientError) -> str:
+def _still_registered(vm_cid: str, target: Target, error: BotoCoreError | ClientError) -> str:
+    said = explained(error) if isinstance(error, ClientError) else described(error)
     command = (
         f"aws elbv2 deregister-targets --target-group-arn {target.group_arn} "
         f"--targets Id={target.target_id},Port={target.port}"
     )
     return (
         f"VM '{vm_cid}' is terminated or shutting down, but its address {target} is still in target group "
-        f"'{target.group_arn}': {explained(error)}. Repeat the deletion within an hour, or run: {command}"
+        f"'{target.group_arn}': {said}. Repeat the deletion within an hour, or run: {command}"
     )

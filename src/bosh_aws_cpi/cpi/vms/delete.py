@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, tags
+from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
@@ -52,9 +53,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
             _deregister_addresses(cloud, before.instance, before)
         tags.mark_deleted(cloud.ec2, vm_cid)
     else:
-        instances.wait_until_terminated(
-            cloud.ec2, vm_cid, lambda now: _deregister_addresses(cloud, before.instance or now, before)
-        )
+        _finish(cloud, vm_cid, before)
     registry.delete(vm_cid)
 
 
@@ -70,6 +69,18 @@ def _prepare(cloud: Cloud, vm_cid: str) -> _Before:
     if cloud.config.aws.skip_os_shutdown is not None:
         return _Before(instances.find(cloud.ec2, vm_cid))
     return _Before()
+
+
+def _finish(cloud: Cloud, vm_cid: str, before: _Before) -> None:
+    """Deregister the VM's addresses while it shuts down, and wait until it is terminated in any case."""
+    now = instances.after_termination(cloud.ec2, vm_cid)
+    if now is None:
+        logger.warning("EC2 does not show VM '%s' any more: its target groups are not known", vm_cid)
+        return
+    in_turn(
+        lambda: _deregister_addresses(cloud, before.instance or now, before),
+        lambda: instances.wait_until_terminated(cloud.ec2, vm_cid, now),
+    )
 
 
 def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:

@@ -1,7 +1,5 @@
 """EC2's answers to the launches of one create_vm: what can still be tried, and the error when nothing can."""
 
-from collections.abc import Sequence
-
 from bosh_aws_cpi.aws.launches import Ended, NoCapacity, SubnetFull
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.log import logger
@@ -30,14 +28,10 @@ class Answers:
             for other, answer in self._noted
         )
 
-    def error(self, options: Sequence[LaunchOption]) -> VMCreationFailed:
-        """The error when no option is left.
-
-        Args:
-            options: All launch options of the VM.
-        """
+    def error(self) -> VMCreationFailed:
+        """The error when no option is left; a single answer, to however many options, is the error itself."""
         option, answer = self._noted[-1]
-        if len(options) > 1 and not (isinstance(answer, SubnetFull) and len(self._noted) == 1):
+        if len(self._noted) > 1:
             is_retriable = any(each.ok_to_retry for _, each in self._noted)
             return VMCreationFailed(self._summary(), ok_to_retry=is_retriable)
         if option.is_spot and not isinstance(answer, SubnetFull):
@@ -54,7 +48,10 @@ class Answers:
                 f"them, or add subnets to subnet_fallbacks. {listed}"
             )
         if any(full):
-            return f"No capacity for any of the VM's instance types in a subnet with a free address. {listed}"
+            return (
+                "Some subnets are full, and EC2 has no capacity for the VM's instance types in the others. "
+                f"{listed}"
+            )
         return f"No capacity for any of the VM's instance types. {listed}"
 
 

@@ -6,7 +6,7 @@ from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
-from bosh_aws_cpi.cpi.vms.create.spread import spreading
+from bosh_aws_cpi.cpi.vms.create.spread import ensure_group
 from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import agent_settings
@@ -28,7 +28,8 @@ def launch(cloud: Cloud, plan: LaunchPlan) -> str:
 
 def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
-    launched = spreading(cloud, plan.launch_spec, InstanceCreation(cloud, plan, created, undo).run)
+    ensure_group(cloud, plan.launch_spec)
+    launched = InstanceCreation(cloud, plan, created, undo).run()
     instance = launched.instance
     if created:
         attachments = [(nic.nic_id, nic.attachment_id) for nic in instance.nics]

@@ -80,6 +80,8 @@ def _with_devices(
         logger.warning("Ignored: credit_specification, which type %s does not accept", facts.name)
     devices = block_devices(properties, ami, facts, defaults)
     type_options.check(properties, ami, facts, devices)
+    if text := type_options.hibernation_warning(properties, ami, facts, devices):
+        logger.warning("%s", text)
     return facts, devices
 
 
@@ -90,7 +92,11 @@ class Place:
     zone: str
     vpc_id: str
     subnets: Sequence[str]
-    """The subnets of the first interface, in the order in which to try them."""
+    """The subnets of the first interface, in the order in which to try them.
+
+    It must not depend on AWS: a retry after a kill must begin with the same launch, and so with the same
+    client token, while DescribeInstances does not show the first call's instance yet.
+    """
 
 
 def place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> Place:
@@ -110,17 +116,16 @@ def place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> Place:
     vm_zone = str(request.properties.availability_zone)
     placement.check_zone(zone, vm_zone, [disk.availability_zone for disk in disks])
     vpc_id = placement.one_vpc(subnet.vpc_id for subnet in ordered)
-    order = subnet_fallbacks.subnet_order(plans[0], found)
-    if order[0] != plans[0].subnet_id:
-        logger.info("Subnet '%s' shows no free address: it is tried last", plans[0].subnet_id)
-    return Place(zone, vpc_id, order)
+    subnet_fallbacks.check(plans[0], found)
+    return Place(zone, vpc_id, [plans[0].subnet_id, *plans[0].fallback_subnets])
 
 
 def spread_group(cloud: Cloud, request: VmRequest, environment: Json | None) -> SpreadGroup | None:
     """The placement group for a VM with ``spread``; EC2 is called only for such a VM.
 
     Returns:
-        The group; None without ``spread``, and for a VM that is alone in its instance group.
+        The group; None without ``spread``, and for a VM that is alone in its instance group. A group without
+        the CPI's tags counts as not yet seen.
 
     Raises:
         CloudError: The CPI did not create the placement group of that name.
@@ -136,9 +141,10 @@ def spread_group(cloud: Cloud, request: VmRequest, environment: Json | None) -> 
         return None
     wanted = spread.spread_group(director_uuid, group, cloud.config.aws.tags)
     found = placement_groups.find(cloud.ec2, wanted.name)
-    if found is None:
+    if found is None or spread.may_lack_tags_yet(found.strategy, found.tags):
         return wanted
-    spread.check_existing(wanted, found.strategy, found.tags)
+    if (refusal := spread.refusal(wanted, found.strategy, found.tags)) is not None:
+        raise refusal
     return replace(wanted, exists=True)
 
 

@@ -66,7 +66,7 @@ class InstanceCreation:
                 return launched
             options = [other for other in options if self._answers.allow(other)]
             generation = 0
-        raise self._answers.error(self._plan.options)
+        raise self._answers.error()
 
     def _try(self, option: LaunchOption, generation: int, *, has_more: bool) -> Launched | None:
         """Launch one option, generation by generation; None when EC2 can't launch it.

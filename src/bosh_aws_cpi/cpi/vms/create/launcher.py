@@ -7,7 +7,8 @@ from typing import Final
 from bosh_aws_cpi.aws import instances, launches
 from bosh_aws_cpi.aws.launches import NeverSeen, NoCapacity, SubnetFull, TokenSpent, Unanswered
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
-from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.error_codes import RESERVATION_PENDING
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
@@ -15,6 +16,7 @@ from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.vms.create.client_tokens import ClientTokens
 from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.vms.create.spread import GroupFailed, spreading
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -52,10 +54,11 @@ class Launcher:
 
         Raises:
             Ended: EC2 ended the instance.
-            NoCapacity: EC2 can't launch it, or a launch on another market failed in a way that may not
-                affect on-demand.
+            NoCapacity: EC2 has no capacity for it; or, if it is not on demand, AWS is at fault, or the
+                reservation has not begun. For spot, any refusal.
             SubnetFull: The option's subnet has no free address.
             TokenSpent: The client token belongs to an earlier instance, which is gone.
+            GroupFailed: The spread placement group is full, or EC2 does not accept it in time.
             CloudError: EC2 refuses it, or the wait timed out.
         """
         launched = self._launch(option, generation, has_more=has_more)
@@ -88,20 +91,27 @@ class Launcher:
             )
 
         nic_plan = self._plan.nic_plan_of(option)
-        try:
+
+        def claim() -> Instance:
             if self._created:
                 return create()
-            return claiming(
-                cloud, self._plan.settings_input.agent_id, nic_plan.subnet_id, nic_plan.addresses, create
-            )
+            agent_id = self._plan.settings_input.agent_id
+            return claiming(cloud, agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
+
+        try:
+            return spreading(cloud, self._plan.launch_spec, claim)
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:
-            if option.is_spot or (has_more and not option.is_on_demand):
+            # On demand costs more than a reservation: only a block that has not begun is a reason for it.
+            is_pending = not option.is_on_demand and has_code(error, RESERVATION_PENDING)
+            if option.is_spot or (has_more and is_pending):
                 raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
-            is_at_fault = not isinstance(error, NoCapacity | SubnetFull | Unanswered)  # or throttles
+            is_at_fault = not isinstance(
+                error, NoCapacity | SubnetFull | Unanswered | GroupFailed
+            )  # or throttles
             if has_more and is_at_fault and not option.is_on_demand:
                 raise NoCapacity(error.message, ok_to_retry=True) from error
             raise

@@ -6,77 +6,117 @@ create_vm uses it, and `cpi sweep` deletes it when the instance group has no VMs
 """
 
 from collections.abc import Callable
-from functools import partial
-from typing import TypeVar
+from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws import placement_groups
-from bosh_aws_cpi.aws.launches import GroupUnknown, Unanswered
+from bosh_aws_cpi.aws.launches import GroupUnknown, NoCapacity
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import described, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.errors import VMCreationFailed
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import spread
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
 from bosh_aws_cpi.plan.spread import SpreadGroup
 
-Launched = TypeVar("Launched")
+_REMEDY: Final = ". Retry the deployment. If it fails again, check that nobody deletes the placement group"
 
 
-def spreading(cloud: Cloud, launch_spec: LaunchSpec, launch: Callable[[], Launched]) -> Launched:
-    """Launch a VM, after its spread placement group was created if it needs one.
+class GroupFailed(VMCreationFailed):
+    """The spread placement group, which all launch options share, is full, or EC2 does not accept it."""
+
+
+def ensure_group(cloud: Cloud, launch_spec: LaunchSpec) -> None:
+    """Create the VM's spread placement group, if it needs one that EC2 has not shown.
+
+    Raises:
+        CloudError: The CPI did not create the placement group of that name.
+        VMCreationFailed: EC2 says that the group exists, but does not show it in time; retriable.
+    """
+    if launch_spec.spread is not None and not launch_spec.spread.exists:
+        _ensure(cloud, launch_spec.spread)
+
+
+def spreading(cloud: Cloud, launch_spec: LaunchSpec, launch: Callable[[], Instance]) -> Instance:
+    """Launch an instance, into its spread placement group if it has one.
 
     Args:
         cloud: The call's cloud.
         launch_spec: The VM.
-        launch: Launches it. It is repeated while EC2 does not know the group, which may be new, or which a
+        launch: RunInstances. It is repeated while EC2 does not know the group, which may be new, or which a
             sweep may have deleted since this call saw it: then the group is created again.
 
     Raises:
-        CloudError: The CPI did not create the placement group of that name.
-        VMCreationFailed: The group is full, or EC2 does not accept it in time.
+        GroupFailed: The group is full; or EC2 does not accept it in time, which is retriable.
+        CloudError: Somebody else has created a placement group of that name.
     """
     group = launch_spec.spread
     if group is None:
         return launch()
-    if not group.exists:
-        _ensure(cloud, group)
-
-    def probe() -> Launched:
-        try:
-            return launch()
-        except GroupUnknown as error:
-            _ensure(cloud, group)
-            raise timing.NotYet(error.message) from error
-
-    timed_out = partial(VMCreationFailed, ok_to_retry=True)
-    what = f"EC2 to accept placement group '{group.name}'"
     try:
-        return timing.until(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
-    except (VMCreationFailed, ClientError) as error:
+        return _into(cloud, group, launch)
+    except (NoCapacity, ClientError) as error:
         if (refusal := _full(cloud, group, launch_spec.zone, error)) is not None:
             raise refusal from error
         raise
 
 
+def _into(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) -> Instance:
+    """Launch into the group; the wait for it begins when EC2 first answers that it does not know it."""
+    try:
+        return launch()
+    except GroupUnknown:
+        logger.info("EC2 does not know placement group '%s'", group.name)
+
+    def probe() -> Instance:
+        _ensure(cloud, group)
+        try:
+            return launch()
+        except GroupUnknown as error:
+            raise timing.NotYet("EC2 does not know it") from error
+
+    def timed_out(message: str) -> GroupFailed:
+        return GroupFailed(f"spread: {message}{_REMEDY}", ok_to_retry=True)
+
+    what = f"EC2 to accept placement group '{group.name}'"
+    return timing.until(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
+
+
 def _ensure(cloud: Cloud, group: SpreadGroup) -> None:
-    tags = tag_plan.specifications(group.tags, "placement-group")
-    found = placement_groups.ensure_spread(cloud.ec2, group.name, tags)
-    spread.check_existing(group, found.strategy, found.tags)
+    """Create the group, or check the one that exists, as soon as EC2 shows its tags."""
+    refusal: CloudError | None = None
+
+    def probe() -> None:
+        nonlocal refusal
+        refusal = None
+        tags = tag_plan.specifications(group.tags, "placement-group")
+        found = placement_groups.ensure_spread(cloud.ec2, group.name, tags)
+        if found is None:
+            return
+        refusal = spread.refusal(group, found.strategy, found.tags)
+        if spread.may_lack_tags_yet(found.strategy, found.tags):
+            raise timing.NotYet("EC2 does not show its tags")
+        if refusal is not None:
+            raise refusal
+
+    def timed_out(message: str) -> CloudError:
+        return refusal or VMCreationFailed(message, ok_to_retry=True)
+
+    what = f"placement group '{group.name}' to be available"
+    timing.until(timing.GROUP_AVAILABLE, what, probe, timed_out, is_repeatable=False)
 
 
-def _full(
-    cloud: Cloud, group: SpreadGroup, zone: str, error: VMCreationFailed | ClientError
-) -> VMCreationFailed | None:
-    """The error that names EC2's limit, if it may be the cause; AWS documents no code for that.
+def _full(cloud: Cloud, group: SpreadGroup, zone: str, error: NoCapacity | ClientError) -> GroupFailed | None:
+    """The error that names EC2's limit, if it may be why EC2 refused the launch.
 
-    So the group's instances are counted after any refused launch.
+    AWS documents no code for that, so the group's instances are counted after any refusal.
     """
-    if isinstance(error, Unanswered) or may_be_done(error):
+    if isinstance(error, ClientError) and error.operation_name != "RunInstances":
         return None
     try:
         count = placement_groups.running(cloud.ec2, group.name)[zone]
@@ -87,5 +127,5 @@ def _full(
         return None
     if count < spread.MAX_RUNNING:
         return None
-    said = error.message if isinstance(error, VMCreationFailed) else explained(error)
-    return VMCreationFailed(spread.full(group, zone, count, said))
+    said = error.message if isinstance(error, NoCapacity) else explained(error)
+    return GroupFailed(spread.full(group, zone, count, said))

@@ -76,7 +76,7 @@ def _of_fallbacks(use: SubnetUse, facts: SubnetFacts, known: KnownSubnets) -> It
 
 
 def _subnet(facts: SubnetFacts) -> Subnet:
-    return Subnet(facts.subnet_id, facts.vpc_id, facts.zone, facts.families, facts.free)
+    return Subnet(facts.subnet_id, facts.vpc_id, facts.zone, facts.families)
 
 
 def _of_zone(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
