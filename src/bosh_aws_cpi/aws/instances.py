@@ -1,6 +1,6 @@
 """EC2 instances: find, reboot, terminate; `launches` creates them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.instance_entries import from_entry
@@ -99,52 +99,33 @@ def _terminate_at_once(client: "EC2Client", vm_cid: str) -> bool:
     return True
 
 
-def after_termination(client: "EC2Client", vm_cid: str) -> Instance | None:
-    """Look at an instance after TerminateInstances, as long as it has its tags.
-
-    EC2 has just accepted its id, so an answer that there is no such instance may be outdated.
-
-    Args:
-        client: The EC2 client.
-        vm_cid: The instance's id.
-
-    Returns:
-        The instance as EC2 first shows it; None if EC2 does not show it within a minute.
-
-    Raises:
-        CloudError: The wait timed out, because AWS throttles or does not answer.
-    """
-    window = timing.VisibilityWindow(timing.VISIBLE)
-
-    def probe() -> Instance | None:
-        try:
-            return find(client, vm_cid)
-        except VMNotFound as error:
-            if not window.is_lost:
-                raise timing.NotYet(error.message) from error
-        return None
-
-    return timing.until(timing.INSTANCE_TERMINATED, f"instance '{vm_cid}' to be terminated", probe)
-
-
-def wait_until_terminated(client: "EC2Client", vm_cid: str, seen: Instance | None = None) -> None:
+def wait_until_terminated(
+    client: "EC2Client", vm_cid: str, on_first_sight: Callable[[Instance], None] | None = None
+) -> None:
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Args:
         client: The EC2 client.
         vm_cid: The instance's id.
-        seen: The instance as EC2 has just shown it, in place of a first look.
+        on_first_sight: Called once, with the instance as EC2 first shows it; an error ends the wait. EC2 has
+            just accepted the id, so for this an answer that there is no such instance may be outdated.
 
     Raises:
         CloudError: The wait timed out: the deletion is not certain.
     """
-    looks = iter([seen] if seen is not None else [])
+    window = timing.VisibilityWindow()
+    window.was_seen = on_first_sight is None
 
     def probe() -> None:
         try:
-            instance = next(looks, None) or find(client, vm_cid)
-        except VMNotFound:
+            instance = find(client, vm_cid)
+        except VMNotFound as error:
+            if not window.is_lost:
+                raise timing.NotYet(error.message) from error
             return
+        if on_first_sight is not None and not window.was_seen:
+            window.was_seen = True
+            on_first_sight(instance)
         if not instance.is_gone:
             raise timing.NotYet(instance.state)
 

@@ -9,7 +9,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, tags, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.cpi.vms.addresses_in_groups import deregister_addresses
@@ -129,11 +128,7 @@ def _delete_instance(clients: "Clients", stray: Stray) -> bool:
     """Terminate an instance, and wait until it has released its addresses, also in target groups."""
     vm_cid = stray.resource.resource_id
     instances.terminate(clients.ec2, vm_cid)
-    if (now := instances.after_termination(clients.ec2, vm_cid)) is not None:
-        in_turn(
-            lambda: deregister_addresses(clients, now),
-            lambda: instances.wait_until_terminated(clients.ec2, vm_cid, now),
-        )
+    instances.wait_until_terminated(clients.ec2, vm_cid, lambda now: deregister_addresses(clients, now))
     return True
 
 

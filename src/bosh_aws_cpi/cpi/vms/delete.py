@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, tags
-from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.errors import VMNotFound
+from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -73,14 +72,21 @@ def _prepare(cloud: Cloud, vm_cid: str) -> _Before:
 
 def _finish(cloud: Cloud, vm_cid: str, before: _Before) -> None:
     """Deregister the VM's addresses while it shuts down, and wait until it is terminated in any case."""
-    now = instances.after_termination(cloud.ec2, vm_cid)
-    if now is None:
+    seen: list[Instance] = []
+    failed: list[CloudError] = []
+
+    def deregister_now(now: Instance) -> None:
+        seen.append(now)
+        try:
+            _deregister_addresses(cloud, before.instance or now, before)
+        except CloudError as error:
+            failed.append(error)
+
+    instances.wait_until_terminated(cloud.ec2, vm_cid, deregister_now)
+    if not seen:
         logger.warning("EC2 does not show VM '%s' any more: its target groups are not known", vm_cid)
-        return
-    in_turn(
-        lambda: _deregister_addresses(cloud, before.instance or now, before),
-        lambda: instances.wait_until_terminated(cloud.ec2, vm_cid, now),
-    )
+    if failed:
+        raise failed[0]
 
 
 def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
