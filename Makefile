@@ -14,8 +14,8 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test faults load bench test-release e2e aws-check lifecycle lint lock vendor sbom \
-	instance-types docs schema docs-check iam-policy-check mutants clean venv
+.PHONY: help demo console test faults load bench test-release e2e permutations aws-check lifecycle lint lock \
+	vendor sbom instance-types docs schema docs-check iam-policy-check mutants clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,10 @@ e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs
 	@sh scripts/e2e-tools
 	@sh scripts/vendor
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
+
+permutations: venv ## Run each contract with each stemcell, with a registry and without; needs the same as e2e
+	@sh scripts/e2e-tools
+	$(BIN)/python -m pytest tests/contract/test_permutations.py tests/e2e/test_permutations.py $(PYTEST_ARGS)
 
 aws-check: venv ## Try the assumptions about AWS in an account; AWS_CHECK_ARGS="--region us-east-1" or --simulated
 	@$(BIN)/python -m acceptance.aws_check $(AWS_CHECK_ARGS)

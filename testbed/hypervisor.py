@@ -92,6 +92,11 @@ class Machine:
         return {each["MountDir"]: each["DiskCid"] for each in self._kept("mounts.json", None) or []}
 
     @property
+    def disk_hints(self) -> dict[str, str]:
+        """The paths that the agent was told for its persistent disks, by disk id."""
+        return {cid: hint["Path"] for cid, hint in self._kept("persistent_disk_hints.json", {}).items()}
+
+    @property
     def migrations(self) -> list[tuple[str, str]]:
         """The source and the target of each disk that was copied."""
         return [(each["FromDiskCid"], each["ToDiskCid"]) for each in self._kept("disk_migrations.json", [])]

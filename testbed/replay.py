@@ -5,17 +5,25 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Answer
+    from testbed.world import World
 
 CREATING: Final = frozenset({"create_stemcell", "create_vm", "create_disk", "snapshot_disk"})
 """The methods that return the id of a new resource."""
 ID: Final = re.compile(r"\b[a-z]+-[0-9a-f]+\b")
 """AWS's ids, also inside messages and in "ami-… light"."""
+
+
+class Program(Protocol):
+    """A program that is called as the executable is."""
+
+    def raw(self, stdin: bytes) -> Answer:
+        """Give a request to the program, and wait for its answer."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,15 @@ class Step:
         return name
 
 
+def director_names(world: World) -> dict[str, str]:
+    """Return the names that exist before the first request of the recorded Director, with the world's own."""
+    return {
+        "ami-4500ff11b8725a8c3": world.image_id,
+        "subnet-8f98c8d05a1d0068c": world.subnet_ids[0],
+        "subnet-e6e7f955b0ae23fb1": world.subnet_ids[2],
+    }
+
+
 class Replay:
     """Sends recorded requests to the executable, one after another.
 
@@ -47,7 +64,7 @@ class Replay:
             answers are added automatically, as replacements of the recorded ones.
     """
 
-    def __init__(self, cpi: Cpi, names: Mapping[str, str]) -> None:
+    def __init__(self, cpi: Program, names: Mapping[str, str]) -> None:
         """Start with the names that exist before the first request."""
         self.names = dict(names)
         self._cpi = cpi

@@ -12,32 +12,37 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from testbed.bench import forms, tables, uploading, waiting
+from testbed.bench import deployment, forms, tables, uploading, waiting
 from testbed.bench.changes import changes
-from testbed.bench.figures import INFO, PLAIN, Report, beyond
+from testbed.bench.figures import DEPLOYMENT, INFO, PLAIN, Report, beyond, deployments
 from testbed.bench.measuring import Bench, BenchError
 from testbed.bench.rows import ROWS
 from testbed.cloud import ROOT, FakeAws
 
 if TYPE_CHECKING:
     from testbed.bench.figures import Row
+    from testbed.bench.forms import Form
 
 PAGE = ROOT / "docs/performance.md"
 DATA = ROOT / "docs/performance.json"
 WAITING, UPLOADS = "waiting", "uploads"
-EVERYTHING = (*ROWS, WAITING, UPLOADS)
+EVERYTHING = (*ROWS, DEPLOYMENT, WAITING, UPLOADS)
 RUNS = 15
 
 
 def measured(wanted: list[str], runs: int) -> Report:
     """Measure the given rows, waiting, or uploads.
 
-    Waiting and uploads take long: of these fewer than `runs` samples are taken.
+    Deployments, waiting and uploads take long: of these fewer than `runs` samples are taken.
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch, FakeAws() as fake_aws:
         folder = Path(scratch)
         bench = Bench(fake_aws, folder)
-        rows = _rows(bench, folder, [verb for verb in ROWS if verb in wanted], runs)
+        started = _forms(folder) if {*ROWS, DEPLOYMENT}.intersection(wanted) else []
+        rows = _rows(bench, started, [verb for verb in ROWS if verb in wanted], runs)
+        if DEPLOYMENT in wanted:
+            _say(DEPLOYMENT)
+            rows[DEPLOYMENT] = deployment.deployment(bench, fake_aws, started, deployments(runs))
         waited, uploaded = {}, []
         if WAITING in wanted:
             _say(WAITING)
@@ -48,11 +53,12 @@ def measured(wanted: list[str], runs: int) -> Report:
     return Report(machine(), runs, rows, waited, uploaded)
 
 
-def _rows(bench: Bench, folder: Path, verbs: list[str], runs: int) -> dict[str, Row]:
-    if not verbs:
-        return {}
+def _forms(folder: Path) -> list[Form]:
     _say("installing as the release does")
-    started = [*forms.bare_forms(), forms.plain_form(), forms.pip_form(), forms.release_form(folder)]
+    return [*forms.bare_forms(), forms.plain_form(), forms.pip_form(), forms.release_form(folder)]
+
+
+def _rows(bench: Bench, started: list[Form], verbs: list[str], runs: int) -> dict[str, Row]:
     rows = {}
     for verb in verbs:
         _say(verb)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from testbed.bench.figures import BARE_OF, of_plain
+from testbed.bench.figures import BARE_OF, of_bare, of_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,12 +47,13 @@ def _row_pairs(what: str, old: Row, new: Row, name: str) -> Iterator[_Pair]:
     before, now = of_plain(old, name), of_plain(new, name)
     if before is not None and now is not None:
         yield f"{what}, CPU of the boto3 script's", round(before, 3), round(now, 3), False
-    times = [round(row[name].cpu.median / row[BARE_OF[name]].cpu.median, 2) for row in (old, new)]
-    yield f"{what}, CPU of Python's alone", times[0], times[1], False
+    times = [round(of_bare(row, name), 2) for row in (old, new)]
+    yield f"{what}, CPU above Python's, of Python's alone", times[0], times[1], False
     yield f"{what}, memory", old[name].memory.median, new[name].memory.median, False
     for attribute in ("modules", "calls", "stderr"):
         figures = [getattr(row[name], attribute) for row in (old, new)]
-        yield f"{what}, {attribute}", figures[0], figures[1], True
+        if None not in figures:
+            yield f"{what}, {attribute}", figures[0], figures[1], True
 
 
 def _speedup(upload: Upload) -> float:

@@ -86,7 +86,7 @@ class Bench:
             for form in forms:
                 starts[form.name].append(self.start(form, verb, ROWS[verb](self._fake_aws)))
         check_alike(verb, {form.name: starts[form.name][0].calls for form in forms if not form.is_bare})
-        return {name: _figures(each, modules[name]) for name, each in starts.items()}
+        return {name: figures(each, modules[name]) for name, each in starts.items()}
 
     def start(self, form: Form, verb: str, arguments: list[Any]) -> Start:
         """Start a form once, with a request for a verb.
@@ -94,17 +94,26 @@ class Bench:
         Raises:
             BenchError: It failed, or answered an error.
         """
-        return self._run(form, form.command(self._config_path), verb, arguments)
+        return self.ask(form, _request(verb, arguments))[0]
+
+    def ask(self, form: Form, stdin: bytes) -> tuple[Start, bytes]:
+        """Start a form once, with a request; returns the start and its answer.
+
+        Raises:
+            BenchError: It failed, or answered an error.
+        """
+        return self._run(form, form.command(self._config_path), stdin)
 
     def _modules(self, verb: str, form: Form) -> int:
         file = self._folder / "modules"
         file.unlink(missing_ok=True)
-        self._run(form, form.counting(file, self._config_path), verb, ROWS[verb](self._fake_aws))
+        stdin = _request(verb, ROWS[verb](self._fake_aws))
+        self._run(form, form.counting(file, self._config_path), stdin)
         return int(file.read_text())
 
-    def _run(self, form: Form, command: list[str], verb: str, arguments: list[Any]) -> Start:
+    def _run(self, form: Form, command: list[str], asked: bytes) -> tuple[Start, bytes]:
         stdin, stdout, stderr = (self._folder / name for name in ("stdin", "stdout", "stderr"))
-        stdin.write_bytes(request(verb, arguments, 2, 2, None))
+        stdin.write_bytes(asked)
         self._fake_aws.forget_calls()
         ended = subprocess.run(
             [*TIMED, str(stdin), str(stdout), str(stderr), *command],
@@ -115,11 +124,17 @@ class Bench:
             cwd=self._folder,
         )
         wall, cpu, memory, status = map(float, ended.stdout.split())
-        if status or not (form.is_bare or _is_well(stdout.read_bytes())):
-            message = f"{form.name}: {verb} failed: {stdout.read_text()}\n{stderr.read_text()}"
+        answer = stdout.read_bytes()
+        if status or not (form.is_bare or _is_well(answer)):
+            verb = json.loads(asked)["method"]
+            message = f"{form.name}: {verb} failed: {answer.decode()}\n{stderr.read_text()}"
             raise BenchError(message)
         calls = tuple(sorted(self._fake_aws.actions()))
-        return Start(wall, cpu, memory / MEMORY_UNITS_PER_MIB, stderr.stat().st_size, calls)
+        return Start(wall, cpu, memory / MEMORY_UNITS_PER_MIB, stderr.stat().st_size, calls), answer
+
+
+def _request(verb: str, arguments: list[Any]) -> bytes:
+    return request(verb, arguments, 2, 2, None)
 
 
 def _is_well(answer: bytes) -> bool:
@@ -138,7 +153,8 @@ def check_alike(verb: str, calls: dict[str, tuple[str, ...]]) -> None:
         raise BenchError(message)
 
 
-def _figures(starts: list[Start], modules: int) -> Starts:
+def figures(starts: Sequence[Start], modules: int | None) -> Starts:
+    """Summarize the starts of a form; `modules` is None where they were not counted."""
     return Starts(
         cpu=spread(each.cpu for each in starts),
         wall=spread(each.wall for each in starts),

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from testbed.bench.figures import BARE_OF, INFO, above_bare, most_of_waiting, of_plain
+from testbed.bench.figures import (
+    BARE_OF,
+    DEPLOYMENT,
+    INFO,
+    above_bare,
+    deployments,
+    most_of_waiting,
+    of_bare,
+    of_plain,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -30,7 +39,8 @@ def replaced(page: str, tables: str) -> str:
 
 def report_tables(report: Report) -> str:
     """Write all that was measured."""
-    parts = [f"{report.machine}; {report.runs} starts of each."]
+    of_deployment = f", deployments {deployments(report.runs)}" if DEPLOYMENT in report.rows else ""
+    parts = [f"{report.machine}; {report.runs} starts of each{of_deployment}."]
     if report.rows:
         parts += [ratios(report), starts(report)]
     if report.waiting:
@@ -43,12 +53,15 @@ def report_tables(report: Report) -> str:
 def ratios(report: Report) -> str:
     """Write the executable's figures relative to the yardsticks."""
     lines = [
-        [verb, name, f"{above_bare(row, name):.1f} ms", part_of_plain(row, name)]
+        [verb, name, f"{above_bare(row, name):.1f} ms", f"{of_bare(row, name):.2f}", part_of_plain(row, name)]
         for verb, row in report.rows.items()
         for name in BARE_OF
         if name in row
     ]
-    return table(["Verb", "Form", "CPU above Python alone", "CPU, boto3 script = 1"], lines)
+    return table(
+        ["Verb", "Form", "CPU above Python alone", "The same, Python alone = 1", "CPU, boto3 script = 1"],
+        lines,
+    )
 
 
 def part_of_plain(row: Row, name: str) -> str:
@@ -111,7 +124,7 @@ def _cells(each: Starts) -> list[str]:
         _spread(each.cpu),
         _spread(each.wall),
         f"{each.memory.median:.1f}",
-        str(each.modules),
+        "-" if each.modules is None else str(each.modules),
         str(each.calls),
         str(each.stderr),
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.replay import Replay
+from testbed.replay import Replay, director_names
 from tests.contract.recorded import NVME, attached, check, persistent, read, shortened, tags
 from tests.stories.stemcell_images import packed, written
 
@@ -99,13 +99,7 @@ class Scene:
 @pytest.fixture
 def scene(cpi: Cpi, world: World, tmp_path: Path) -> Scene:
     """Return a world in which the recording's AMI, subnets and image exist."""
-    names = {
-        "ami-4500ff11b8725a8c3": world.image_id,
-        "subnet-8f98c8d05a1d0068c": world.subnet_ids[0],
-        "subnet-e6e7f955b0ae23fb1": world.subnet_ids[2],
-        IMAGE: written(tmp_path, packed()),
-    }
-    return Scene(world, Replay(cpi, names))
+    return Scene(world, Replay(cpi, {**director_names(world), IMAGE: written(tmp_path, packed())}))
 
 
 def test_deploy(scene: Scene) -> None:

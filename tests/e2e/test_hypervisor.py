@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import socket
-import ssl
 import time
 import urllib.request
 from types import SimpleNamespace
@@ -16,7 +14,7 @@ import pytest
 
 from testbed.environment import free_port
 from testbed.metadata_server import TOKEN, USER_DATA
-from testbed.tls import Authority
+from tests.e2e import agents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,20 +29,13 @@ pytestmark = pytest.mark.e2e
 @pytest.fixture
 def boot(world: World, hypervisor: Hypervisor, tmp_path: Path) -> Callable[..., Machine]:
     """Return a function that launches an instance with agent settings and waits for its machine."""
-    pem = Authority(tmp_path, "ca").certify().read_text()  # a key and its certificate
 
     def launch(agent_id: str, port: int, mbus: str = "https", **more: Any) -> Machine:
-        blobstore = {"provider": "local", "options": {"blobstore_path": "/var/vcap/micro_bosh/data/cache"}}
         settings = {
             "agent_id": agent_id,
-            "mbus": f"{mbus}://mbus:password@127.0.0.1:{port}",
+            "mbus": agents.mbus(port, mbus),
             **more,
-            "env": {
-                "bosh": {
-                    "blobstores": [blobstore],
-                    "mbus": {"cert": {"ca": "", "certificate": pem, "private_key": pem}},
-                }
-            },
+            "env": agents.environment(tmp_path),
         }
         launched = world.ec2.run_instances(
             ImageId=world.image_id,
@@ -102,28 +93,12 @@ def test_port_is_free_for_the_next_machine(
     assert not listens(port)
 
 
-def call(port: int, method: str, *arguments: Any) -> Any:
-    """Call a method of the agent at its own port, and return the value of its answer."""
-    body = json.dumps({"protocol": 3, "method": method, "arguments": arguments, "reply_to": "test"})
-    login = base64.b64encode(b"mbus:password").decode()
-    request = urllib.request.Request(
-        f"https://127.0.0.1:{port}/agent", body.encode(), {"Authorization": f"Basic {login}"}
-    )
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with urllib.request.urlopen(request, timeout=10, context=context) as response:  # noqa: S310
-        return json.loads(response.read())["value"]
-
-
 def test_address(boot: Callable[..., Machine], world: World) -> None:
     """For a dynamic network the agent reports the address that EC2 has given to its instance."""
     port = free_port()
     machine = boot("agent-1", port, networks={"default": {"type": "dynamic"}})
-    task = call(port, "apply", {"networks": {"default": {"type": "dynamic"}}})
-    while isinstance(task, dict):
-        task = call(port, "get_task", task["agent_task_id"])
-    assert task == "applied"
-    shown = call(port, "get_state")["networks"]["default"]
+    assert agents.finished(port, "apply", {"networks": {"default": {"type": "dynamic"}}}) == "applied"
+    shown = agents.call(port, "get_state")["networks"]["default"]
     (subnet,) = world.ec2.describe_subnets(SubnetIds=[world.subnet_id])["Subnets"]
     assert subnet["CidrBlock"] == "10.0.1.0/24"
     assert (shown["ip"], shown["netmask"], shown["gateway"]) == (

@@ -119,7 +119,7 @@ def test_make_targets_exist() -> None:
         for target in re.findall(r"^\s*make ([a-z0-9-]+)", script.read_text(), re.MULTILINE)
     }
     assert called <= targets
-    assert called >= {"lint", "test", "test-release", "vendor", "e2e"}
+    assert called >= {"lint", "test", "test-release", "vendor", "e2e", "permutations"}
 
 
 @pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)

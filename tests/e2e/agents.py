@@ -1,0 +1,50 @@
+"""Talks to a real agent at its own address, as the bosh CLI does."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+import urllib.request
+from typing import TYPE_CHECKING, Any
+
+from testbed.tls import Authority
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PASSWORD = "password"
+
+
+def mbus(port: int, scheme: str = "https") -> str:
+    """Return the address that an agent is to serve."""
+    return f"{scheme}://mbus:{PASSWORD}@127.0.0.1:{port}"
+
+
+def environment(folder: Path) -> dict[str, Any]:
+    """Write the VM's environment without which an agent does not serve: a certificate and a blobstore."""
+    pem = Authority(folder, "ca").certify().read_text()  # a key and its certificate
+    blobstore = {"provider": "local", "options": {"blobstore_path": "/var/vcap/micro_bosh/data/cache"}}
+    cert = {"ca": "", "certificate": pem, "private_key": pem}
+    return {"bosh": {"blobstores": [blobstore], "mbus": {"cert": cert}}}
+
+
+def call(port: int, method: str, *arguments: Any) -> Any:
+    """Call a method of the agent at its own port, and return the value of its answer."""
+    body = json.dumps({"protocol": 3, "method": method, "arguments": arguments, "reply_to": "test"})
+    login = base64.b64encode(f"mbus:{PASSWORD}".encode()).decode()
+    request = urllib.request.Request(
+        f"https://127.0.0.1:{port}/agent", body.encode(), {"Authorization": f"Basic {login}"}
+    )
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with urllib.request.urlopen(request, timeout=10, context=context) as response:  # noqa: S310
+        return json.loads(response.read())["value"]
+
+
+def finished(port: int, method: str, *arguments: Any) -> Any:
+    """Call a method that the agent works at in a task, and return the task's result."""
+    task = call(port, method, *arguments)
+    while isinstance(task, dict) and task.get("state") == "running":
+        task = call(port, "get_task", task["agent_task_id"])
+    return task

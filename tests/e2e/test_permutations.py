@@ -1,0 +1,94 @@
+"""Each contract with each stemcell, with a registry and without: what today's agent makes of its settings.
+
+Today's agent does not read a registry any more (bosh-agent, infrastructure/settings_source_factory.go, has
+`buildWithoutRegistry` alone). The settings in the registry are those of tests/contract/test_permutations.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.environment import free_port
+from testbed.registry import Registry
+from tests.e2e import agents
+from tests.permutations import Caller, Permutation, Place, created_vm, placed, vm_arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.hypervisor import Hypervisor
+    from testbed.world import World
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """Run a registry, whether it is configured or not."""
+    with Registry() as running:
+        yield running
+
+
+@pytest.mark.parametrize("permutation", placed(Place.USER_DATA), ids=str)
+def test_agent_boots_from_user_data(
+    permutation: Permutation,
+    fake_aws: FakeAws,
+    world: World,
+    registry: Registry,
+    hypervisor: Hypervisor,
+    tmp_path: Path,
+) -> None:
+    """The agent boots with all settings, mounts the disk by the hint of attach_disk, and unmounts it."""
+    port = free_port()
+    caller = Caller(permutation, fake_aws, registry, {"mbus": agents.mbus(port), "ntp": ["ntp.test"]})
+    arguments = vm_arguments(world, agents.environment(tmp_path))
+    vm_cid = created_vm(permutation, caller.call("create_vm", *arguments).ok(), arguments[3])
+    (machine,) = hypervisor.settle()
+    settings = machine.settings
+    assert machine.instance_id == vm_cid
+    assert (settings["agent_id"], settings["ntp"]) == ("agent-1", ["ntp.test"])
+    assert settings["disks"] == {
+        "system": world.root_device,
+        "ephemeral": "/dev/sdb",
+        "persistent": {},
+        "raw_ephemeral": None,
+    }
+
+    disk_cid = caller.call("create_disk", 1024, {}, vm_cid).ok()
+    hint = caller.call("attach_disk", vm_cid, disk_cid).ok()
+    agents.finished(port, "add_persistent_disk", disk_cid, hint)
+    agents.finished(port, "mount_disk", disk_cid)
+    assert machine.disk_hints == {disk_cid: hint}
+    assert list(machine.mounts.values()) == [disk_cid]
+    agents.finished(port, "unmount_disk", disk_cid)
+    agents.finished(port, "remove_persistent_disk", disk_cid)
+    assert (machine.disk_hints, machine.mounts) == ({}, {})
+    assert caller.call("detach_disk", vm_cid, disk_cid).ok() is None
+    assert caller.call("delete_vm", vm_cid).ok() is None
+    assert hypervisor.settle() == []
+    assert registry.requests == []
+
+
+@pytest.mark.parametrize("permutation", placed(Place.REGISTRY), ids=str)
+def test_agent_needs_user_data(
+    permutation: Permutation,
+    fake_aws: FakeAws,
+    world: World,
+    registry: Registry,
+    hypervisor: Hypervisor,
+    tmp_path: Path,
+) -> None:
+    """With the settings in the registry, today's agent does not start, and does not ask the registry."""
+    caller = Caller(permutation, fake_aws, registry)
+    arguments = vm_arguments(world, agents.environment(tmp_path))
+    vm_cid = created_vm(permutation, caller.call("create_vm", *arguments).ok(), arguments[3])
+    with pytest.raises(RuntimeError, match="Metadata does not provide settings"):
+        hypervisor.settle()
+    assert [request.method for request in registry.requests] == ["PUT"]
+    assert caller.call("delete_vm", vm_cid).ok() is None
+    assert registry.documents == {}
+    assert hypervisor.settle() == []
