@@ -223,7 +223,6 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
         "interfaces",
         "launch_plan",
         "launcher",
-        "spread",
         "traffic",
     )
     create = {f"vms.create.{step}" for step in steps}

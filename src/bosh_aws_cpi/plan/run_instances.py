@@ -3,14 +3,17 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan import type_options
 from bosh_aws_cpi.plan.launch_options import LaunchOption
-from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class LaunchSpec:
     zone: str
     tags_spot_request: bool = False
     """Whether a spot request gets the tags, too."""
-    spread: SpreadGroup | None = None
+    spread: "SpreadGroup | None" = None
     """The placement group of the VM's instance group, with the property ``spread``."""
 
 

@@ -6,7 +6,6 @@ from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
-from bosh_aws_cpi.cpi.vms.create.spread import ensure_group
 from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import agent_settings
@@ -28,7 +27,10 @@ def launch(cloud: Cloud, plan: LaunchPlan) -> str:
 
 def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
-    ensure_group(cloud, plan.launch_spec)
+    if (group := plan.launch_spec.spread) is not None and not group.exists:
+        from bosh_aws_cpi.cpi.vms.create.spread import ensure_group  # noqa: PLC0415 - few VMs have a group
+
+        ensure_group(cloud, group)
     launched = InstanceCreation(cloud, plan, created, undo).run()
     instance = launched.instance
     if created:

@@ -1,6 +1,7 @@
 """create_vm: parse, gather, plan, apply. All checks run before anything is created."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.vms.create import gather, traffic
@@ -14,7 +15,9 @@ from bosh_aws_cpi.plan import agent_settings, nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.launch_options import in_subnets
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
-from bosh_aws_cpi.plan.spread import SpreadGroup
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def create_vm(
     image = gather.image(cloud, stemcell_cid)
     options = gather.options(cloud, request, image)
     place = gather.place(cloud, request, disk_cids)
-    spread = gather.spread_group(cloud, request, environment)
+    spread = _spread_group(cloud, environment) if request.properties.spread else None
     plan = LaunchPlan(
         launch_spec=_launch_spec(cloud, request, image, place.zone, spread),
         settings_input=AgentSettingsInput(
@@ -92,8 +95,14 @@ def _check_registry(cloud: Cloud) -> None:
     raise CloudError(message)
 
 
+def _spread_group(cloud: Cloud, environment: Json | None) -> "SpreadGroup | None":
+    from bosh_aws_cpi.cpi.vms.create.spread import wanted_group  # noqa: PLC0415 - few VMs have a group
+
+    return wanted_group(cloud, environment)
+
+
 def _launch_spec(
-    cloud: Cloud, request: VmRequest, image: Image, zone: str, spread: SpreadGroup | None
+    cloud: Cloud, request: VmRequest, image: Image, zone: str, spread: "SpreadGroup | None"
 ) -> LaunchSpec:
     return LaunchSpec(
         ami_id=image.ami_id,

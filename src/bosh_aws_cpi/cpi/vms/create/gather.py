@@ -1,22 +1,20 @@
 """Collects the facts from AWS that create_vm needs before it creates anything, and refuses contradictions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from bosh_aws_cpi.aws import images, networks, placement_groups, volumes
+from bosh_aws_cpi.aws import images, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells.delete import LIGHT_SUFFIX, ami_id
 from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.cpi.vms.create.parse import VmRequest
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, nics, placement, spread, subnet_fallbacks, type_options
+from bosh_aws_cpi.plan import instance_types, nics, placement, subnet_fallbacks, type_options
 from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
-from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.vm import VmProperties
 
 
@@ -118,34 +116,6 @@ def place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> Place:
     vpc_id = placement.one_vpc(subnet.vpc_id for subnet in ordered)
     subnet_fallbacks.check(plans[0], found)
     return Place(zone, vpc_id, [plans[0].subnet_id, *plans[0].fallback_subnets])
-
-
-def spread_group(cloud: Cloud, request: VmRequest, environment: Json | None) -> SpreadGroup | None:
-    """The placement group for a VM with ``spread``; EC2 is called only for such a VM.
-
-    Returns:
-        The group; None without ``spread``, and for a VM that is alone in its instance group. A group without
-        the CPI's tags counts as not yet seen.
-
-    Raises:
-        CloudError: The CPI did not create the placement group of that name.
-    """
-    if not request.properties.spread:
-        return None
-    group, director_uuid = spread.group_of(environment), cloud.config.director_uuid
-    if not group or not director_uuid:
-        logger.warning("Ignored: spread, because the request names no instance group (env.bosh.group)")
-        return None
-    if spread.is_compilation(group):
-        logger.info("Not spread: a VM that compiles packages is alone in its group")
-        return None
-    wanted = spread.spread_group(director_uuid, group, cloud.config.aws.tags)
-    found = placement_groups.find(cloud.ec2, wanted.name)
-    if found is None or spread.may_lack_tags_yet(found.strategy, found.tags):
-        return wanted
-    if (refusal := spread.refusal(wanted, found.strategy, found.tags)) is not None:
-        raise refusal
-    return replace(wanted, exists=True)
 
 
 def group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:

@@ -1,7 +1,7 @@
 """One launch of a VM's instance: RunInstances, and the wait until the instance runs."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from bosh_aws_cpi.aws import instances, launches
@@ -13,10 +13,10 @@ from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
+from bosh_aws_cpi.cpi.vms.create.answers import GroupFailed
 from bosh_aws_cpi.cpi.vms.create.client_tokens import ClientTokens
 from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
-from bosh_aws_cpi.cpi.vms.create.spread import GroupFailed, spreading
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -99,7 +99,7 @@ class Launcher:
             return claiming(cloud, agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
 
         try:
-            return spreading(cloud, self._plan.launch_spec, claim)
+            return self._spread(claim)
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:
@@ -109,12 +109,20 @@ class Launcher:
                 raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
-            is_at_fault = not isinstance(
-                error, NoCapacity | SubnetFull | Unanswered | GroupFailed
-            )  # or throttles
-            if has_more and is_at_fault and not option.is_on_demand:
+            is_known = isinstance(error, NoCapacity | SubnetFull | Unanswered | GroupFailed)
+            # Otherwise AWS is at fault, or throttles the call.
+            if has_more and not is_known and not option.is_on_demand:
                 raise NoCapacity(error.message, ok_to_retry=True) from error
             raise
+
+    def _spread(self, launch: Callable[[], Instance]) -> Instance:
+        """Launch into the spread placement group, if the VM has one."""
+        spec = self._plan.launch_spec
+        if spec.spread is None:
+            return launch()
+        from bosh_aws_cpi.cpi.vms.create.spread import spreading  # noqa: PLC0415 - few VMs have a group
+
+        return spreading(self._cloud, spec.spread, spec.zone, launch)
 
     def is_new(self, instance: Instance) -> bool:
         """Whether this call launched the instance; EC2 may answer a client token with an earlier call's."""

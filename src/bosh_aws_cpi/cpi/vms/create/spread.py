@@ -6,6 +6,7 @@ create_vm uses it, and `cpi sweep` deletes it when the instance group has no VMs
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -16,38 +17,51 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.vms.create.answers import GroupFailed
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import spread
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.plan.run_instances import LaunchSpec
 from bosh_aws_cpi.plan.spread import SpreadGroup
 
 _REMEDY: Final = ". Retry the deployment. If it fails again, check that nobody deletes the placement group"
 
 
-class GroupFailed(VMCreationFailed):
-    """The spread placement group, which all launch options share, is full, or EC2 does not accept it."""
+def wanted_group(cloud: Cloud, environment: Json | None) -> SpreadGroup | None:
+    """The placement group for a VM with ``spread``.
 
-
-def ensure_group(cloud: Cloud, launch_spec: LaunchSpec) -> None:
-    """Create the VM's spread placement group, if it needs one that EC2 has not shown.
+    Returns:
+        The group; None for a VM that is alone in its instance group. A group without the CPI's tags counts
+        as not yet seen.
 
     Raises:
         CloudError: The CPI did not create the placement group of that name.
-        VMCreationFailed: EC2 says that the group exists, but does not show it in time; retriable.
     """
-    if launch_spec.spread is not None and not launch_spec.spread.exists:
-        _ensure(cloud, launch_spec.spread)
+    group, director_uuid = spread.group_of(environment), cloud.config.director_uuid
+    if not group or not director_uuid:
+        logger.warning("Ignored: spread, because the request names no instance group (env.bosh.group)")
+        return None
+    if spread.is_compilation(group):
+        logger.info("Not spread: a VM that compiles packages is alone in its group")
+        return None
+    wanted = spread.spread_group(director_uuid, group, cloud.config.aws.tags)
+    found = placement_groups.find(cloud.ec2, wanted.name)
+    if found is None or spread.may_lack_tags_yet(found.strategy, found.tags):
+        return wanted
+    if (refusal := spread.refusal(wanted, found.strategy, found.tags)) is not None:
+        raise refusal
+    return replace(wanted, exists=True)
 
 
-def spreading(cloud: Cloud, launch_spec: LaunchSpec, launch: Callable[[], Instance]) -> Instance:
-    """Launch an instance, into its spread placement group if it has one.
+def spreading(cloud: Cloud, group: SpreadGroup, zone: str, launch: Callable[[], Instance]) -> Instance:
+    """Launch an instance into its spread placement group.
 
     Args:
         cloud: The call's cloud.
-        launch_spec: The VM.
+        group: The group.
+        zone: The instance's availability zone.
         launch: RunInstances. It is repeated while EC2 does not know the group, which may be new, or which a
             sweep may have deleted since this call saw it: then the group is created again.
 
@@ -55,13 +69,10 @@ def spreading(cloud: Cloud, launch_spec: LaunchSpec, launch: Callable[[], Instan
         GroupFailed: The group is full; or EC2 does not accept it in time, which is retriable.
         CloudError: Somebody else has created a placement group of that name.
     """
-    group = launch_spec.spread
-    if group is None:
-        return launch()
     try:
         return _into(cloud, group, launch)
     except (NoCapacity, ClientError) as error:
-        if (refusal := _full(cloud, group, launch_spec.zone, error)) is not None:
+        if (refusal := _full(cloud, group, zone, error)) is not None:
             raise refusal from error
         raise
 
@@ -74,7 +85,7 @@ def _into(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) -> I
         logger.info("EC2 does not know placement group '%s'", group.name)
 
     def probe() -> Instance:
-        _ensure(cloud, group)
+        ensure_group(cloud, group)
         try:
             return launch()
         except GroupUnknown as error:
@@ -87,8 +98,13 @@ def _into(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) -> I
     return timing.until(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
 
 
-def _ensure(cloud: Cloud, group: SpreadGroup) -> None:
-    """Create the group, or check the one that exists, as soon as EC2 shows its tags."""
+def ensure_group(cloud: Cloud, group: SpreadGroup) -> None:
+    """Create the group, or check the one that exists, as soon as EC2 shows its tags.
+
+    Raises:
+        CloudError: The CPI did not create the placement group of that name.
+        VMCreationFailed: EC2 says that the group exists, but does not show it in time; retriable.
+    """
     refusal: CloudError | None = None
 
     def probe() -> None:
