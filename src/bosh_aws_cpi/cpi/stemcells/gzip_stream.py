@@ -83,7 +83,7 @@ class GzipStream:
             try:
                 data = self._stream.decompress(self._packed, most)
             except zlib.error as error:
-                raise damaged(f"its gzip stream has an {str(error).rpartition(': ')[2]}") from None
+                raise damaged(f"its gzip stream is invalid ({str(error).rpartition(': ')[2]})") from None
             self._packed = self._stream.unconsumed_tail
             if data:
                 self.position += len(data)

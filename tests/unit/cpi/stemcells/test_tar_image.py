@@ -79,7 +79,7 @@ def test_sparse() -> None:
     """Its map may go on behind the header; that of another member is skipped."""
     first = [(0, 512), (1024, 512), (2048, 512), (3072, 512)]
     more = [(4096, 512), (8192, 0)]
-    other = header(b"rest.img", 512, b"S", tail=sparse([(0, 512)], 512, 512, more=True)[265:])
+    other = sparse([(0, 512)], 512, 512, more=True, name=b"rest.img")
     tar = other + extension([], more=False) + DATA + sparse(first, 8192, 5 * 512, more=True)
     assert read(tar + extension(more, more=False) + DATA * 5 + END) == Image(8192, 5 * 512, [*first, more[0]])
 
@@ -127,6 +127,16 @@ def test_missing_attribute(missing: bytes) -> None:
     records = [(b"GNU.sparse." + key, value) for key, value in keys.items()]
     with pytest.raises(Unusable, match="is truncated or damaged: "):
         reader(attributes(*records) + IMAGE).find_image()
+
+
+@pytest.mark.parametrize(
+    "name", [b"root.img", b"./root.img", b"././root.img", b"/root.img", b".//./root.img"]
+)
+def test_names(name: bytes) -> None:
+    """Each name that tar unpacks to root.img is the image's; so two of them are two images."""
+    assert read(member(name) + member(b"../root.img") + END) == TYPICAL
+    with pytest.raises(Unusable, match=r"contains root\.img twice"):
+        read(member() + member(name) + END)
 
 
 def test_no_image() -> None:
