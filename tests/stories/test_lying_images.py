@@ -206,7 +206,7 @@ def test_refused(check: Callable[[bytes, str], None], lie: str) -> None:
     ids=["zeros", "holes"],
 )
 def test_larger_than_its_disk(check: Callable[[bytes, str], None], start: bytes) -> None:
-    """An image that would unpack to more than its disk is told by its header."""
+    """An image that would unpack to more than its disk is refused by its header alone."""
     message = (
         f"root.img in PATH needs {MANY} MiB, but the stemcell's disk has only 3072 MiB: "
         f"set the cloud property disk to {MANY}"
