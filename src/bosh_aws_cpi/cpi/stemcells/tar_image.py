@@ -134,7 +134,6 @@ class TarReader:
         self._headers += 1
         if self._headers > _MAX_HEADERS:
             raise Unusable(f"contains more than {_MAX_HEADERS} files", _OTHER)
-        self._count(RECORD)
         return tar_headers.header(block)
 
     def _extend(self, attributes: _Attributes, header: Header) -> None:
@@ -183,7 +182,7 @@ class TarReader:
 
     def _describe(self, length: int) -> bytes:
         """Read a description of members, with its padding."""
-        self._description += max(length, RECORD)
+        self._description += length
         if self._description > _MAX_DESCRIPTION:
             raise damaged(f"its extended tar headers exceed {_MAX_DESCRIPTION >> 20} MiB")
         content = self._stream.read(length)

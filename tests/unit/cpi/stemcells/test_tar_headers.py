@@ -104,6 +104,7 @@ def test_attributes() -> None:
     "content",
     [
         b"0 path=a\n",
+        b"9 path=a\n0 path=a\n",
         b"-9 path=a\n",
         b"8 path=a\n",
         b"11 path=a\n",

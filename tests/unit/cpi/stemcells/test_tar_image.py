@@ -15,6 +15,7 @@ from tests.crafted_tars import (
     END,
     IMAGE,
     ROOT,
+    attribute,
     attributes,
     extension,
     header,
@@ -137,6 +138,27 @@ def test_names(name: bytes) -> None:
     assert read(member(name) + member(b"../root.img") + END) == TYPICAL
     with pytest.raises(Unusable, match=r"contains root\.img twice"):
         read(member() + member(name) + END)
+
+
+@pytest.mark.parametrize("kind", [b"0", b"\0"])
+def test_old_folder(kind: bytes) -> None:
+    """In old tars a slash at the end of a name makes a folder."""
+    with pytest.raises(Unusable, match=r"contains root\.img as a folder"):
+        reader(header(ROOT + b"/", kind=kind) + IMAGE).find_image()
+
+
+def test_others_behind_an_odd_size() -> None:
+    """Members behind the image are read wherever its size ends."""
+    assert read(member(ROOT, DATA + b"odd") + member(b"notes") + END) == Image(515, 515, [(0, 515)])
+    with pytest.raises(Unusable, match=r"contains root\.img twice"):
+        read(member(ROOT, DATA + b"odd") + IMAGE)
+
+
+@pytest.mark.parametrize("key", [b"path", b"size", b"GNU.sparse.map", b"GNU.sparse.name"])
+def test_global_header(key: bytes) -> None:
+    """What can't be true of all members is no attribute of all members."""
+    with pytest.raises(Unusable, match="a global tar header has a name or size for all files"):
+        reader(member(b"x", attribute((key, b"0")), b"g") + IMAGE).find_image()
 
 
 def test_no_image() -> None:
