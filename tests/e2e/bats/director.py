@@ -186,7 +186,7 @@ class Director:
         agent_id, port = str(uuid.uuid4()), free_port()
         properties = {
             "availability_zone": self._world.zone,
-            "ephemeral_disk": {"size": 25_600, "type": "gp3"},
+            "ephemeral_disk": {"size": 3000, "type": "gp2"},
             "instance_type": "m5.large",
             **instance.properties,
         }

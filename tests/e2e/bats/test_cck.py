@@ -96,12 +96,14 @@ def test_missing_disk(director: Director, batlight: Instance, world: World) -> N
 
 
 @pytest.mark.parametrize("reboot", [False, True], ids=["reattach_disk", "reattach_disk_and_reboot"])
-def test_mount_info_mismatch(director: Director, batlight: Instance, *, reboot: bool) -> None:
-    """A disk that the agent does not have is attached again, with its data."""
+def test_mount_info_mismatch(director: Director, batlight: Instance, world: World, *, reboot: bool) -> None:
+    """A disk that somebody detached is attached again, with its data."""
     director.deploy(batlight)
     disk, vm_cid = str(batlight.disk), batlight.vm.cid
     director.contents.write(vm_cid, "foobar")
-    director.detach_disk(batlight, disk)
+    batlight.vm.ask("unmount_disk", disk)
+    batlight.vm.ask("remove_persistent_disk", disk)  # only a real platform notices it by itself
+    world.ec2.detach_volume(VolumeId=disk)
     assert list(director.scan(batlight)) == ["mount_info_mismatch"]
 
     director.methods.clear()
