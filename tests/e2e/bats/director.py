@@ -36,19 +36,6 @@ SIZE = 2048
 """MiB of a persistent disk."""
 
 
-class CloudError(Exception):
-    """The CPI answered an error.
-
-    Attributes:
-        kind: Its type.
-    """
-
-    def __init__(self, kind: str, message: str) -> None:
-        """Note both."""
-        super().__init__(message)
-        self.kind = kind
-
-
 def recorded(name: str, *ids: str) -> list[str]:
     """List the methods that a whole Director called for some VMs and disks, without `info`."""
     flow = [line for line in read(name) if not is_info(line)]
@@ -124,6 +111,7 @@ class Director:
 
     Attributes:
         methods: The methods of the CPI that were called, without `info`.
+        stemcell_cid: The stemcell of new VMs.
         contents: What is on the disks.
         snapshots: The snapshots that it knows, by disk.
     """
@@ -138,6 +126,7 @@ class Director:
     ) -> None:
         """Agree with the CPI on a version of the contract."""
         self.methods: list[str] = []
+        self.stemcell_cid = f"{world.image_id} light"
         self.contents = contents
         self.snapshots: dict[str, list[str]] = {}
         self._fake_aws = fake_aws
@@ -157,16 +146,13 @@ class Director:
     # The CPI
 
     def call(self, method: str, *arguments: Any, stemcell: bool = False, cpi: Cpi | None = None) -> Any:
-        """Call a method of the CPI, and return its result.
+        """Call a method of the CPI, which must succeed, and return its result.
 
         Args:
             method: Its name.
             *arguments: Its arguments.
             stemcell: Whether the context names the stemcell's version: the Director does so for some methods.
             cpi: The executable, with another configuration than usual.
-
-        Raises:
-            CloudError: The CPI answered an error.
         """
         self.methods.append(method)
         self._requests += 1
@@ -174,12 +160,9 @@ class Director:
         if stemcell:
             context["vm"] = {"stemcell": {"api_version": STEMCELL}}
         answer = (cpi or self._cpi).call(method, *arguments, api_version=API_VERSION, context=context)
-        document = answer.document
-        if document.keys() != {"result", "error", "log"}:
-            raise AssertionError(f"not the response's schema: {document}")
-        if document["error"]:
-            raise CloudError(document["error"]["type"], document["error"]["message"])
-        return document["result"]
+        if answer.document.keys() != {"result", "error", "log"}:
+            raise AssertionError(f"not the response's schema: {answer.document}")
+        return answer.ok()
 
     def create_vm(self, instance: Instance) -> Vm:
         """Create a VM, tag it, and wait for its agent (deployment_plan/steps/create_vm_step.rb)."""
@@ -194,7 +177,7 @@ class Director:
         vm_cid, answered = self.call(
             "create_vm",
             agent_id,
-            f"{self._world.image_id} light",
+            self.stemcell_cid,
             properties,
             instance.networks,
             disks,
@@ -249,7 +232,16 @@ class Director:
         """Delete the Director's own record of the VM."""
         instance.active = None
 
-    # Deployments
+    # Stemcells and deployments
+
+    def upload_stemcell(self) -> None:
+        """Upload a light stemcell (jobs/update_stemcell.rb)."""
+        properties = {"infrastructure": "aws", "ami": {"us-east-1": self._world.image_id}}
+        self.stemcell_cid = self.call("create_stemcell", "/nowhere/image", properties, {"tags": {}})
+
+    def delete_stemcell(self) -> None:
+        """Delete it."""
+        self.call("delete_stemcell", self.stemcell_cid)
 
     def deploy(self, instance: Instance, size: int = SIZE) -> None:
         """Deploy a new instance: its VM, its disk if it has a size, and its jobs."""

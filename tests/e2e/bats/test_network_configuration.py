@@ -78,18 +78,21 @@ def test_deploys_multiple_manual_networks(
 def test_assigns_networks_with_the_same_nic_group_to_the_same_interface(
     director: Director, world: World, network: Callable[..., dict[str, Any]]
 ) -> None:
-    """Networks of one group share an interface; the agent is told its MAC address for each of them."""
+    """The networks of a group share an interface, whose MAC address the agent is told.
+
+    As in BATS's own configuration, all are in one subnet.
+    """
     batlight = Instance(
         {
             "default": network("10.0.1.28", nic_group="1"),
             "prefix": network("10.0.1.32", nic_group="1", prefix="28", default=[]),
-            "second": network("10.0.2.28", 1, nic_group="2", default=[]),
+            "second": network("10.0.1.50", nic_group="2", default=[]),
         }
     )
     director.deploy(batlight, size=0)
     told = director.machine(batlight).settings["networks"]
     macs = interfaces(world, batlight.vm.cid)
-    assert macs == {"10.0.1.28": told["default"]["mac"], "10.0.2.28": told["second"]["mac"]}
+    assert macs == {"10.0.1.28": told["default"]["mac"], "10.0.1.50": told["second"]["mac"]}
     assert told["default"]["mac"] == told["prefix"]["mac"] != told["second"]["mac"]
 
 

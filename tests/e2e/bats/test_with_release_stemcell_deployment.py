@@ -99,7 +99,11 @@ def test_should_survive_agent_dying(director: Director, batlight: Instance) -> N
 
 
 def test_delete_deployment(director: Director, batlight: Instance, world: World) -> None:
-    """The disk is attached when its VM is deleted; it stays, and goes with its snapshots when cleaned up."""
+    """The disk is attached when its VM is deleted; it stays until it is cleaned up, with its snapshots.
+
+    The AMI of a light stemcell stays, too: it is its publisher's.
+    """
+    director.upload_stemcell()
     director.deploy(batlight)
     orphan = str(batlight.disk)
     director.methods.clear()
@@ -110,4 +114,6 @@ def test_delete_deployment(director: Director, batlight: Instance, world: World)
     for snapshot_cid in director.snapshots[orphan]:
         director.call("delete_snapshot", snapshot_cid)
     director.call("delete_disk", orphan)
+    director.delete_stemcell()
     assert world.state() == world.empty
+    assert world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
