@@ -1,9 +1,10 @@
-"""What is written on persistent disks: neither the simulated AWS nor the agent's dummy platform keeps it.
+"""What VMs write on their persistent disks: the agent's dummy platform keeps no files.
 
 A text is on a volume, not on a VM. It is written and read as on a VM: the agent's note of its mounts names
 the disk, the agent's note of its hints the disk's path, and EC2's attachments the volume at this path in the
 guest. So a text can't be read if the disk is deleted, not attached, not mounted, or at another path than the
-agent was told. Copying a text from one disk to another follows the agent's note that it copied the files.
+agent was told. Copying a text from one disk to another follows the agent's note that it copied the files, or
+EC2's that it copied the volume. testbed/moto_patches/copies.py notes less: which VMs had a volume.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Contents:
 
     def read(self, vm_cid: str) -> str | None:
         """Read the text in the VM's store; None if the disk is empty."""
-        return self._texts.get(self._volume(vm_cid))
+        volume_id = self._volume(vm_cid)
+        (volume,) = self._world.ec2.describe_volumes(VolumeIds=[volume_id])["Volumes"]
+        return self._texts.get(volume_id, self._texts.get(volume.get("SourceVolumeId", "")))
 
     def follow_migrations(self, vm_cid: str) -> None:
         """Copy the texts of the disks whose files the agent has copied since the last time."""

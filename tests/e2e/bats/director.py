@@ -319,6 +319,13 @@ class Director:
         self.mount(instance, disk)
         return disk
 
+    def update_disk(self, instance: Instance, size: int, properties: dict[str, Any]) -> None:
+        """Change a disk in the CPI, detached (disk_manager.rb, update_disk_cpi): it may get another id."""
+        disk = self._disk(instance)
+        self.detach_disk(instance, disk)
+        instance.disk = self.call("update_disk", disk, size, properties) or disk
+        self.mount(instance, instance.disk)
+
     def replace_disk(self, instance: Instance, disk_cid: str) -> str:
         """Give a stopped instance an orphaned disk in place of its own (jobs/attach_disk.rb).
 

@@ -51,6 +51,20 @@ def test_should_migrate_disk_contents(director: Director, batlight: Instance, wo
     assert director.machine(batlight).disk_hints.keys() == {batlight.disk}
 
 
+def test_update_disk(director: Director, batlight: Instance, world: World) -> None:
+    """With `director.enable_cpi_update_disk`, an encrypted copy replaces the disk, with its contents."""
+    director.deploy(batlight)
+    old = batlight.disk
+    director.contents.write(batlight.vm.cid, "foobar")
+    director.methods.clear()
+    director.update_disk(batlight, 4096, {"type": "gp3", "encrypted": True})
+    assert director.methods == ["detach_disk", "update_disk", "attach_disk", "set_disk_metadata"]
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[batlight.disk])["Volumes"]
+    assert (volume["Encrypted"], volume["Size"]) == (True, 4)
+    assert old not in world.state()["volumes"]
+    assert director.contents.read(batlight.vm.cid) == "foobar"
+
+
 def test_with_no_ephemeral_disk(director: Director, batlight: Instance, world: World) -> None:
     """The agent is told of no ephemeral disk, and the root disk has room for its partitions."""
     batlight.properties = {"ephemeral_disk": {"use_root_disk": True}, "root_disk": {"size": 10_240}}
