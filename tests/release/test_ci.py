@@ -82,7 +82,7 @@ def test_task_script_exists(task: Path) -> None:
 
 
 def test_task_inputs_are_in_the_plan() -> None:
-    """A job has got each input of its tasks, or a task before left it; it gives no parameter of no task."""
+    """A task's inputs come from its job or an earlier task; the job gives only parameters that it has."""
     for job in PIPELINE["jobs"]:
         got = {step["get"] for step in steps(job) if "get" in step}
         for step in steps(job):
