@@ -17,7 +17,7 @@ import yaml
 
 from testbed.bosh_cli import TOOLS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (
     *(".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "NOTICE", "SECURITY.md", "pyproject.toml"),
     *("ci", "config", "jobs", "packages", "requirements", "scripts", "src"),
