@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +176,34 @@ def test_no_pattern_is_idle(package: str) -> None:
     for pattern in spec(package)["files"]:
         matching = [path for path in files(package) if path_matches(path, pattern)]
         assert matching, pattern
+
+
+@pytest.mark.parametrize("package", ["python-3.13", "bosh_aws_cpi"])
+def test_nothing_of_another_version_stays(package: str, tmp_path: Path) -> None:
+    """Packaging empties its folder, where `bosh create-env` leaves what was installed before an upgrade."""
+    for name in ("target", "sources"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "target" / "lib").mkdir()
+    (tmp_path / "target" / "LICENSE").touch()
+    done = subprocess.run(
+        ["/bin/bash", str(ROOT / "packages" / package / "packaging")],
+        cwd=tmp_path / "sources",
+        env={
+            "PATH": os.defpath,
+            "BOSH_INSTALL_TARGET": str(tmp_path / "target"),
+            "BOSH_PACKAGES_DIR": "none",
+        },
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode != 0, "there are no sources"
+    assert list((tmp_path / "target").iterdir()) == []
+
+
+def test_version_is_the_newest_in_the_changelog() -> None:
+    """pyproject.toml, from which the list of components takes the version, names the one to publish next."""
+    (newest, *_) = re.findall(r"^## \[(\d[\d.]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == newest
 
 
 def test_packages_are_named_by_their_folder() -> None:
