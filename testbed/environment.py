@@ -159,7 +159,8 @@ class Environment:
         }
         return {
             "name": "bosh",
-            "releases": [{"name": "bosh-aws-cpi", "url": self.release.as_uri()}],
+            # The path as it is: the CLI does not decode a `+` that is written as %2B.
+            "releases": [{"name": "bosh-aws-cpi", "url": f"file://{self.release}"}],
             "resource_pools": [pool],
             "disk_pools": [
                 {"name": "disks", "disk_size": self.disk_size, "cloud_properties": {"type": "gp3"}},
