@@ -101,7 +101,7 @@ def _keep(file: Path, blob: Blob) -> None:
 
 
 def _remove_others(blobs: Mapping[str, Blob]) -> None:
-    """Remove what an earlier config/blobs.yml listed: packages would take old files beside new ones."""
+    """Remove what only an earlier config/blobs.yml listed, as the `bosh` CLI does, and name it."""
     for file in sorted(file for kind in KINDS for file in BLOBS.glob(kind)):
         path = file.relative_to(BLOBS).as_posix()
         if path not in blobs:

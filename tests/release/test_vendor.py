@@ -309,7 +309,7 @@ def test_update_takes_nothing_unsigned(root: Path, upstream: Upstream, fakes: Pa
 def test_old_blobs_are_removed(
     fetch: Callable[..., list[str]], upstream: Upstream, root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Blobs that only an earlier config/blobs.yml listed go, since packages would take them; others stay."""
+    """Blobs that only an earlier config/blobs.yml listed are removed and named; other files stay."""
     for name in ("python/Python-3.13.98.tar.xz", "wheels/any/old-1-py3-none-any.whl", "python/notes.txt"):
         (root / "blobs" / name).parent.mkdir(parents=True, exist_ok=True)
         (root / "blobs" / name).write_bytes(b"old")
