@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.bpm import DIRECTORS, Container, CpiUnderBpm
+from testbed.bpm import Container
 from testbed.executable import Cpi, config
 from testbed.imds import Imds
+from testbed.job import DIRECTORS, JobCpi
 from testbed.registry import Registry
 from testbed.tls import Authority, TlsRelay
 from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from tests.faults.scenario import Scenario
 
     Render = Callable[[str, Mapping[str, object]], str]
-    UnderBpm = Callable[[Mapping[str, Any]], CpiUnderBpm]
+    UnderBpm = Callable[[Mapping[str, Any]], JobCpi]
 
 pytestmark = pytest.mark.release
 
@@ -49,7 +50,7 @@ SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 @pytest.fixture
 def under_bpm(container: Container, render: Render) -> UnderBpm:
     """Return a function that has the job rendered for a cpi.json, and run in the container."""
-    return lambda document: CpiUnderBpm(container, render, document)
+    return lambda document: JobCpi(container, render, document)
 
 
 @pytest.fixture(scope="session")
@@ -118,7 +119,7 @@ def test_configure_networks(fake_aws: FakeAws, under_bpm: UnderBpm) -> None:
 def test_current_vm(container: Container, fake_aws: FakeAws, render: Render) -> None:
     """The VM's own id comes from instance metadata."""
     with Imds(VM) as imds:
-        answer = CpiUnderBpm(with_added(container, imds.environment), render, config(fake_aws.endpoint)).call(
+        answer = JobCpi(with_added(container, imds.environment), render, config(fake_aws.endpoint)).call(
             "current_vm_id"
         )
     assert answer.ok() == VM
@@ -150,7 +151,7 @@ def test_no_upload_through_a_volume(
     heavy.write_bytes(packed())
     with Imds(VM) as imds:
         document = config(fake_aws.endpoint, stemcell_upload=way)
-        cpi = CpiUnderBpm(with_added(container, imds.environment), render, document)
+        cpi = JobCpi(with_added(container, imds.environment), render, document)
         answer = cpi.call("create_stemcell", str(heavy), dict(PROPERTIES))
     error = answer.error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
@@ -220,7 +221,7 @@ def test_job_certificates(fake_aws: FakeAws, container: Container, render: Rende
     with TlsRelay(fake_aws.endpoint, authority) as front:
         options = {"ca_cert": authority.path.read_text()}
         document = config(fake_aws.endpoint, ec2_endpoint=front.address, connection_options=options)
-        assert CpiUnderBpm(container, render, document).call("has_disk", DISK).ok() is False
+        assert JobCpi(container, render, document).call("has_disk", DISK).ok() is False
     assert container.written == []
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.bpm import DATA, DIRECTORS, TMP, Container
+from testbed.bpm import Container
+from testbed.job import DATA, DIRECTORS, TMP
 
 if TYPE_CHECKING:
     from pathlib import Path
