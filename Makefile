@@ -49,7 +49,7 @@ e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs
 stemcell-lines: venv ## Compile and run the release as on each stemcell line; as root; LINES="jammy noble" HASTY=1 KEEP=/folder
 	@sh scripts/vendor
 	LINES_CHOSEN="$(LINES)" LINES_HASTY="$(HASTY)" LINES_KEPT="$(KEEP)" \
-		$(BIN)/python -m pytest -n 2 --dist loadgroup -m lines $(PYTEST_ARGS)
+		$(BIN)/python -m pytest -m lines $(PYTEST_ARGS)
 
 permutations: venv ## Run each contract with each stemcell, with a registry and without; needs the same as e2e
 	@sh scripts/e2e-tools

@@ -13,12 +13,10 @@ import socket
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from testbed.job import VCAP
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REFUSED: Final = (
     "A userland of a stemcell line can't be made on this machine, so nothing is known about the release on "
@@ -94,26 +92,34 @@ class Userland:
         """
         if self.root.exists():
             return
+        try:
+            self._make()
+        except _Problem as problem:
+            raise AssertionError(f"{REFUSED}{problem}") from None
+
+    def _make(self) -> None:
+        """Make it from the first of the machine's mirrors that has the suite."""
         if os.geteuid() != 0:
-            raise AssertionError(f"{REFUSED}this user is not root")
+            raise _Problem("this user is not root")
         mirrors = _said("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
-        problems = ["no mirror is among the apt sources"]
+        problems = []
         for mirror in dict.fromkeys(mirrors):
             try:
                 self._bootstrap(mirror)
-            except AssertionError as problem:
+            except _Problem as problem:
                 problems.append(str(problem))
-                shutil.rmtree(self.root)
+                shutil.rmtree(self.root, ignore_errors=True)
             else:
                 self._finish()
                 return
-        raise AssertionError(problems[-1] if problems[1:] else REFUSED + problems[0])
+        raise _Problem("\n".join(problems) or "no mirror is among the apt sources")
 
     def _bootstrap(self, mirror: str) -> None:
         settings = _said("apt-config", "dump", *_FETCHING)
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(settings)
             file.flush()
+            Path(file.name).chmod(0o644)  # apt reads it as a user of its own
             _said(
                 *("mmdebstrap", "--mode=root", "--variant=essential", f"--aptopt={file.name}"),
                 f"--keyring={_KEYRING}",
@@ -165,12 +171,16 @@ class Userland:
         return _said("chroot", str(self.root), *command)
 
 
+class _Problem(Exception):
+    """A program failed, or can't be run; the message says why."""
+
+
 def _said(*command: str) -> str:
     """Run a program, and return what it wrote to stdout."""
     try:
         done = subprocess.run(command, check=False, capture_output=True, text=True)
     except OSError as error:
-        raise AssertionError(f"{REFUSED}{error}") from None
+        raise _Problem(str(error)) from None
     if done.returncode:
-        raise AssertionError(f"{REFUSED}{command[0]}: {done.stderr[-2000:]}")
+        raise _Problem(f"{command[0]}: {done.stderr[-2000:]}")
     return done.stdout

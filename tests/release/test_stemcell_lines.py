@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,17 +58,16 @@ SUDO = ("sudo", "-n", PROGRAM)
 
 @pytest.fixture(
     scope="session",
-    params=[
-        pytest.param(line, id=line.name, marks=pytest.mark.xdist_group(line.name))
-        for line in LINES
-        if not CHOSEN or line.name in CHOSEN
-    ],
+    params=[line for line in LINES if not CHOSEN or line.name in CHOSEN],
+    ids=lambda line: line.name,
 )
-def userland(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Userland:
-    """Make a line's userland."""
+def userland(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Userland]:
+    """Make a line's userland; some hundred MB, which do not stay."""
     line: Line = request.param
     place = Path(KEPT) / line.name if KEPT else tmp_path_factory.mktemp(line.name)
-    return Userland(line, place / "root")
+    yield Userland(line, place / "root")
+    if not KEPT:
+        shutil.rmtree(place)
 
 
 @pytest.fixture(scope="session")
