@@ -16,7 +16,6 @@ from testbed.bench.forms import release_form
 from testbed.bpm import Container, lay_packages
 from testbed.executable import ABSENT
 from testbed.job import DIRECTORS
-from testbed.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -117,13 +116,6 @@ def refusal(
         return answer["error"]
 
     return message
-
-
-@pytest.fixture(scope="session")
-def registry() -> Iterator[Registry]:
-    """Run a registry."""
-    with Registry() as running:
-        yield running
 
 
 @pytest.fixture(scope="session")
