@@ -288,6 +288,30 @@ def test_end() -> None:
     assert answer.stderr.splitlines()[-1] == "ended 0 True 100000 16384"
 
 
+LAZILY = """
+import sys
+turn_on = getattr(sys, "set_lazy_imports", lambda mode: None)
+def tell(mode):
+    turn_on(mode)
+    sys.stderr.write(f"{mode}: {sorted(name for name in sys.modules if name.startswith('bosh_aws_cpi'))}\\n")
+sys.set_lazy_imports = tell
+from bosh_aws_cpi import __main__
+sys.stderr.write("imported\\n")
+__main__.run()
+"""
+
+
+def test_lazy_imports() -> None:
+    """All imports are made lazy before anything else is loaded, and not by an import of the executable.
+
+    Before 3.15, Python has no such switch, and a stand-in takes its place: it shows when the switch is used,
+    and on 3.15 the rest of the suite shows that the executable works with it.
+    """
+    answer = Cpi(config(NOWHERE), command=[sys.executable, "-c", LAZILY]).call("info")
+    answer.ok()
+    assert answer.stderr.splitlines()[:2] == ["imported", "all: ['bosh_aws_cpi', 'bosh_aws_cpi.__main__']"]
+
+
 @pytest.mark.parametrize("command", ["diagnose", "preflight", "sweep"])
 def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command: str) -> None:
     """A command's name alone is that command without its arguments, unless a file is called so."""
