@@ -65,6 +65,9 @@ bosh-agent, platform/dummy_platform.go, GetDefaultNetwork; the form is that of `
 settings/settings.go. A real platform asks the operating system.
 """
 
+MOUNTS = "mounts.json"
+"""The file in which the dummy platform notes its mounts, in the same folder."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -89,7 +92,7 @@ class Machine:
     @property
     def mounts(self) -> dict[str, str]:
         """Disk ids by the folder that they are mounted at."""
-        return {each["MountDir"]: each["DiskCid"] for each in self._kept("mounts.json", None) or []}
+        return {each["MountDir"]: each["DiskCid"] for each in self._kept(MOUNTS, None) or []}
 
     @property
     def disk_hints(self) -> dict[str, str]:
@@ -213,6 +216,21 @@ class Hypervisor:
             raise TimeoutError(f"the machines did not follow the instances within {PATIENCE:.0f} s")
         return self.running
 
+    def restart(self, machine: Machine, *, rebooted: bool) -> None:
+        """Start a machine's agent again, with the same files, and wait until it serves.
+
+        Args:
+            machine: It runs, or its agent was ended.
+            rebooted: Whether the whole machine restarts. Then nothing is mounted until the agent mounts it;
+                the dummy platform's note of its mounts would outlive them. Otherwise only the agent starts.
+        """
+        machine.end()
+        if rebooted:
+            (machine.folder / "bosh" / MOUNTS).unlink(missing_ok=True)
+        with self._looked:
+            self.machines[machine.instance_id] = self._boot(machine.instance_id, machine.folder, machine.log)
+        self.settle()
+
     def _settled(self, looks: int) -> bool:
         if self._problem is not None:
             return True
@@ -269,8 +287,10 @@ class Hypervisor:
         config = json.dumps(self._configuration(instance_id))
         (folder / "bosh" / "agent.json").write_text(config)
         (folder / "bosh" / ADDRESS).write_text(json.dumps(self._address(instance_id)))
-        log = self._folder / f"{instance_id}.log"
-        with log.open("wb") as stderr:
+        return self._boot(instance_id, folder, self._folder / f"{instance_id}.log")
+
+    def _boot(self, instance_id: str, folder: Path, log: Path) -> Machine:
+        with log.open("ab") as stderr:
             process = subprocess.Popen(
                 [*APART, *TOGETHER, "sh", "-c", f'{AS_VCAP} && exec "$@"', "sh", folder, *self._command()],
                 stdin=subprocess.DEVNULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 import ssl
 import urllib.request
@@ -16,30 +17,52 @@ if TYPE_CHECKING:
 PASSWORD = "password"
 
 
+class AgentError(Exception):
+    """The agent refused a request, or failed at it; the message is its own."""
+
+
 def mbus(port: int, scheme: str = "https") -> str:
     """Return the address that an agent is to serve."""
     return f"{scheme}://mbus:{PASSWORD}@127.0.0.1:{port}"
 
 
-def environment(folder: Path) -> dict[str, Any]:
-    """Write the VM's environment without which an agent does not serve: a certificate and a blobstore."""
+def environment(folder: Path, blobs: str = "/var/vcap/micro_bosh/data/cache") -> dict[str, Any]:
+    """Write the VM's environment without which an agent does not serve: a certificate and a blobstore.
+
+    Args:
+        folder: For the certificate's files.
+        blobs: The blobstore's folder on the VM.
+    """
     pem = Authority(folder, "ca").certify().read_text()  # a key and its certificate
-    blobstore = {"provider": "local", "options": {"blobstore_path": "/var/vcap/micro_bosh/data/cache"}}
+    blobstore = {"provider": "local", "options": {"blobstore_path": blobs}}
     cert = {"ca": "", "certificate": pem, "private_key": pem}
     return {"bosh": {"blobstores": [blobstore], "mbus": {"cert": cert}}}
 
 
 def call(port: int, method: str, *arguments: Any) -> Any:
-    """Call a method of the agent at its own port, and return the value of its answer."""
+    """Call a method of the agent at its own port, and return the value of its answer.
+
+    Raises:
+        AgentError: The agent answered an exception.
+    """
     body = json.dumps({"protocol": 3, "method": method, "arguments": arguments, "reply_to": "test"})
     login = base64.b64encode(f"mbus:{PASSWORD}".encode()).decode()
     request = urllib.request.Request(
         f"https://127.0.0.1:{port}/agent", body.encode(), {"Authorization": f"Basic {login}"}
     )
-    context = ssl.create_default_context()
+    with urllib.request.urlopen(request, timeout=10, context=_trusting()) as response:  # noqa: S310
+        answer = json.loads(response.read())
+    if "exception" in answer:
+        raise AgentError(answer["exception"]["message"])
+    return answer["value"]
+
+
+@functools.cache
+def _trusting() -> ssl.SSLContext:
+    """Return a context that takes any certificate, and reads none of this computer's."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    with urllib.request.urlopen(request, timeout=10, context=context) as response:  # noqa: S310
-        return json.loads(response.read())["value"]
+    return context
 
 
 def finished(port: int, method: str, *arguments: Any) -> Any:

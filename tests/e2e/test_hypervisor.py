@@ -13,6 +13,7 @@ from urllib.error import HTTPError
 import pytest
 
 from testbed.environment import free_port
+from testbed.hypervisor import MOUNTS
 from testbed.metadata_server import TOKEN, USER_DATA
 from tests.e2e import agents
 
@@ -79,6 +80,19 @@ def test_machine_follows_its_instance(
     assert hypervisor.settle() == []
     assert not machine.running
     assert machine.settings["agent_id"] == "agent-1"
+
+
+def test_restart(boot: Callable[..., Machine], hypervisor: Hypervisor) -> None:
+    """A machine starts again with its files; after a reboot nothing is mounted."""
+    first = boot("agent-1", free_port())
+    note = [{"MountDir": "/var/vcap/store", "DiskCid": "vol-1"}]
+    (first.folder / "bosh" / MOUNTS).write_text(json.dumps(note))
+    for rebooted, mounts in ((False, {"/var/vcap/store": "vol-1"}), (True, {})):
+        before = hypervisor.machines[first.instance_id]
+        hypervisor.restart(before, rebooted=rebooted)
+        (after,) = hypervisor.running
+        assert after.process.pid != before.process.pid
+        assert (after.mounts, after.settings["agent_id"]) == (mounts, "agent-1")
 
 
 def test_port_is_free_for_the_next_machine(

@@ -207,6 +207,23 @@ def test_unlisted_key_is_refused(task: Task, new_key: Callable[[str], tuple[str,
     assert task.calls == []
 
 
+@pytest.mark.parametrize(("passphrase", "name"), [("secret", "file"), ("", "missing"), ("", "file")])
+def test_failed_signature_leaves_nothing(passphrase: str, name: str, tmp_path: Path) -> None:
+    """If the key has a passphrase or is not listed, or a file is missing, no hashes are left unsigned."""
+    key, folder = tmp_path / "key", tmp_path / "final"
+    folder.mkdir()
+    (folder / "file").touch()
+    subprocess.run([SSH_KEYGEN, "-q", "-t", "ed25519", "-N", passphrase, "-f", key], check=True)
+    done = subprocess.run(
+        [ROOT / "scripts" / "sign", folder, name],
+        env={**os.environ, "SIGNING_KEY": key.read_text()},
+        start_new_session=True,  # ssh-keygen can't ask for the passphrase
+        check=False,
+    )
+    assert done.returncode == 1
+    assert [path.name for path in folder.iterdir()] == ["file"]
+
+
 def test_committed_signers_are_readable() -> None:
     """Each line of the list of signers is a comment, or a key for the releases only."""
     lines = (ROOT / "config" / "release-signers").read_text().splitlines()
