@@ -28,12 +28,20 @@ MAKEFILE = """
 MODULE__SSL_STATE=yes
 MODULE__HASHLIB_STATE=yes
 MODULE_ZLIB_STATE=yes
-sharedmods:
-\t@echo "compiles [$(CFLAGS_NODIST)] [$(LDFLAGS_NODIST)]" >>"$$STAND_INS/log"
+.NOTPARALLEL:
+sharedmods: objects.o
 \t@cp program python
 \t@mkdir -p built && touch built/_ssl.so built/_sysconfigdata_x.py && echo built >pybuilddir.txt
-clean clean-retain-profile:
+objects.o: | _bootstrap_python Programs/_freeze_module
+\t@echo "compiles [$(CFLAGS_NODIST)] [$(LDFLAGS_NODIST)] $(AR)" >>"$$STAND_INS/log"
+\t@[ -z "$$BREAKS" ] || [ -z "$(findstring -flto,$(LDFLAGS_NODIST))" ]
+\t@touch objects.o
+_bootstrap_python Programs/_freeze_module: always
+\t@echo "links $@" >>"$$STAND_INS/log"
+always:
+clean:
 \t@echo "$@" >>"$$STAND_INS/log"
+\t@rm -f objects.o
 """
 PROGRAM = """#!/bin/sh
 case "$*" in
@@ -54,10 +62,20 @@ esac
 PROFDATA = """#!/bin/sh
 [ "$*" = "merge --help" ] || echo "profdata $*" >>"$STAND_INS/log"
 """
-GCC = ["compiles [-fprofile-generate] [-fprofile-generate]", *["trains"] * 3]
+LIBRARIAN = """#!/bin/sh
+[ -z "$LACKS_GCC_AR" ]
+"""
+PROCESSORS = """#!/bin/sh
+echo 3
+"""
+LINKS = ["links _bootstrap_python", "links Programs/_freeze_module"]
+GCC = [*LINKS, "compiles [-fprofile-generate] [-fprofile-generate] ar", *["trains"] * 3]
+LTO = "-flto=3 -fuse-linker-plugin"
 USED = "-fprofile-use -fprofile-correction -Wno-missing-profile -Wno-error=coverage-mismatch"
-CLANG = ["compiles [-fprofile-instr-generate] [-fprofile-instr-generate]", *["trains"] * 3]
-PLAIN = "compiles [] []"
+WHOLE = f"compiles [{USED} {LTO}] [{LTO}] gcc-ar"
+PARTS = f"compiles [{USED} ] [] ar"
+CLANG = [*LINKS, "compiles [-fprofile-instr-generate] [-fprofile-instr-generate] ar", *["trains"] * 3]
+PLAIN = [*LINKS, "compiles [] [] ar"]
 
 
 def executable(path: Path, text: str) -> None:
@@ -90,6 +108,9 @@ def compiled(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     (sources / "bosh_release").mkdir()
     stand_ins.mkdir()
     executable(stand_ins / "cc", COMPILER)
+    executable(stand_ins / "gcc-ar", LIBRARIAN)
+    executable(stand_ins / "gcc-ranlib", LIBRARIAN)
+    executable(stand_ins / "getconf", PROCESSORS)
     content = source(tmp_path / "made")
     (sources / "python" / f"{NAME}.tar.xz").write_bytes(content)
     (sources / "python" / "Python-3.13.98.tar.xz").write_bytes(b"of an earlier release")
@@ -99,7 +120,7 @@ def compiled(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(**settings: str) -> subprocess.CompletedProcess[str]:
         environment = {
-            "PATH": os.environ["PATH"],
+            "PATH": f"{stand_ins}:{os.environ['PATH']}",
             "STAND_INS": str(stand_ins),
             "COMPILER": "gcc",
             "TRAINING": "0",
@@ -126,10 +147,10 @@ def log(tmp_path: Path) -> Callable[[], list[str]]:
 def test_gcc_compiles_with_a_profile(
     compiled: Callable[..., subprocess.CompletedProcess[str]], log: Callable[[], list[str]], tmp_path: Path
 ) -> None:
-    """The program is compiled, trained and compiled again; the package has nothing of the training."""
+    """The program is compiled, trained, and compiled with LTO; the package has nothing of the training."""
     ended = compiled()
     assert ended.returncode == 0, ended.stderr
-    assert log() == [*GCC, "clean-retain-profile", f"compiles [{USED}] []"]
+    assert log() == [*GCC, WHOLE]
     found = {
         str(path.relative_to(tmp_path / "the target")) for path in (tmp_path / "the target").rglob("*.*")
     }
@@ -147,10 +168,28 @@ def test_clang_compiles_with_a_profile(
     executable(tmp_path / "stand-ins" / "profdata", PROFDATA)
     ended = compiled(COMPILER="Apple clang version 17")
     assert ended.returncode == 0, ended.stderr
-    *before, merged, cleaned, last = log()
+    *before, merged, last = log()
     assert before == CLANG
     assert merged == "profdata merge -o profile.data seen-1.profraw"
-    assert (cleaned, last) == ("clean-retain-profile", "compiles [-fprofile-instr-use=profile.data] []")
+    assert last == "compiles [-fprofile-instr-use=profile.data ] [] ar"
+
+
+@pytest.mark.parametrize(
+    ("settings", "tried"),
+    [({"LACKS_GCC_AR": "yes"}, []), ({"BREAKS": "yes"}, [WHOLE])],
+    ids=["no-ar", "breaks"],
+)
+def test_gcc_without_link_time_optimization(
+    settings: dict[str, str],
+    tried: list[str],
+    compiled: Callable[..., subprocess.CompletedProcess[str]],
+    log: Callable[[], list[str]],
+) -> None:
+    """A gcc that can't do it, or fails, compiles with what was counted and links as usual."""
+    ended = compiled(**settings)
+    assert ended.returncode == 0, ended.stderr
+    assert log() == [*GCC, *tried, PARTS]
+    assert "compiling without link-time optimization" in ended.stderr
 
 
 @pytest.mark.parametrize("settings", [{"REFUSES": "yes"}, {"COMPILER": "clang"}], ids=["gcc", "clang"])
@@ -162,7 +201,7 @@ def test_compiler_without_profiles(
     """A compiler that can't count, or whose counts can't be merged, compiles once and without a profile."""
     ended = compiled(**settings)
     assert ended.returncode == 0, ended.stderr
-    assert log() == [PLAIN]
+    assert log() == PLAIN
     assert "compiling without a profile" in ended.stderr
 
 
@@ -172,5 +211,5 @@ def test_failed_training(
     """A program that can't be trained is thrown away, and compiled without a profile."""
     ended = compiled(TRAINING="1")
     assert ended.returncode == 0, ended.stderr
-    assert log() == [GCC[0], "trains", "clean", PLAIN]
+    assert log() == [*GCC[:4], "clean", *PLAIN]
     assert "compiling without a profile" in ended.stderr
