@@ -12,9 +12,11 @@ fail() {
   exit 1
 }
 
-# Prints the commit, the fingerprints and the SHA-256 of a release's parts.
+# Prints the commit, the fingerprints and the SHA-256 that a release names, and the SHA-256 of what is really in
+# it: finalize-release uploads the parts as they are, and does not compare them with the manifest.
 contents() {
   tar -xOf "$1" release.MF | sed '/^version:/d'
+  tar -xOf "$1" --exclude=release.MF | sha256sum
 }
 
 candidate=$PWD/candidate/bosh-aws-cpi.tgz
