@@ -38,10 +38,10 @@ load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, deta
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)
 
-test-release: venv ## Run the tests of the job, over the real ERB and as under bpm, and of publishing; needs ruby
+test-release: venv ## Run the tests of the job, over the real ERB and as under bpm; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)
 
-e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs Go, ruby and a compiler
+e2e: venv ## Publish, install and upgrade the release with the real bosh CLI; needs Go, ruby and a compiler
 	@sh scripts/e2e-tools
 	@sh scripts/vendor
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)

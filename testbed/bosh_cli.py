@@ -127,6 +127,17 @@ class Bosh:
             shutil.rmtree(self._kept)
         shutil.copytree(self._saved, self._kept, symlinks=True)
 
+    def forget(self, package: str) -> None:
+        """Forget what is installed, as on another machine, and that this package was compiled."""
+        for installation in (self._kept / "installations").iterdir():
+            shutil.rmtree(installation / "packages", ignore_errors=True)
+            index = installation / "compiled_packages.json"
+            if index.exists():
+                known = json.loads(index.read_text())
+                index.write_text(
+                    json.dumps([each for each in known if each["Key"]["PackageName"] != package])
+                )
+
     def run(self, *arguments: str | Path) -> Run:
         """Run a command to its end."""
         self._runs += 1

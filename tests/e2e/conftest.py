@@ -13,16 +13,13 @@ import pytest
 from testbed.bosh_cli import TOOLS, Bosh, Run
 from testbed.environment import JOB, Environment, write_stemcell
 from testbed.hypervisor import Hypervisor
+from tests.e2e.publication import Pipeline, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from testbed.cloud import FakeAws
     from testbed.world import World
-
-ROOT = Path(__file__).parent.parent.parent
-RELEASE = ("LICENSE", "NOTICE", "blobs", "config", "jobs", "packages", "src")
-"""What a release is made of."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +73,24 @@ def bosh(folder: Path) -> Bosh:
 
 
 @pytest.fixture(scope="session")
-def release(bosh: Bosh, folder: Path) -> Path:
-    """Return the release's tarball: E2E_RELEASE, when that names one, else built from this working copy."""
+def pipeline(folder: Path) -> Pipeline:
+    """Publish the working copy as the pipeline does, with a remote, a blobstore and a key of its own."""
+    assert (TOOLS / "bosh").exists(), "the tools are not built: run `make e2e`"
+    assert shutil.which("ssh-keygen"), "ssh-keygen is missing: apt-get install openssh-client"
+    made = Pipeline(folder / "pipeline")
+    made.build_candidate()
+    checked(made.publish())
+    made.push()
+    return made
+
+
+@pytest.fixture(scope="session")
+def release(request: pytest.FixtureRequest) -> Path:
+    """Return the release's tarball: the one that E2E_RELEASE names, or the final one of this working copy."""
     if given := os.environ.get("E2E_RELEASE"):
         return Path(given).resolve()
-    # From a copy: the CLI writes its own records into the folder that it builds from.
-    source = folder / "release" / "source"
-    source.mkdir(parents=True)
-    for name in RELEASE:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, source / name)
-    tarball = folder / "release" / "bosh-aws-cpi.tgz"
-    bosh.run("create-release", "--force", "--dir", source, "--tarball", tarball).ok()
-    return tarball
+    pipeline: Pipeline = request.getfixturevalue("pipeline")
+    return pipeline.tarball
 
 
 @pytest.fixture(scope="session")
