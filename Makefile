@@ -15,10 +15,10 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e permutations aws-check lifecycle lint lock \
-	vendor sbom instance-types docs schema docs-check iam-policy-check mutants clean venv
+	vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants clean venv
 
 help: ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
 demo: venv ## Show the CPI at work on a simulated AWS
 	@$(BIN)/python -m testbed.demo
@@ -93,6 +93,9 @@ vendor: venv ## Fetch what the BOSH release is built from into blobs/
 sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consists of, from the blobs
 	@sh scripts/vendor
 	@$(BIN)/python -m bosh_release.sbom $(SBOM_ARGS)
+
+compiled-release: venv ## Pack what create-env compiled as a compiled release; COMPILED_ARGS=--help says how
+	@$(BIN)/python -m bosh_release.compiled $(COMPILED_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
 	rm -rf $(VENV) $(VENV).log .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -113,6 +113,10 @@ class Bosh:
         self._runs = 0
         (home / "tmp").mkdir(parents=True)
 
+    def installation(self, state: dict[str, Any]) -> Path:
+        """Return the folder in which it keeps what it compiled for the environment of a state file."""
+        return self._kept / "installations" / str(state["installation_id"])
+
     def save(self) -> None:
         """Save the CLI's state, mainly the packages that it has compiled."""
         shutil.copytree(self._kept, self._saved, symlinks=True)

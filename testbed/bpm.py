@@ -3,8 +3,11 @@
 From bpm-release (src/bpm/runc, November 2026): what is mounted and how (adapter/adapter.go), capabilities,
 privileges, namespaces and system calls (specbuilder). From bosh 283.1.6: the CPI's folders that a worker gets
 (jobs/director/templates/bpm.yml) and the environment that the CPI gets (src/bosh-director/lib/clouds/
-external_cpi.rb). Made with `unshare`, without runc and without root. Left out, because a process without
-privileges can't tell: cgroups, and masked files in /proc.
+external_cpi.rb). Made with `unshare`, without runc and without root.
+
+Left out: cgroups; /dev/pts and /dev/mqueue; the folders below /run to which /etc/resolv.conf may lead, as the
+tests need no names; and the paths in /proc and /sys that runc hides or makes read-only, as an ordinary user
+can't change them in any case.
 """
 
 from __future__ import annotations

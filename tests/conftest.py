@@ -12,6 +12,7 @@ import pytest
 from bosh_aws_cpi.aws.sdk import data
 from testbed.cloud import FakeAws
 from testbed.executable import FORK_FROM, Cpi, config
+from testbed.registry import Registry
 from testbed.warm import Warm
 
 if TYPE_CHECKING:
@@ -70,6 +71,13 @@ def server() -> Iterator[FakeAws]:
     """Run the stand-in for AWS."""
     with FakeAws() as fake_aws:
         yield fake_aws
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """Run a registry with nothing in it."""
+    with Registry() as running:
+        yield running
 
 
 @pytest.fixture

@@ -76,7 +76,9 @@ def attribute(record: tuple[bytes, bytes]) -> bytes:
     return b"%d" % length + body
 
 
-def sparse(segments: list[tuple[int, int]], real: int, size: int, *, more: bool = False) -> bytes:
+def sparse(
+    segments: list[tuple[int, int]], real: int, size: int, *, more: bool = False, name: bytes = ROOT
+) -> bytes:
     """Return the header of an image with holes, as GNU tar writes it.
 
     Args:
@@ -84,11 +86,12 @@ def sparse(segments: list[tuple[int, int]], real: int, size: int, *, more: bool 
         real: The image's size, holes included.
         size: The size of its data.
         more: Whether it says that an extension with more segments follows.
+        name: The member's name.
     """
     listed = fields(segments)
     # Before it: device numbers, times; behind it: whether there are extensions, and the real size.
     tail = bytes(2 * 32 + 2 * 8 + 41) + listed.ljust(96, b"\0") + bytes([more]) + field(real)
-    return header(ROOT, size, b"S", tail=tail, magic=b"ustar  \0")
+    return header(name, size, b"S", tail=tail, magic=b"ustar  \0")
 
 
 def fields(segments: list[tuple[int, int]]) -> bytes:

@@ -13,8 +13,6 @@ from testbed.registry import PASSWORD, USER, Registry
 from tests.permutations import without_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from testbed.cloud import FakeAws
     from testbed.executable import Answer
     from testbed.world import World
@@ -27,13 +25,6 @@ AGENT = {
     "blobstore": {"provider": "dav", "options": {"endpoint": "http://10.0.1.6:25250"}},
 }
 ENV = {"bosh": {"group": "my-group"}, "persistent_disk_fs": "ext4"}
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    """Run a registry."""
-    with Registry() as server:
-        yield server
 
 
 def make_cpi(fake_aws: FakeAws, registry: Registry | None, agent: dict[str, Any] = AGENT) -> Cpi:

@@ -27,8 +27,6 @@ from tests.permutations import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from testbed.cloud import FakeAws
     from testbed.world import World
 
@@ -36,13 +34,6 @@ pytestmark = pytest.mark.usefixtures("warm")
 
 ENV = {"bosh": {"group": "my-group"}, "persistent_disk_fs": "ext4"}
 LOGIN = "Basic " + base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    """Run a registry, whether it is configured or not."""
-    with Registry() as running:
-        yield running
 
 
 def answered(caller: Caller, method: str, *arguments: Any) -> Any:

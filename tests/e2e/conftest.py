@@ -31,6 +31,7 @@ class Installation:
         deleted: The run that deleted it.
         settings: What the VM's agent booted with.
         expected: What it has to boot with, but for what each VM has of its own.
+        actions: What the VM's agent was asked for.
         instance: What EC2 knew of the VM.
         things: The world's state while it was there.
         left: The world's state afterwards.
@@ -43,6 +44,7 @@ class Installation:
     deleted: Run
     settings: dict[str, Any]
     expected: dict[str, Any]
+    actions: list[str]
     instance: dict[str, Any]
     things: dict[str, list[str]]
     left: dict[str, list[str]]
@@ -116,6 +118,7 @@ def installation(
     created.ok()
     (machine,) = hypervisor.settle()
     settings, things, state = machine.settings, world.state(), environment.state
+    actions = machine.actions
     instance = world.instance(machine.instance_id)
     vcap = folder / "vcap"
     for part in ("data", "jobs", "packages"):
@@ -128,6 +131,7 @@ def installation(
         deleted=deleted,
         settings=settings,
         expected=environment.agent_settings,
+        actions=actions,
         instance=instance,
         things=things,
         left=world.state(),

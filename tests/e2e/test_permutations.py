@@ -11,26 +11,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testbed.environment import free_port
-from testbed.registry import Registry
 from tests.e2e import agents
 from tests.permutations import Caller, Permutation, Place, created_vm, placed, vm_arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from testbed.cloud import FakeAws
     from testbed.hypervisor import Hypervisor
+    from testbed.registry import Registry
     from testbed.world import World
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    """Run a registry, whether it is configured or not."""
-    with Registry() as running:
-        yield running
 
 
 @pytest.mark.parametrize("permutation", placed(Place.USER_DATA), ids=str)

@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -156,10 +157,19 @@ def test_uploaded_blobs_keep_their_place() -> None:
 
 
 def test_one_source_of_the_interpreter() -> None:
-    """There is one source of CPython 3.13, and the package python-3.13 takes it, and its hash."""
+    """The one source of CPython 3.13, its hash, and what trains the interpreter are the package."""
     (source,) = [path for path in INDEX if path.startswith("python/")]
     assert re.fullmatch(r"python/Python-3\.13\.\d+\.tar\.xz", source)
-    assert files("python-3.13") == {source, blobs.SOURCE_HASH}
+    assert files("python-3.13") == {source, blobs.SOURCE_HASH, "bosh_release/training.py"}
+
+
+def test_training_needs_only_the_interpreter(tmp_path: Path) -> None:
+    """The interpreter is trained in an empty folder, without packages, environment or files of its own."""
+    program = str(SOURCES / "bosh_release" / "training.py")
+    command = [sys.executable, "-I", "-S", "-B", "-W", "error", program]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env={})
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "trained\n", "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_package_takes_the_cpi_and_its_wheels() -> None:

@@ -22,7 +22,7 @@ from tests.stories.vm_and_director import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from testbed.cloud import FakeAws
     from testbed.world import World
@@ -41,13 +41,6 @@ READS = {
     "DescribeVpcs",
     "GetConsoleOutput",
 }
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    """Run a registry."""
-    with Registry() as registry:
-        yield registry
 
 
 def test_healthy(pair: VmAndDirector) -> None:

@@ -95,7 +95,7 @@ def test_no_image(
 def test_damaged(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: WriteError) -> None:
     """An archive whose checksum at the end does not match is damaged, though all of it can be read."""
     path = heavy.arguments[0] = written(tmp_path, WHOLE[:-8] + bytes(4) + WHOLE[-4:])
-    what = f"is truncated or damaged: its gzip stream has an incorrect data check{AGAIN}"
+    what = f"is truncated or damaged: its gzip stream is invalid (incorrect data check){AGAIN}"
     assert heavy.create().error == failure("CloudError", f"Stemcell image '{path}' {what}")
     assert fake_aws.actions() == []
 

@@ -67,7 +67,7 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
     "negative size of the image": (lambda: packed(header(ROOT, -1024) + IMAGE), NEGATIVE),
     "negative octal size": (
         lambda: packed(header(b"a", b"-0000001000\0") + IMAGE),
-        "a tar header has the number '-0000001000'",
+        "a tar header has '-0000001000' in place of a size",
     ),
     "endless member": (lambda: packed(header(b"a", HUGE) + IMAGE), SIZE),
     "endless image": (lambda: packed(header(ROOT, HUGE) + IMAGE), SIZE),
@@ -80,7 +80,7 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
     "attributes": (lambda: bomb(header(b"x", MANY << 20, b"x"), b"8 a=bcd\n", MANY), EXTENDED),
     "negative attribute": (
         lambda: packed(attributes((b"size", b"-512")) + IMAGE),
-        "an extended tar header has the number '-512'",
+        "an extended tar header has '-512' in place of a size",
     ),
     "attribute of a wrong length": (
         lambda: packed(member(b"x", b"999 path=a\n", b"x") + IMAGE),
@@ -120,7 +120,7 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "map of a number without end": (
         lambda: bomb(NO_MAP, b"1" * RECORD, MANY),
-        "an extended tar header has the number '11111111111111111111'",
+        "an extended tar header has '11111111111111111111' in place of a size",
     ),
     "unknown type": (
         lambda: packed(member(b"a", kind=b"M") + IMAGE),
@@ -206,7 +206,7 @@ def test_refused(check: Callable[[bytes, str], None], lie: str) -> None:
     ids=["zeros", "holes"],
 )
 def test_larger_than_its_disk(check: Callable[[bytes, str], None], start: bytes) -> None:
-    """An image that would unpack to more than its disk is told by its header."""
+    """An image that would unpack to more than its disk is refused by its header alone."""
     message = (
         f"root.img in PATH needs {MANY} MiB, but the stemcell's disk has only 3072 MiB: "
         f"set the cloud property disk to {MANY}"
@@ -217,11 +217,12 @@ def test_larger_than_its_disk(check: Callable[[bytes, str], None], start: bytes)
 def test_large_disk(
     heavy: Heavy, limited: Cpi, fake_aws: FakeAws, failure: WriteError, tmp_path: Path
 ) -> None:
-    """An image has at most 64 GiB of packed data, however large its stemcell says that the disk is."""
+    """The tar has at most 64 GiB of the image's data, however large its stemcell says that the disk is."""
     path = heavy.arguments[0] = written(tmp_path, packed(header(ROOT, (64 << 30) + 1)))
     os.truncate(path, 1 << 30)  # of holes, so that it might hold so much
     message = (
-        f"root.img in '{path}' has more than 64 GiB of data: pack it with tar -S, which leaves out its holes"
+        f"root.img in '{path}' has more than 64 GiB of data: pack it with tar -S, which leaves out its "
+        "holes, or use a light stemcell"
     )
     assert heavy.create(cpi=limited, disk=1 << 20).error == failure("CloudError", message)
     assert fake_aws.actions() == []

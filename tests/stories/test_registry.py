@@ -11,17 +11,8 @@ from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from testbed.world import World
     from tests.protocols import CreateVolume, RunInstance
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    """Run a registry."""
-    with Registry() as running:
-        yield running
 
 
 @pytest.mark.parametrize("version", [1, 2])

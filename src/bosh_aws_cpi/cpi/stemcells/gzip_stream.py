@@ -15,7 +15,7 @@ _INPUT: Final = 1 << 17
 _CHUNK: Final = 1 << 20
 _MAX_IDLE: Final = 4 << 20
 """How many bytes of a file may unpack to less than half their size. Packing adds less than one percent to
-data that can't be packed (RFC 1951), so right files have hardly any."""
+data that can't be packed (RFC 1951), so valid files have hardly any."""
 _MAX_STREAMS: Final = 1 << 18
 """bgzip writes a stream for each 64 KiB: this is enough for 16 GiB."""
 _GZIP: Final = zlib.MAX_WBITS | 16
@@ -36,8 +36,8 @@ class GzipStream:
         """The number of bytes unpacked."""
         self._file = file
         self._idle = 0
-        self._refilled = 0  # the position at that time
-        self._last = 0  # bytes
+        self._position_then = 0  # when the file was last read
+        self._read_then = 0  # bytes
         self._packed = b""
         self._streams = 1
         self._stream = zlib.decompressobj(_GZIP)
@@ -83,7 +83,7 @@ class GzipStream:
             try:
                 data = self._stream.decompress(self._packed, most)
             except zlib.error as error:
-                raise damaged(f"its gzip stream has an {str(error).rpartition(': ')[2]}") from None
+                raise damaged(f"its gzip stream is invalid ({str(error).rpartition(': ')[2]})") from None
             self._packed = self._stream.unconsumed_tail
             if data:
                 self.position += len(data)
@@ -110,10 +110,10 @@ class GzipStream:
 
     def _refill(self) -> bool:
         """Read more of the file; False at its end."""
-        if self.position - self._refilled < self._last // 2:
-            self._idle += self._last
+        if self.position - self._position_then < self._read_then // 2:
+            self._idle += self._read_then
         if self._idle > _MAX_IDLE:
             raise damaged(f"{_MAX_IDLE >> 20} MiB of its gzip stream unpack to almost nothing")
         self._packed = self._file.read(_INPUT)
-        self._refilled, self._last = self.position, len(self._packed)
+        self._position_then, self._read_then = self.position, len(self._packed)
         return bool(self._packed)

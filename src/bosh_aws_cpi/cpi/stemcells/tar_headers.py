@@ -18,7 +18,7 @@ MAX_SIZE: Final = 64 << 40
 """Bytes of the largest EBS volume (EBS user guide, "EBS volume constraints")."""
 _BASE_256: Final = 0x80
 _NEGATIVE: Final = 0x40
-"""The flags in a number's first byte (GNU tar's manual, "Large or Negative Values")."""
+"""The flags in a number's first byte (GNU tar's manual, "GNU Extensions to the Archive Format")."""
 _OCTAL: Final = re.compile(rb" *([0-7]*)[ \0]*")
 _DECIMAL: Final = re.compile(rb"[0-9]{1,20}")
 _ATTRIBUTE: Final = re.compile(rb"([0-9]{1,8}) ([^=]+)=")
@@ -27,6 +27,8 @@ _FIELD: Final = 12
 _IN_HEADER: Final = 4
 _IN_EXTENSION: Final = 21
 """The number of segments in a header, and in an extension (GNU tar's manual, "Basic Tar Format")."""
+_GNU: Final = b"ustar  \0"
+"""The magic and version of GNU tar's own format (the same section)."""
 
 Segment = tuple[int, int]
 """Offset and length of data in an image with holes, in bytes."""
@@ -81,7 +83,7 @@ def number(field: bytes) -> int:
         return _checked(int.from_bytes(field, "big", signed=not flag) - flag)
     if match := _OCTAL.fullmatch(field):
         return int(match[1] or b"0", 8)
-    raise damaged(f"a tar header has the number {shown(field)}")
+    raise damaged(f"a tar header has {shown(field)} in place of a size")
 
 
 def decimal(text: bytes) -> int:
@@ -91,7 +93,7 @@ def decimal(text: bytes) -> int:
         Unusable: It is not a number, or is negative or larger than any disk.
     """
     if not _DECIMAL.fullmatch(text):
-        raise damaged(f"an extended tar header has the number {shown(text)}")
+        raise damaged(f"an extended tar header has {shown(text)} in place of a size")
     return _checked(int(text))
 
 
@@ -119,7 +121,13 @@ def sparse_fields(block: bytes) -> tuple[list[Segment], bool]:
 
     Returns:
         The segments, and whether an extension follows.
+
+    Raises:
+        Unusable: A number is wrong, or the header is not GNU tar's: star puts its map elsewhere, and other
+            programs then take the map for none.
     """
+    if block[257:265] != _GNU:
+        raise damaged("a tar header has GNU's type S, but is not in GNU's format")
     return _segments_of(block[386:], _IN_HEADER), bool(block[482])
 
 

@@ -75,7 +75,7 @@ class TarReader:
             header, attributes = member
             is_sparse = header.kind == _SPARSE or any(key.startswith(_SPARSE_KEY) for key in attributes)
             name = attributes.get(_SPARSE_KEY + b"name") or header.name
-            if name.removeprefix(b"./").rstrip(b"/") == NAME.encode():
+            if _is_image(name):
                 return self._image(header, attributes, is_sparse=is_sparse)
             if header.kind == _SPARSE:
                 self._extensions(header.block)
@@ -134,7 +134,6 @@ class TarReader:
         self._headers += 1
         if self._headers > _MAX_HEADERS:
             raise Unusable(f"contains more than {_MAX_HEADERS} files", _OTHER)
-        self._count(RECORD)
         return tar_headers.header(block)
 
     def _extend(self, attributes: _Attributes, header: Header) -> None:
@@ -183,7 +182,7 @@ class TarReader:
 
     def _describe(self, length: int) -> bytes:
         """Read a description of members, with its padding."""
-        self._description += max(length, RECORD)
+        self._description += length
         if self._description > _MAX_DESCRIPTION:
             raise damaged(f"its extended tar headers exceed {_MAX_DESCRIPTION >> 20} MiB")
         content = self._stream.read(length)
@@ -198,6 +197,11 @@ class TarReader:
         self._others += length
         if self._others > MAX_OTHER_MIB << 20:
             raise Unusable(f"contains more than {MAX_OTHER_MIB} MiB beside {NAME}", _OTHER)
+
+
+def _is_image(name: bytes) -> bool:
+    """Whether tar unpacks a member to root.img: programs drop "/" at the start, and folders named "."."""
+    return [part for part in name.split(b"/") if part not in {b"", b"."}] == [NAME.encode()]
 
 
 def _with_map(records: Sequence[tuple[bytes, bytes]]) -> _Attributes:

@@ -76,13 +76,17 @@ def test_named() -> None:
         (b"PK\x03\x04", "is not a gzipped tar"),
         (WHOLE[:5], "is truncated or damaged: its gzip stream ends too early"),
         (WHOLE[:-1], "is truncated or damaged: its gzip stream ends too early"),
-        (WHOLE[:-1] + b"x", "is truncated or damaged: its gzip stream has an incorrect length check"),
-        (WHOLE[:-5] + b"x" + WHOLE[-4:], "its gzip stream has an incorrect data check"),
+        (
+            WHOLE[:-1] + b"x",
+            r"is truncated or damaged: its gzip stream is invalid \(incorrect length check\)",
+        ),
+        (WHOLE[:-5] + b"x" + WHOLE[-4:], r"its gzip stream is invalid \(incorrect data check\)"),
+        (WHOLE[:3] + b"\xff" + WHOLE[4:], r"its gzip stream is invalid \(unknown header flags set\)"),
         (WHOLE + b"x", "is truncated or damaged: something else follows its gzip stream"),
         (WHOLE + b"\x1f", "is truncated or damaged: its gzip stream ends too early"),
         (WHOLE + WHOLE[:100], "is truncated or damaged: its gzip stream ends too early"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_damaged(content: bytes, what: str) -> None:
     """A damaged file is an error that says what is wrong with it."""

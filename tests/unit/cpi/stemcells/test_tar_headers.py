@@ -37,10 +37,10 @@ def test_number(field: bytes, value: int) -> None:
 @pytest.mark.parametrize(
     ("field", "shown"),
     [
-        (b"-0000001000\0", "has the number '-0000001000'"),
-        (b"00000000008\0", "has the number '00000000008'"),
-        (b"12\x0034567890\0", "has the number '12\\x0034567890'"),
-        (b"1 2 3 4 5 6 ", "has the number '1 2 3 4 5 6'"),
+        (b"-0000001000\0", "has '-0000001000' in place of a size"),
+        (b"00000000008\0", "has '00000000008' in place of a size"),
+        (b"12\x0034567890\0", "has '12\\x0034567890' in place of a size"),
+        (b"1 2 3 4 5 6 ", "has '1 2 3 4 5 6' in place of a size"),
         (b"\x80" + (MAX_SIZE + 1).to_bytes(11, "big"), f"has a size of {MAX_SIZE + 1} bytes"),
         (b"\xff" * 12, "has a size of -1 bytes"),
         (b"\xc0" + bytes(11), f"has a size of {-(1 << 94)} bytes"),
@@ -104,6 +104,7 @@ def test_attributes() -> None:
     "content",
     [
         b"0 path=a\n",
+        b"9 path=a\n0 path=a\n",
         b"-9 path=a\n",
         b"8 path=a\n",
         b"11 path=a\n",
@@ -125,7 +126,7 @@ def test_wrong_attributes(content: bytes) -> None:
 def test_no_decimal(text: bytes) -> None:
     """A number of an extended header consists of up to 20 digits."""
     assert tar_headers.decimal(b"0012") == 12
-    with pytest.raises(Unusable, match="an extended tar header has the number"):
+    with pytest.raises(Unusable, match=r"an extended tar header has .* in place of a size"):
         tar_headers.decimal(text)
 
 
@@ -146,6 +147,13 @@ def test_old_sparse_fields() -> None:
         block = crafted_tars.extension(segments, more=more)
         assert tar_headers.extension_fields(block) == (segments, more)
     assert tar_headers.sparse_fields(crafted_tars.sparse([(5, 6)], 11, 6)) == ([(5, 6)], False)
+
+
+def test_sparse_fields_of_another_format() -> None:
+    """Only GNU tar's own format has a map in its header: others have something else there."""
+    block = crafted_tars.sparse([(0, 512)], 512, 512).replace(b"ustar  \0", b"ustar\x0000")
+    with pytest.raises(Unusable, match="a tar header has GNU's type S, but is not in GNU's format"):
+        tar_headers.sparse_fields(block)
 
 
 def test_pairs() -> None:

@@ -15,6 +15,7 @@ from tests.crafted_tars import (
     END,
     IMAGE,
     ROOT,
+    attribute,
     attributes,
     extension,
     header,
@@ -79,7 +80,7 @@ def test_sparse() -> None:
     """Its map may go on behind the header; that of another member is skipped."""
     first = [(0, 512), (1024, 512), (2048, 512), (3072, 512)]
     more = [(4096, 512), (8192, 0)]
-    other = header(b"rest.img", 512, b"S", tail=sparse([(0, 512)], 512, 512, more=True)[265:])
+    other = sparse([(0, 512)], 512, 512, more=True, name=b"rest.img")
     tar = other + extension([], more=False) + DATA + sparse(first, 8192, 5 * 512, more=True)
     assert read(tar + extension(more, more=False) + DATA * 5 + END) == Image(8192, 5 * 512, [*first, more[0]])
 
@@ -127,6 +128,37 @@ def test_missing_attribute(missing: bytes) -> None:
     records = [(b"GNU.sparse." + key, value) for key, value in keys.items()]
     with pytest.raises(Unusable, match="is truncated or damaged: "):
         reader(attributes(*records) + IMAGE).find_image()
+
+
+@pytest.mark.parametrize(
+    "name", [b"root.img", b"./root.img", b"././root.img", b"/root.img", b".//./root.img"]
+)
+def test_names(name: bytes) -> None:
+    """Each name that tar unpacks to root.img is the image's; so two of them are two images."""
+    assert read(member(name) + member(b"../root.img") + END) == TYPICAL
+    with pytest.raises(Unusable, match=r"contains root\.img twice"):
+        read(member() + member(name) + END)
+
+
+@pytest.mark.parametrize("kind", [b"0", b"\0"])
+def test_old_folder(kind: bytes) -> None:
+    """In old tars a slash at the end of a name makes a folder."""
+    with pytest.raises(Unusable, match=r"contains root\.img as a folder"):
+        reader(header(ROOT + b"/", kind=kind) + IMAGE).find_image()
+
+
+def test_others_behind_an_odd_size() -> None:
+    """Members behind the image are read wherever its size ends."""
+    assert read(member(ROOT, DATA + b"odd") + member(b"notes") + END) == Image(515, 515, [(0, 515)])
+    with pytest.raises(Unusable, match=r"contains root\.img twice"):
+        read(member(ROOT, DATA + b"odd") + IMAGE)
+
+
+@pytest.mark.parametrize("key", [b"path", b"size", b"GNU.sparse.map", b"GNU.sparse.name"])
+def test_global_header(key: bytes) -> None:
+    """What can't be true of all members is no attribute of all members."""
+    with pytest.raises(Unusable, match="a global tar header has a name or size for all files"):
+        reader(member(b"x", attribute((key, b"0")), b"g") + IMAGE).find_image()
 
 
 def test_no_image() -> None:
