@@ -13,6 +13,7 @@ import contextlib
 import ipaddress
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -68,6 +69,8 @@ settings/settings.go. A real platform asks the operating system.
 MOUNTS = "mounts.json"
 """The file in which the dummy platform notes its mounts, in the same folder."""
 
+_ACTION = re.compile(r"Received request with action (\w+)$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -103,6 +106,11 @@ class Machine:
     def migrations(self) -> list[tuple[str, str]]:
         """The source and the target of each disk that was copied."""
         return [(each["FromDiskCid"], each["ToDiskCid"]) for each in self._kept("disk_migrations.json", [])]
+
+    @property
+    def actions(self) -> list[str]:
+        """The actions that the agent was asked for, in their order; from its log."""
+        return _ACTION.findall(self.log.read_text(errors="replace"))
 
     @property
     def running(self) -> bool:
