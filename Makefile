@@ -15,7 +15,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e permutations aws-check lifecycle lint lock \
-	vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants clean venv
+	stemcell-lines vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants \
+	clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -27,7 +28,7 @@ console: venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
 test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults and not lines" $(PYTEST_ARGS)
 
 faults: venv ## Run all that can go wrong at AWS, at every call of every verb; prints a table; some minutes
 	$(BIN)/python -m pytest -n $(PATIENT_WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
@@ -45,6 +46,11 @@ e2e: venv ## Publish, install and upgrade the release with the real bosh CLI; ne
 	@sh scripts/e2e-tools
 	@sh scripts/vendor
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
+
+stemcell-lines: venv ## Compile and run the release as on each stemcell line; as root; LINES="jammy noble" HASTY=1 KEEP=/folder
+	@sh scripts/vendor
+	LINES_CHOSEN="$(LINES)" LINES_HASTY="$(HASTY)" LINES_KEPT="$(KEEP)" \
+		$(BIN)/python -m pytest -m lines $(PYTEST_ARGS)
 
 permutations: venv ## Run each contract with each stemcell, with a registry and without; needs the same as e2e
 	@sh scripts/e2e-tools

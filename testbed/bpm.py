@@ -17,27 +17,16 @@ import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from testbed.executable import Cpi, popen
+from testbed.executable import popen
 from testbed.hypervisor import BASE, TOGETHER
+from testbed.job import DATA, JOB, TMP, VCAP, Place
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from testbed.executable import Answer, Process
-
-    Render = Callable[[str, Mapping[str, object]], str]
-
-DATA: Final = f"{BASE}/data/director"
-"""The Director's own folder, on the VM's ephemeral disk."""
-TMP: Final = f"{DATA}/tmp"  # noqa: S108 - not the machine's
-JOB: Final = f"{BASE}/jobs/aws_cpi"
-DIRECTORS: Final = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": TMP, "HOME": DATA}
-"""The CPI's whole environment: the Director's own PATH for it; TMPDIR and HOME, which bpm sets."""
-VCAP: Final = 1000
-"""The user's and the group's id on a stemcell."""
 REFUSED: Final = (
     "bpm's container can't be made on this machine, so nothing is known about the CPI in it. It takes Linux, "
     "unshare, setpriv, mount and pivot_root (Debian: util-linux), and permission to create user and mount "
@@ -87,42 +76,13 @@ Up to `--` follow three words for each mount: source, destination, options; then
 
 
 @dataclass(frozen=True)
-class Container:
-    """One worker's container.
-
-    Attributes:
-        vcap: The VM's /var/vcap, of which the container sees parts.
-        packages: The VM's /var/vcap/data/packages.
-        environment: Of what is started.
-    """
-
-    vcap: Path
-    packages: Path
-    environment: Mapping[str, str]
+class Container(Place):
+    """One worker's container, which sees parts of the VM's /var/vcap; its `tmp` is /tmp inside, too."""
 
     def __post_init__(self) -> None:
-        """Make the folders that BOSH and bpm make."""
-        for name in ("jobs/director", "jobs/aws_cpi/bin", "jobs/aws_cpi/config", "packages"):
-            (self.vcap / name).mkdir(parents=True, exist_ok=True)
-        for name in ("data/director/tmp", "store/director", "sys/log/director", "sys/log/aws_cpi"):
-            (self.vcap / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        for name in ("bosh_aws_cpi", "python-3.13"):
-            link = self.vcap / "packages" / name
-            link.unlink(missing_ok=True)
-            link.symlink_to(f"{BASE}/data/packages/{name}")
+        """Make the folders, and one on which the container's file system is mounted."""
+        super().__post_init__()
         (self.vcap / "root").mkdir(exist_ok=True)
-
-    @property
-    def tmp(self) -> Path:
-        """The folder that is /tmp inside."""
-        return self.vcap / "data/director/tmp"
-
-    @property
-    def written(self) -> list[str]:
-        """The files in all that is writable inside, by their paths below /var/vcap."""
-        places = ("data/director", "store/director", "sys/log")
-        found = (path for place in places for path in (self.vcap / place).rglob("*") if path.is_file())
-        return sorted(str(path.relative_to(self.vcap)) for path in found)
 
     def popen(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a program inside; the path is that inside."""
@@ -176,36 +136,6 @@ class Container:
         return [word for mount in sorted(mounts, key=lambda each: each[1].count("/")) for word in mount]
 
 
-class CpiUnderBpm(Cpi):
-    """The job's bin/cpi in a container, as BOSH renders it."""
-
-    def __init__(self, container: Container, render: Render, document: Mapping[str, Any]) -> None:
-        """Render the job.
-
-        Args:
-            container: Where it runs.
-            render: Renders a file of the job, from properties by their dotted names.
-            document: The cpi.json whose settings the job's properties have.
-        """
-        super().__init__(document)
-        self._container = container
-        job = container.vcap / "jobs/aws_cpi"
-        for name in ("bin/cpi", "config/cpi.json", "config/cacert.pem"):
-            (job / name).write_text(render(name, _properties(document)))
-        (job / "bin/cpi").chmod(0o755)
-        # What a test passes beside the Director's environment: endpoints without a property.
-        added = {name: value for name, value in self._environment.items() if name.startswith("AWS_")}
-        self._container = Container(container.vcap, container.packages, {**added, **container.environment})
-
-    def raw(self, stdin: bytes) -> Answer:
-        """Give these bytes to the executable; the container's own files are named as they are inside."""
-        return super().raw(stdin.replace(str(self._container.tmp).encode(), TMP.encode()))
-
-    def _popen(self, arguments: list[str]) -> Process:
-        own = [word for word in arguments if word != str(self.config_path)]
-        return self._container.popen([f"{JOB}/bin/cpi", *own])
-
-
 def lay_packages(folder: Path, lib: Path, program: Path) -> None:
     """Lay the release's packages out as compiled ones.
 
@@ -228,19 +158,3 @@ def lay_packages(folder: Path, lib: Path, program: Path) -> None:
 
 def _filter() -> str:
     return Path(__file__).with_name("bpm_filter.py").read_text()
-
-
-def _properties(document: Mapping[str, Any]) -> dict[str, object]:
-    """The job's properties for which BOSH renders that cpi.json."""
-    sections = document["cloud"]["properties"]
-    properties: dict[str, object] = {f"aws.{name}": value for name, value in sections["aws"].items()}
-    properties["agent.mbus"] = sections["agent"]["mbus"]
-    properties["ntp"] = sections["agent"]["ntp"]
-    if debug := sections.get("debug"):
-        properties["debug"] = debug
-    if registry := sections.get("registry"):
-        _, _, address = registry["endpoint"].rpartition("@")
-        host, _, port = address.rpartition(":")
-        names = {"username": registry["user"], "password": registry["password"], "host": host, "port": port}
-        properties.update({f"registry.{name}": value for name, value in names.items()})
-    return properties

@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from testbed.bench.forms import release_form
-from testbed.bpm import DIRECTORS, Container, lay_packages
+from testbed.bpm import Container, lay_packages
 from testbed.executable import ABSENT
+from testbed.job import DIRECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

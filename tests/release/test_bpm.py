@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.bpm import DIRECTORS, Container, CpiUnderBpm
+from testbed.bpm import Container
 from testbed.executable import Cpi, config
 from testbed.imds import Imds
-from testbed.registry import Registry
+from testbed.job import DIRECTORS, JobCpi
 from testbed.tls import Authority, TlsRelay
 from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS
 from tests.faults.scenarios_vm import arguments, network
 from tests.faults.stage import Stage
 from tests.listing import check_methods_listed
+from tests.release.playing import play
 from tests.stories.stemcell_images import PROPERTIES, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from testbed.cloud import FakeAws
+    from testbed.registry import Registry
     from testbed.world import World
     from tests.faults.scenario import Scenario
 
     Render = Callable[[str, Mapping[str, object]], str]
-    UnderBpm = Callable[[Mapping[str, Any]], CpiUnderBpm]
+    UnderBpm = Callable[[Mapping[str, Any]], JobCpi]
 
 pytestmark = pytest.mark.release
 
@@ -39,8 +41,6 @@ NO_ROOT = (
     "(aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
 )
 DENIED = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
-WARNINGS = {"create_vm in a fallback subnet": 1}
-"""How often a scenario warns, wherever it is played."""
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
@@ -49,14 +49,7 @@ SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 @pytest.fixture
 def under_bpm(container: Container, render: Render) -> UnderBpm:
     """Return a function that has the job rendered for a cpi.json, and run in the container."""
-    return lambda document: CpiUnderBpm(container, render, document)
-
-
-@pytest.fixture(scope="session")
-def registry() -> Iterator[Registry]:
-    """Run a registry."""
-    with Registry() as running:
-        yield running
+    return lambda document: JobCpi(container, render, document)
 
 
 @pytest.fixture
@@ -85,16 +78,7 @@ def test_each_verb_is_called() -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "_"))
 def test_verb(stage: Stage, container: Container, scenario: Scenario) -> None:
     """Each request takes the same calls and changes the same as elsewhere, and warns of nothing else."""
-    stage.prepare(scenario)
-    before = stage.painter.picture()
-    stage.fake_aws.forget_calls()
-    answer = stage.call()
-    shown = scenario.shown(answer.ok())
-    assert answer.stderr.count(" WARNING: ") == WARNINGS.get(scenario.name, 0)
-    assert stage.fake_aws.actions() == list(scenario.calls)
-    if scenario.makes:
-        stage.painter.name(shown, "made")
-    assert stage.painter.picture() == scenario.success.of(before)
+    play(stage, scenario)
     assert [path for path in container.written if path.endswith(".log")] == []
 
 
@@ -118,7 +102,7 @@ def test_configure_networks(fake_aws: FakeAws, under_bpm: UnderBpm) -> None:
 def test_current_vm(container: Container, fake_aws: FakeAws, render: Render) -> None:
     """The VM's own id comes from instance metadata."""
     with Imds(VM) as imds:
-        answer = CpiUnderBpm(with_added(container, imds.environment), render, config(fake_aws.endpoint)).call(
+        answer = JobCpi(with_added(container, imds.environment), render, config(fake_aws.endpoint)).call(
             "current_vm_id"
         )
     assert answer.ok() == VM
@@ -150,7 +134,7 @@ def test_no_upload_through_a_volume(
     heavy.write_bytes(packed())
     with Imds(VM) as imds:
         document = config(fake_aws.endpoint, stemcell_upload=way)
-        cpi = CpiUnderBpm(with_added(container, imds.environment), render, document)
+        cpi = JobCpi(with_added(container, imds.environment), render, document)
         answer = cpi.call("create_stemcell", str(heavy), dict(PROPERTIES))
     error = answer.error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
@@ -220,7 +204,7 @@ def test_job_certificates(fake_aws: FakeAws, container: Container, render: Rende
     with TlsRelay(fake_aws.endpoint, authority) as front:
         options = {"ca_cert": authority.path.read_text()}
         document = config(fake_aws.endpoint, ec2_endpoint=front.address, connection_options=options)
-        assert CpiUnderBpm(container, render, document).call("has_disk", DISK).ok() is False
+        assert JobCpi(container, render, document).call("has_disk", DISK).ok() is False
     assert container.written == []
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from testbed.bpm import DATA, DIRECTORS, TMP, Container
+from testbed.bpm import Container
+from testbed.job import DATA, DIRECTORS, TMP
 
 pytestmark = pytest.mark.release
 
