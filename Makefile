@@ -15,10 +15,11 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console test faults load bench test-release e2e permutations aws-check lifecycle lint lock \
-	stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check mutants clean venv
+	stemcell-lines vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants \
+	clean venv
 
 help: ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
 demo: venv ## Show the CPI at work on a simulated AWS
 	@$(BIN)/python -m testbed.demo
@@ -38,10 +39,10 @@ load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, deta
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)
 
-test-release: venv ## Run the tests of the job, over the real ERB and as under bpm, and of publishing; needs ruby
+test-release: venv ## Run the tests of the job, over the real ERB and as under bpm; needs ruby
 	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)
 
-e2e: venv ## Run the real bosh CLI and bosh-agent against a simulated AWS; needs Go, ruby and a compiler
+e2e: venv ## Publish, install and upgrade the release with the real bosh CLI; needs Go, ruby and a compiler
 	@sh scripts/e2e-tools
 	@sh scripts/vendor
 	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
@@ -98,6 +99,9 @@ vendor: venv ## Fetch what the BOSH release is built from into blobs/
 sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consists of, from the blobs
 	@sh scripts/vendor
 	@$(BIN)/python -m bosh_release.sbom $(SBOM_ARGS)
+
+compiled-release: venv ## Pack what create-env compiled as a compiled release; COMPILED_ARGS=--help says how
+	@$(BIN)/python -m bosh_release.compiled $(COMPILED_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
 	rm -rf $(VENV) $(VENV).log .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

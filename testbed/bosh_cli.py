@@ -113,6 +113,10 @@ class Bosh:
         self._runs = 0
         (home / "tmp").mkdir(parents=True)
 
+    def installation(self, state: dict[str, Any]) -> Path:
+        """Return the folder in which it keeps what it compiled for the environment of a state file."""
+        return self._kept / "installations" / str(state["installation_id"])
+
     def save(self) -> None:
         """Save the CLI's state, mainly the packages that it has compiled."""
         shutil.copytree(self._kept, self._saved, symlinks=True)
@@ -122,6 +126,17 @@ class Bosh:
         if self._kept.exists():
             shutil.rmtree(self._kept)
         shutil.copytree(self._saved, self._kept, symlinks=True)
+
+    def forget(self, package: str) -> None:
+        """Forget what is installed, as on another machine, and that this package was compiled."""
+        for installation in (self._kept / "installations").iterdir():
+            shutil.rmtree(installation / "packages", ignore_errors=True)
+            index = installation / "compiled_packages.json"
+            if index.exists():
+                known = json.loads(index.read_text())
+                index.write_text(
+                    json.dumps([each for each in known if each["Key"]["PackageName"] != package])
+                )
 
     def run(self, *arguments: str | Path) -> Run:
         """Run a command to its end."""

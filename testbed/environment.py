@@ -32,6 +32,7 @@ class Environment:
     The attributes may be changed between two runs.
 
     Attributes:
+        release: The release's file.
         stemcell: The stemcell's file.
         disk_size: Of the persistent disk, in MiB.
         instance_type: Of the VM.
@@ -42,6 +43,7 @@ class Environment:
 
     def __init__(self, bosh: Bosh, folder: Path, release: Path, fake_aws: FakeAws, world: World) -> None:
         """Describe an ordinary environment; nothing is created yet."""
+        self.release = release
         self.stemcell = folder
         self.disk_size = 20_480
         self.instance_type = "m5.large"
@@ -58,7 +60,6 @@ class Environment:
         }
         self._bosh = bosh
         self._folder = folder
-        self._release = release
         self._world = world
         self._port = free_port()
 
@@ -158,7 +159,8 @@ class Environment:
         }
         return {
             "name": "bosh",
-            "releases": [{"name": "bosh-aws-cpi", "url": self._release.as_uri()}],
+            # The path as it is: the CLI does not decode a `+` that is written as %2B.
+            "releases": [{"name": "bosh-aws-cpi", "url": f"file://{self.release}"}],
             "resource_pools": [pool],
             "disk_pools": [
                 {"name": "disks", "disk_size": self.disk_size, "cloud_properties": {"type": "gp3"}},
@@ -222,19 +224,22 @@ def part(whole: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def write_stemcell(folder: Path, image_id: str, version: str, api_version: int) -> Path:
+def write_stemcell(
+    folder: Path, image_id: str, version: str, api_version: int, line: str = "ubuntu-jammy"
+) -> Path:
     """Write a light stemcell; returns its file."""
+    name = f"bosh-aws-xen-hvm-{line}-go_agent"
     image = b""
     document = {
-        "name": "bosh-aws-xen-hvm-ubuntu-jammy-go_agent",
+        "name": name,
         "version": version,
         "api_version": api_version,
         "bosh_protocol": 1,
         "sha1": hashlib.sha1(image, usedforsecurity=False).hexdigest(),
-        "operating_system": "ubuntu-jammy",
+        "operating_system": line,
         "stemcell_formats": ["aws-light"],
         "cloud_properties": {
-            "name": "bosh-aws-xen-hvm-ubuntu-jammy-go_agent",
+            "name": name,
             "version": version,
             "infrastructure": "aws",
             "architecture": "x86_64",

@@ -13,6 +13,7 @@ import contextlib
 import ipaddress
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -26,6 +27,7 @@ from urllib.parse import SplitResult, urlsplit
 from botocore.exceptions import ClientError
 
 from testbed.metadata_server import INSTANCE_ID, SSH_KEYS, TOKEN, USER_DATA, MetadataServer
+from testbed.rules import LATE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +70,8 @@ settings/settings.go. A real platform asks the operating system.
 MOUNTS = "mounts.json"
 """The file in which the dummy platform notes its mounts, in the same folder."""
 
+_ACTION = re.compile(r"Received request with action (\w+)$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -103,6 +107,11 @@ class Machine:
     def migrations(self) -> list[tuple[str, str]]:
         """The source and the target of each disk that was copied."""
         return [(each["FromDiskCid"], each["ToDiskCid"]) for each in self._kept("disk_migrations.json", [])]
+
+    @property
+    def actions(self) -> list[str]:
+        """The actions that the agent was asked for, in their order; from its log."""
+        return _ACTION.findall(self.log.read_text(errors="replace"))
 
     @property
     def running(self) -> bool:
@@ -243,6 +252,8 @@ class Hypervisor:
             try:
                 self._look()
             except Exception as problem:  # noqa: BLE001 - who waits hears of it, whatever it is
+                if _is_late(problem):
+                    continue
                 with self._looked:
                     self._problem = problem
                     self._looked.notify_all()
@@ -328,3 +339,8 @@ class Hypervisor:
             "TokenPath": f"/{instance_id}{TOKEN}",
         }
         return {"Infrastructure": {"Settings": {"Sources": [source]}}}
+
+
+def _is_late(problem: Exception) -> bool:
+    """Whether everything was deleted while a call was under way; the next look sees what is there now."""
+    return isinstance(problem, ClientError) and problem.response["Error"]["Message"] == LATE.message

@@ -155,7 +155,7 @@ def become(request: dict[str, Any]) -> int:
     os.environ.clear()
     os.environ.update(request["environment"])
     sys.argv = ["cpi", *request["arguments"]]
-    status: int = importlib.import_module("bosh_aws_cpi.__main__").main()
+    status: int = importlib.import_module("bosh_aws_cpi.process").main()
     return status
 
 

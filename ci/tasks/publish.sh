@@ -1,8 +1,8 @@
 #!/bin/sh
-# Turns the candidate, which was built from the tested commit, into a final release: uploads blobs and
-# packages to the blobstore of config/final.yml, commits the files in which bosh records the release, lists its
-# components, signs it, and leaves commit, tag and notes to the pipeline. It pushes nothing itself. The newest
-# section of CHANGELOG.md names the version.
+# Turns the candidate, which was built from the tested commit, into a final release: builds it once more and
+# compares the two, uploads blobs and packages to the blobstore of config/final.yml, commits the files in which
+# bosh records the release, lists its components, signs it, and leaves commit, tag and notes to the pipeline. It
+# pushes nothing itself. The newest section of CHANGELOG.md names the version.
 set -eu
 
 : "${PRIVATE_YML:?}" "${SIGNING_KEY:?}" "${GIT_USER_NAME:?}" "${GIT_USER_EMAIL:?}"
@@ -10,6 +10,11 @@ set -eu
 fail() {
   echo "publish: $*" >&2
   exit 1
+}
+
+# Prints the commit, the fingerprints and the SHA-256 of a release's parts.
+contents() {
+  tar -xOf "$1" release.MF | sed '/^version:/d'
 }
 
 candidate=$PWD/candidate/bosh-aws-cpi.tgz
@@ -21,6 +26,10 @@ git config user.email "$GIT_USER_EMAIL"
 
 version=$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 [ -n "$version" ] || fail "CHANGELOG.md has no section for a version: ## [1.2.3]"
+! sed "/^## \[$version\]/,\$d" CHANGELOG.md | grep -q '^- ' ||
+  fail "CHANGELOG.md lists changes above version $version: move them into the section of a version"
+grep -q "^version = \"$version\"\$" pyproject.toml ||
+  fail "CHANGELOG.md names version $version, and pyproject.toml another one"
 manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
 [ ! -e "$manifest" ] || fail "version $version is already published"
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
@@ -35,9 +44,14 @@ sh scripts/sign "$trial" version
 
 (umask 077 && printf '%s\n' "$PRIVATE_YML" > config/private.yml)
 
+# What was tested has to be what the source gives: the same commit, fingerprints and SHA-256.
+make vendor
+sh scripts/create-release --version="$version" --tarball="$trial/rebuilt.tgz"
+[ "$(contents "$candidate")" = "$(contents "$trial/rebuilt.tgz")" ] ||
+  fail "the candidate differs from a build of its commit; see \"Reproducible\" in docs/release.md"
+
 # Blobs that the blobstore lacks get an object_id. The commit is needed because finalize-release requires a
 # clean working copy.
-make vendor
 list=bosh-aws-cpi-$version.cdx.json
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) make sbom SBOM_ARGS="--version $version --output $final/$list"
 bosh --non-interactive upload-blobs
@@ -45,10 +59,11 @@ git add config/blobs.yml
 git diff --cached --quiet || git commit --quiet --message "Upload the blobs of version $version"
 
 bosh --non-interactive finalize-release "$candidate" --version="$version"
-git add .final_builds releases
+sed -i "s/^## \[$version\]\$/& - $(date -u +%Y-%m-%d)/" CHANGELOG.md
+git add .final_builds releases CHANGELOG.md
 git commit --quiet --message "Publish version $version"
 
-bosh create-release "$manifest" --tarball="$final/bosh-aws-cpi-$version.tgz"
+sh scripts/create-release "$manifest" --tarball="$final/bosh-aws-cpi-$version.tgz"
 sh scripts/sign "$final" "bosh-aws-cpi-$version.tgz" "$list"
 echo "v$version" > "$final/tag"
 {

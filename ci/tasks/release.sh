@@ -7,5 +7,5 @@ cd source
 
 make vendor
 # Without --force, so that a working copy that differs from its commit is refused.
-bosh create-release --timestamp-version --tarball="$tarball"
+sh scripts/create-release --timestamp-version --tarball="$tarball"
 sha256sum "$tarball"

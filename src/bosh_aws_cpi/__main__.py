@@ -1,199 +1,20 @@
-"""The executable: ``cpi CONFIG_PATH``, one request on stdin, one response on stdout.
+"""Where the executable starts: turns lazy imports on, where Python has them, and loads all else only then.
 
-The only module that deals with the process; it connects the protocol with the cloud. It also runs the
-operators' commands: ``cpi COMMAND CONFIG_PATH …``.
+CPython has them from 3.15 on (PEP 810): a module is loaded when one of the names that an import statement
+binds is first used, and most of what the libraries import is never used in a call. To import this module
+changes nothing.
 """
 
-import gc
-import os
 import sys
-import time
-from importlib import import_module
-from typing import TYPE_CHECKING, NoReturn
-
-from bosh_aws_cpi import frame_memory, interrupts, log
-from bosh_aws_cpi.errors import BoshError, Unknown
-from bosh_aws_cpi.rpc import dispatch
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.rpc.request import Request
-
-_STDIN, _STDOUT, _STDERR = 0, 1, 2
-_CHUNK = 1 << 16
-_COMMANDS = ("check", "diagnose", "preflight", "sweep")
-"""Modules of `tools`, listed here so that an ordinary call does not import them."""
-_GARBAGE = 100_000
-"""The number of new objects at which Python's garbage collector runs. Most objects live until the end of the
-call, so more frequent runs would free little, and take a tenth of a short call's time."""
-_USAGE = """\
-Usage: cpi CONFIG_PATH                 reads a request from stdin, writes the response to stdout; used by BOSH
-       cpi check CONFIG_PATH FILE ...  checks a cloud config before a deployment
-       cpi preflight CONFIG_PATH ...   checks the configuration's credentials, endpoints and permissions
-       cpi diagnose CONFIG_PATH VM_CID says why a VM does not answer
-       cpi sweep CONFIG_PATH ...       lists resources that interrupted calls have left behind in AWS
-Each command accepts --help.
-"""
 
 
-class _AwsHost:
-    """The AWS CPI behind the protocol's interface."""
+def run() -> None:
+    """Run the executable; the process exits in it."""
+    if turn_on := getattr(sys, "set_lazy_imports", None):
+        turn_on("all")
+    from bosh_aws_cpi import process  # noqa: PLC0415 - only after the switch
 
-    def __init__(self, arguments: list[str]) -> None:
-        self._arguments = arguments
-        self._cloud: Cloud | None = None
-        self._method = ""
-
-    def open(self, call: "Request") -> "Cloud":
-        from bosh_aws_cpi.config.loading import load  # noqa: PLC0415
-        from bosh_aws_cpi.cpi.cloud import Cloud  # noqa: PLC0415 - a bad request needs neither
-
-        if len(self._arguments) != 1:
-            message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
-            raise Unknown(message)
-        self._method = call.method
-        self._cloud = Cloud(load(self._arguments[0], call.context), call.api_version)
-        return self._cloud
-
-    def verb(self, target: str) -> dispatch.Verb:
-        module, function = target.split(":")
-        verb: dispatch.Verb = getattr(import_module(f"bosh_aws_cpi.cpi.{module}"), function)
-        return verb
-
-    def translate(self, error: Exception) -> BoshError | None:
-        if "botocore" not in sys.modules:  # the error is not botocore's
-            return None
-        from bosh_aws_cpi.aws.sdk.translation import translate  # noqa: PLC0415
-
-        return translate(error, self._method)
-
-    def summary(self) -> str:
-        return self._cloud.statistics.summary() if self._cloud else ""
-
-    def discard_created(self) -> None:
-        if self._cloud is not None:
-            self._cloud.discard_created()
-
-
-def run() -> NoReturn:
-    """Run `main`, and exit the process at once.
-
-    The interpreter's own shutdown, which clears every module, would take a tenth of a short call's time.
-    `main` has flushed the logs, and no other thread is running.
-    """
-    gc.set_threshold(_GARBAGE)
-    main.__code__ = frame_memory.roomy(main.__code__)
-    os._exit(main())
-
-
-def main() -> int:
-    """Answer one request, or run an operator's command.
-
-    Returns:
-        For a request: 0 when the response, which may be an error, was written, and 1 when it could not be
-        written. For --help: 0. For a command: its exit status.
-    """
-    status = _carried_out(sys.argv[1:])
-    _flush_logs()
-    return status
-
-
-def _carried_out(arguments: list[str]) -> int:
-    if arguments[:1] in (["-h"], ["--help"]):  # the job's bin/cpi adds the configuration
-        sys.stdout.write(_USAGE)
-        return 0
-    if _is_command(arguments):
-        command = import_module(f"bosh_aws_cpi.tools.{arguments[0]}")
-        return int(command.main(arguments[1:]))
-    return _answer(arguments)
-
-
-def _is_command(arguments: list[str]) -> bool:
-    """Whether the arguments are a command; a single argument may be a configuration file of that name."""
-    if not arguments or arguments[0] not in _COMMANDS:
-        return False
-    return len(arguments) > 1 or not os.access(arguments[0], os.F_OK)
-
-
-def _answer(arguments: list[str]) -> int:
-    began = time.perf_counter()
-    interrupts.install()
-    output = _claim_stdout()
-    log.start()
-    if output is None:
-        log.logger.error("stdout is closed: no response can be written, so the call is not executed")
-        return 1
-    interrupts.set_caller(output)
-    host = _AwsHost(arguments)
-    response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
-    if _is_delivered(output, response):
-        return 0
-    text = "The caller is gone and did not read the response: %s"
-    log.logger.error(text, response.decode(), extra=log.WHOLE)
-    host.discard_created()
-    return 1
-
-
-def _claim_stdout() -> int | None:
-    """Reserve stdout for the response: all other output goes to stderr.
-
-    Returns:
-        The file descriptor for the response, or None when stdout is closed. Child processes do not inherit
-        it, so none of them keeps it open.
-    """
-    _fill_gap(_STDIN)
-    is_closed = _fill_gap(_STDOUT)
-    _fill_gap(_STDERR)
-    os.set_blocking(_STDIN, True)
-    os.set_blocking(_STDOUT, True)
-    output = None if is_closed else os.dup(_STDOUT)
-    os.dup2(_STDERR, _STDOUT)
-    return output
-
-
-def _fill_gap(descriptor: int) -> bool:
-    """Open a closed standard stream as /dev/null, so that no other file gets its descriptor."""
-    try:
-        os.fstat(descriptor)
-    except OSError:
-        null = os.open(os.devnull, os.O_RDWR)
-        if null != descriptor:
-            os.dup2(null, descriptor)
-            os.close(null)
-        return True
-    return False
-
-
-def _read_all() -> bytes:
-    chunks = []
-    try:
-        while chunk := os.read(_STDIN, _CHUNK):
-            chunks.append(chunk)
-    except OSError as error:
-        log.logger.warning("Reading the request failed: %s", error.strerror)
-    return b"".join(chunks)
-
-
-def _is_delivered(output: int, response: bytes) -> bool:
-    """Write the response; False when it can't be written, because the caller is gone."""
-    try:
-        rest = memoryview(response)
-        while rest:
-            rest = rest[os.write(output, rest) :]
-    except OSError:
-        return False
-    return True
-
-
-def _flush_logs() -> None:
-    """Flush stdout and stderr; a closed stream must not cause an error at exit."""
-    for stream, descriptor in ((sys.stdout, _STDOUT), (sys.stderr, _STDERR)):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, descriptor)
+    process.run()
 
 
 if __name__ == "__main__":

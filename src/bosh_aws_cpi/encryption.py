@@ -1,11 +1,15 @@
 """The encryption of disks, for the configuration and for the properties of disks and stemcells."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
-from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bosh_aws_cpi.jsontext import Json
 
 
-class Encryption(NamedTuple):
+class Encryption(Record):
     """Whether an EBS volume is encrypted and with which key.
 
     EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.

@@ -22,7 +22,11 @@ The Director acts on ``ok_to_retry`` of VMCreationFailed only: it retries create
 id, up to five times.
 """
 
-from typing import ClassVar
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import ClassVar
 
 
 class BoshError(Exception):

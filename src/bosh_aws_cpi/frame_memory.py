@@ -7,8 +7,12 @@ expressions do, each call maps and unmaps memory: 3,000 to 5,000 page faults in 
 (docs/decisions/start-up.md).
 """
 
-from types import CodeType
-from typing import Final
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
+    from typing import Final
 
 WORDS: Final = 1 << 14
 """The size of the outermost frame, 128 KiB: the chunk that CPython maps for it has room for all others."""

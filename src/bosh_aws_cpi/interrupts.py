@@ -9,12 +9,15 @@ task was killed. That ends only calls that create something (`end_without_caller
 resources. All other calls complete their work.
 """
 
+from __future__ import annotations
+
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType, TracebackType
+    from typing import Final
 
 CALLER_GONE: Final = "the loss of its caller"
 _MILLISECONDS: Final = 1000
@@ -142,8 +145,19 @@ def close() -> None:
     _signals.closed = True
 
 
-@contextmanager
-def shielded() -> Iterator[None]:
+class _Shield:
+    def __enter__(self) -> None:
+        _signals.shields += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _signals.shields -= 1
+        if kind is None:
+            _signals.raise_if_due()
+
+
+def shielded() -> _Shield:
     """Hold a signal back until the step ends.
 
     When the step itself fails, its error takes precedence, and the signal is held back until `check`. A
@@ -153,14 +167,7 @@ def shielded() -> Iterator[None]:
     Raises:
         Interrupted: At the end of a step that succeeded, if a signal arrived in the meantime.
     """
-    _signals.shields += 1
-    try:
-        yield
-    except BaseException:
-        _signals.shields -= 1
-        raise
-    _signals.shields -= 1
-    _signals.raise_if_due()
+    return _Shield()
 
 
 def _is_unread(descriptor: int, seconds: float) -> bool:

@@ -1,12 +1,20 @@
 """JSON: a strict reader, and a writer whose output every other program can read."""
 
-import json
-import math
-import re
-from typing import Any, NoReturn, TypeGuard
+from __future__ import annotations
 
-Json = dict[str, Any]
-"""A JSON object."""
+import json
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn, TypeGuard
+
+    Json = dict[str, Any]
+    """A JSON object."""
+else:
+    Json = dict
+
+_INFINITE = float("inf")
 MAX_DEPTH = 100
 """Documents with more levels are refused, because the program must be able to write any document it reads."""
 
@@ -87,7 +95,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _finite(digits: str) -> float:
     number = float(digits)
-    if math.isinf(number):
+    if abs(number) == _INFINITE:
         message = "a number is too large"
         raise JsonTextError(message)
     return number

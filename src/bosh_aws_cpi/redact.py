@@ -1,9 +1,13 @@
 """Finds secrets in documents, by the names of their keys and by their form, and masks them in texts."""
 
+from __future__ import annotations
+
 import json
 import re
-from collections.abc import Iterator
-from urllib.parse import quote
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MASK = "<redacted>"
 
@@ -16,16 +20,16 @@ It may be an ordinary word ("agent", "vcap"): masking it everywhere would garble
 _SECRET_NAME = re.compile(
     r"(password|passwd|passphrase|secret|token|certificate|credential)"
     r"|(^|[_-])(cert|key|ca|auth)$"
-    r"|^access_key",
-    re.IGNORECASE,
+    r"|^access_key"
 )
+"""For names without upper case; to compile a pattern that ignores it takes longer."""
 _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
 _OF_AWS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
 """Parameters of AWS's calls whose names sound like secrets, but are none."""
 _OBJECTS = frozenset({"credentials"})
 """Objects in which each key decides whether its value is secret: preflight's report has "credentials"."""
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.IGNORECASE | re.DOTALL)
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.DOTALL)
 """A value that consists of a URL alone: its password may contain any character, even a slash or a space."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
@@ -36,6 +40,8 @@ _KEY = re.compile(
 _QUOTED = re.compile(r"""(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)""", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+\b")
 _WORD = re.compile(r"""[^\s"'&,;(){}\[\]]+""")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+"""Characters that a URL contains as they are (RFC 3986, 2.3)."""
 _BRACKET = re.compile(r"""[\[\]{}]""")
 
 
@@ -122,7 +128,7 @@ def _secrets(value: object, *, secret: bool = False) -> Iterator[str]:
 
 
 def _is_secret_name(name: str) -> bool:
-    return name not in _NOT_SECRET and _SECRET_NAME.search(name) is not None
+    return name not in _NOT_SECRET and _SECRET_NAME.search(name.casefold()) is not None
 
 
 def _spellings(value: str) -> set[str]:
@@ -132,5 +138,10 @@ def _spellings(value: str) -> set[str]:
         json.dumps(value)[1:-1],
         json.dumps(value, ensure_ascii=False)[1:-1],
         repr(value)[1:-1],
-        quote(value, safe=""),
+        _in_url(value),
     }
+
+
+def _in_url(value: str) -> str:
+    """The spelling that `urllib.parse.quote` gives with no safe characters; to load it would take longer."""
+    return "".join(chr(byte) if chr(byte) in _UNRESERVED else f"%{byte:02X}" for byte in value.encode())

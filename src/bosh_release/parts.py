@@ -13,7 +13,7 @@ from typing import Any
 from cyclonedx import spdx
 
 from bosh_release.blobs import Blob, VendorError
-from bosh_release.vendor import UPSTREAM
+from bosh_release.sources import UPSTREAM
 
 
 @dataclass(frozen=True)

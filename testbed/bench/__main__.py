@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from testbed.bench import deployment, forms, tables, uploading, waiting
 from testbed.bench.changes import changes
-from testbed.bench.figures import DEPLOYMENT, INFO, PLAIN, Report, beyond, deployments
+from testbed.bench.figures import DEPLOYMENT, INFO, PLAINS, Report, beyond, deployments
 from testbed.bench.measuring import Bench, BenchError
 from testbed.bench.rows import ROWS
 from testbed.cloud import ROOT, FakeAws
@@ -30,15 +30,15 @@ EVERYTHING = (*ROWS, DEPLOYMENT, WAITING, UPLOADS)
 RUNS = 15
 
 
-def measured(wanted: list[str], runs: int) -> Report:
-    """Measure the given rows, waiting, or uploads.
+def measured(wanted: list[str], runs: int, python: Path | None = None) -> Report:
+    """Measure the given rows, waiting, or uploads; the form `release` on an interpreter, if one is given.
 
     Deployments, waiting and uploads take long: of these fewer than `runs` samples are taken.
     """
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch, FakeAws() as fake_aws:
         folder = Path(scratch)
         bench = Bench(fake_aws, folder)
-        started = _forms(folder) if {*ROWS, DEPLOYMENT}.intersection(wanted) else []
+        started = _forms(folder, python) if {*ROWS, DEPLOYMENT}.intersection(wanted) else []
         rows = _rows(bench, started, [verb for verb in ROWS if verb in wanted], runs)
         if DEPLOYMENT in wanted:
             _say(DEPLOYMENT)
@@ -50,27 +50,31 @@ def measured(wanted: list[str], runs: int) -> Report:
         if UPLOADS in wanted:
             _say(UPLOADS)
             uploaded = uploading.uploads(bench, fake_aws, folder, max(1, runs // 5))
-    return Report(machine(), runs, rows, waited, uploaded)
+    return Report(machine(python), runs, rows, waited, uploaded)
 
 
-def _forms(folder: Path) -> list[Form]:
+def _forms(folder: Path, python: Path | None) -> list[Form]:
     _say("installing as the release does")
-    return [*forms.bare_forms(), forms.plain_form(), forms.pip_form(), forms.release_form(folder)]
+    if python is None:
+        return [*forms.bare_forms(), forms.plain_form(), forms.pip_form(), forms.release_form(folder)]
+    plain = [forms.plain_form(), forms.plain_form_on(python, folder)]
+    return [*forms.bare_forms(python), *plain, forms.pip_form(), forms.release_form_on(python, folder)]
 
 
 def _rows(bench: Bench, started: list[Form], verbs: list[str], runs: int) -> dict[str, Row]:
     rows = {}
     for verb in verbs:
         _say(verb)
-        asks_aws = [form for form in started if verb != INFO or form.name != PLAIN]
+        asks_aws = [form for form in started if verb != INFO or form.name not in PLAINS]
         rows[verb] = bench.row(verb, asks_aws, runs)
     return rows
 
 
-def machine() -> str:
-    """Describe this machine."""
-    python = f"{platform.python_implementation()} {platform.python_version()}"
-    return f"{os.cpu_count()} processors, {python}, {platform.system()} {platform.machine()}"
+def machine(python: Path | None = None) -> str:
+    """Describe this machine, and the interpreter of the release, if that is another one."""
+    own = f"{platform.python_implementation()} {platform.python_version()}"
+    other = f" (release: {forms.version(python)})" if python else ""
+    return f"{os.cpu_count()} processors, {own}{other}, {platform.system()} {platform.machine()}"
 
 
 def committed() -> Report | None:
@@ -105,11 +109,17 @@ def main() -> int:
         help=f"these alone, and write nothing; of {', '.join(EVERYTHING)}",
     )
     parser.add_argument("--check", action="store_true", help="fail when something takes more than it may")
+    parser.add_argument(
+        "--python",
+        type=Path,
+        metavar="PATH",
+        help="the interpreter that the release compiles, for the form `release` with the release's wheels",
+    )
     arguments = parser.parse_args()
     if arguments.runs < 1:
         parser.error("--runs must be 1 at least")
     try:
-        report = measured(arguments.rows, arguments.runs)
+        report = measured(arguments.rows, arguments.runs, arguments.python)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

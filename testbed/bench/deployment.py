@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from testbed.bench.figures import DEPLOYMENT, INFO, PLAIN
+from testbed.bench.figures import DEPLOYMENT, INFO, PLAINS
 from testbed.bench.measuring import Start, check_alike, figures
 from testbed.cloud import ROOT
 from testbed.executable import Answer
@@ -77,7 +77,8 @@ def _deployed(bench: Bench, fake_aws: FakeAws, form: Form, flow: Sequence[dict[s
             program.raw(json.dumps(line["request"]).encode())
     else:
         methods = {line["request"]["method"] for line in flow}
-        Replay(program, director_names(world)).play(flow, methods - {INFO} if form.name == PLAIN else methods)
+        asked = methods - {INFO} if form.name in PLAINS else methods
+        Replay(program, director_names(world)).play(flow, asked)
     return total(program.starts)
 
 

@@ -15,10 +15,13 @@ DEPLOYMENT = "deployment"
 """The row of all calls of a recorded deployment; about half of them are `info`."""
 ISOLATED, BARE, PLAIN, PIP, RELEASE = "python -I -S", "python", "boto3 script", "pip", "release"
 """The forms: the interpreter alone, in two ways; the plain script; the executable, in two ways."""
+PLAIN_OF_RELEASE = "boto3 script, release's Python"
+"""The plain script on the interpreter of the release, where that is another one."""
+PLAINS = (PLAIN, PLAIN_OF_RELEASE)
 BARE_OF = {PIP: BARE, RELEASE: ISOLATED}
 """The interpreter alone as it is started for each form of the executable."""
 
-MOST_OF_BARE = {PIP: 2.7, RELEASE: 3.7}
+MOST_OF_BARE = {PIP: 1.5, RELEASE: 2.0}
 """How many times the bare interpreter's CPU `info` may take above it; docs/performance.md says why."""
 MOST_OF_PLAIN = 0.70
 """How much of the plain boto3 script's CPU a verb may take that asks AWS."""
@@ -151,6 +154,12 @@ def of_bare(row: Row, name: str) -> float:
 def of_plain(row: Row, name: str) -> float | None:
     """Return the part of the plain boto3 script's CPU; none where there is no such script."""
     return row[name].cpu.median / row[PLAIN].cpu.median if PLAIN in row else None
+
+
+def of_plain_alike(row: Row, name: str) -> float | None:
+    """Return the part of the CPU of the plain boto3 script on the form's own interpreter."""
+    is_other = name == RELEASE and PLAIN_OF_RELEASE in row
+    return row[name].cpu.median / row[PLAIN_OF_RELEASE].cpu.median if is_other else of_plain(row, name)
 
 
 def beyond(report: Report) -> list[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import importlib.util
 import platform
 import re
 import shutil
+import subprocess
 import sys
 import zipfile
 from dataclasses import dataclass
@@ -14,13 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bosh_release import blobs, install
-from testbed.bench.figures import BARE, ISOLATED, PIP, PLAIN, RELEASE
+from testbed.bench.figures import BARE, ISOLATED, PIP, PLAIN, PLAIN_OF_RELEASE, RELEASE
 from testbed.cloud import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).parent
+OF_PLAIN = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
+"""What the plain script imports; all of it runs on any interpreter."""
 TEMPLATE = ROOT / "jobs/aws_cpi/templates/cpi.erb"
 
 
@@ -59,14 +63,28 @@ class Form:
         return [*self.python, str(HERE / "loaded.py"), str(file), program, str(config_path)]
 
 
-def bare_forms() -> list[Form]:
-    """Return the interpreter without a program, with and without its own packages."""
-    return [Form(ISOLATED, (sys.executable, "-I", "-S")), Form(BARE, (sys.executable,))]
+def bare_forms(python: Path | None = None) -> list[Form]:
+    """Return the interpreter without a program: that of the release, if it is another one, and this one."""
+    return [Form(ISOLATED, (str(python or sys.executable), "-I", "-S")), Form(BARE, (sys.executable,))]
 
 
 def plain_form(script: str = "plain.py") -> Form:
     """Return a plain boto3 script."""
     return Form(PLAIN, (sys.executable,), str(HERE / script))
+
+
+def plain_form_on(python: Path, scratch: Path) -> Form:
+    """Return the plain boto3 script on another interpreter, with the packages of this one beside it."""
+    folder = scratch / "plain"
+    folder.mkdir()
+    for name in OF_PLAIN:
+        found = importlib.util.find_spec(name)
+        assert found is not None and found.origin is not None  # noqa: S101, PT018 - they are installed
+        place = Path(found.origin)
+        place = place.parent if found.submodule_search_locations else place
+        (folder / place.name).symlink_to(place)
+    shutil.copy(HERE / "plain.py", folder)
+    return Form(PLAIN_OF_RELEASE, (str(python),), str(folder / "plain.py"))
 
 
 def pip_form() -> Form:
@@ -85,6 +103,22 @@ def release_form(scratch: Path) -> Form:
         laid_sources(scratch / "sources", list(blobs.read_lock(blobs.LOCK.read_text()))), lib, kind()
     )
     return Form(RELEASE, (sys.executable, *flags(TEMPLATE.read_text())), str(lib))
+
+
+def release_form_on(python: Path, scratch: Path) -> Form:
+    """Install the executable with the interpreter and the wheels that the release has."""
+    sources, lib = scratch / "sources", scratch / "lib"
+    for place in (ROOT / "src", ROOT / "blobs"):
+        shutil.copytree(place, sources, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    installer = [str(python), "-I", "-S", "-B", "bosh_release/install.py", str(lib), kind()]
+    subprocess.run(installer, check=True, cwd=sources)
+    return Form(RELEASE, (str(python), *flags(TEMPLATE.read_text())), str(lib))
+
+
+def version(python: Path) -> str:
+    """Return the version of an interpreter, "Python 3.13.18"."""
+    asked = [str(python), "--version"]
+    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def flags(template: str) -> list[str]:

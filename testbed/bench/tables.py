@@ -13,12 +13,13 @@ from testbed.bench.figures import (
     most_of_waiting,
     of_bare,
     of_plain,
+    of_plain_alike,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from testbed.bench.figures import Report, Row, Spread, Starts
+    from testbed.bench.figures import Report, Spread, Starts
 
 BEGIN, END = "<!-- Written by make bench -->", "<!-- The end of what make bench writes -->"
 
@@ -53,20 +54,28 @@ def report_tables(report: Report) -> str:
 def ratios(report: Report) -> str:
     """Write the executable's figures relative to the yardsticks."""
     lines = [
-        [verb, name, f"{above_bare(row, name):.1f} ms", f"{of_bare(row, name):.2f}", part_of_plain(row, name)]
+        [
+            verb,
+            name,
+            f"{above_bare(row, name):.1f} ms",
+            f"{of_bare(row, name):.2f}",
+            _part(of_plain(row, name)),
+            _part(of_plain_alike(row, name)),
+        ]
         for verb, row in report.rows.items()
         for name in BARE_OF
         if name in row
     ]
     return table(
-        ["Verb", "Form", "CPU above Python alone", "The same, Python alone = 1", "CPU, boto3 script = 1"],
+        [
+            *("Verb", "Form", "CPU above Python alone", "The same, Python alone = 1"),
+            *("CPU, boto3 script = 1", "Script on the same Python = 1"),
+        ],
         lines,
     )
 
 
-def part_of_plain(row: Row, name: str) -> str:
-    """Write the part of the plain script's CPU."""
-    part = of_plain(row, name)
+def _part(part: float | None) -> str:
     return "-" if part is None else f"{part:.2f}"
 
 

@@ -61,12 +61,12 @@ def test_piped_lines() -> None:
     assert (absent["result"], unthrottled) == (False, {})
     assert throttled["DescribeInstances"]["allowed"] == 2
     assert re.search(r"^stderr: .*Finished info in", text, re.MULTILINE)
-    assert re.findall(r"^Bad line: (.{30})", text, re.MULTILINE) == [
-        "an argument is no JSON, from h",
-        "this request is no JSON: Expec",
-        "this is no rule: POST /testbed",
-        "this is no rule: testbed.cloud",
-        "it is fault and a rule, faults",
+    assert re.findall(r"^Bad line: (.{15})", text, re.MULTILINE) == [
+        "an argument is ",
+        "this request is",
+        "this is no rule",
+        "this is no rule",
+        "it is fault and",
     ]
     assert "\nVERB [ARGUMENT ...]" in text
     assert "\033" not in introduction + text

@@ -142,7 +142,7 @@ def test_unforeseen(late: Checked) -> None:
     """An error that nobody foresaw is answered, too, as Unknown with its own message."""
     code = (
         "import sys\n"
-        "from bosh_aws_cpi.__main__ import main\n"
+        "from bosh_aws_cpi.process import main\n"
         "from bosh_aws_cpi.cpi import info\n"
         "def fail(cloud):\n"
         "    raise RuntimeError('the sky is falling')\n"

@@ -35,7 +35,7 @@ EACH_SIGNAL = pytest.mark.parametrize(
 
 SIGNAL_AT_EXIT = """
 import os, signal, sys
-from bosh_aws_cpi.__main__ import main
+from bosh_aws_cpi.process import main
 from bosh_aws_cpi import interrupts
 def profile(frame, event, argument):
     if event == "call" and frame.f_code is interrupts.close.__code__:

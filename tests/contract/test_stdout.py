@@ -26,7 +26,7 @@ FULL = ["/dev/full"] if Path("/dev/full").exists() else []
 
 NOISY = """
 import os, subprocess, sys
-from bosh_aws_cpi.__main__ import main
+from bosh_aws_cpi.process import main
 from bosh_aws_cpi.cpi import info
 quiet = info.ping
 def ping(cloud):

@@ -13,16 +13,13 @@ import pytest
 from testbed.bosh_cli import TOOLS, Bosh, Run
 from testbed.environment import JOB, Environment, write_stemcell
 from testbed.hypervisor import Hypervisor
+from tests.e2e.publication import Pipeline, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from testbed.cloud import FakeAws
     from testbed.world import World
-
-ROOT = Path(__file__).parent.parent.parent
-RELEASE = ("LICENSE", "NOTICE", "blobs", "config", "jobs", "packages", "src")
-"""What a release is made of."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +31,7 @@ class Installation:
         deleted: The run that deleted it.
         settings: What the VM's agent booted with.
         expected: What it has to boot with, but for what each VM has of its own.
+        actions: What the VM's agent was asked for.
         instance: What EC2 knew of the VM.
         things: The world's state while it was there.
         left: The world's state afterwards.
@@ -46,6 +44,7 @@ class Installation:
     deleted: Run
     settings: dict[str, Any]
     expected: dict[str, Any]
+    actions: list[str]
     instance: dict[str, Any]
     things: dict[str, list[str]]
     left: dict[str, list[str]]
@@ -74,19 +73,24 @@ def bosh(folder: Path) -> Bosh:
 
 
 @pytest.fixture(scope="session")
-def release(bosh: Bosh, folder: Path) -> Path:
-    """Return the release's tarball: E2E_RELEASE, when that names one, else built from this working copy."""
+def pipeline(folder: Path) -> Pipeline:
+    """Publish the working copy as the pipeline does, with a remote, a blobstore and a key of its own."""
+    assert (TOOLS / "bosh").exists(), "the tools are not built: run `make e2e`"
+    assert shutil.which("ssh-keygen"), "ssh-keygen is missing: apt-get install openssh-client"
+    made = Pipeline(folder / "pipeline")
+    made.build_candidate()
+    checked(made.publish())
+    made.push()
+    return made
+
+
+@pytest.fixture(scope="session")
+def release(request: pytest.FixtureRequest) -> Path:
+    """Return the release's tarball: the one that E2E_RELEASE names, or the final one of this working copy."""
     if given := os.environ.get("E2E_RELEASE"):
         return Path(given).resolve()
-    # From a copy: the CLI writes its own records into the folder that it builds from.
-    source = folder / "release" / "source"
-    source.mkdir(parents=True)
-    for name in RELEASE:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, source / name)
-    tarball = folder / "release" / "bosh-aws-cpi.tgz"
-    bosh.run("create-release", "--force", "--dir", source, "--tarball", tarball).ok()
-    return tarball
+    pipeline: Pipeline = request.getfixturevalue("pipeline")
+    return pipeline.tarball
 
 
 @pytest.fixture(scope="session")
@@ -114,6 +118,7 @@ def installation(
     created.ok()
     (machine,) = hypervisor.settle()
     settings, things, state = machine.settings, world.state(), environment.state
+    actions = machine.actions
     instance = world.instance(machine.instance_id)
     vcap = folder / "vcap"
     for part in ("data", "jobs", "packages"):
@@ -126,6 +131,7 @@ def installation(
         deleted=deleted,
         settings=settings,
         expected=environment.agent_settings,
+        actions=actions,
         instance=instance,
         things=things,
         left=world.state(),

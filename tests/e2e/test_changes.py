@@ -6,66 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.environment import part, register_image, write_stemcell
+from testbed.environment import register_image, write_stemcell
+from tests.e2e.life import FRESH, GONE, NEW_DISK, NEW_VM, Life
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from testbed.bosh_cli import Run
     from testbed.environment import Environment
-    from testbed.hypervisor import Hypervisor, Machine
+    from testbed.hypervisor import Hypervisor
     from testbed.world import World
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
-
-NEW_VM = ["has_vm", "delete_vm", "create_vm", "set_vm_metadata", "attach_disk", "set_disk_metadata"]
-NEW_DISK = ["create_disk", "attach_disk", "set_disk_metadata", "detach_disk", "delete_disk"]
-
-
-class Life:
-    """An environment, and what is true of it after every run that made or changed it."""
-
-    def __init__(
-        self,
-        environment: Environment,
-        hypervisor: Hypervisor,
-        world: World,
-        disk_of: Callable[[Environment], dict[str, Any]],
-    ) -> None:
-        """Begin with nothing."""
-        self.environment = environment
-        self._hypervisor = hypervisor
-        self._world = world
-        self._disk_of = disk_of
-        self._laid = world.state()
-
-    def create(self, *methods: str) -> tuple[Run, Machine, dict[str, Any]]:
-        """Run create-env, which must make these calls; returns the run, the machine and the disk."""
-        run = self.environment.create()
-        run.ok()
-        assert run.methods == list(methods)
-        (machine,) = self._hypervisor.settle()
-        disk = self._disk_of(self.environment)
-        state = self._world.state()
-        assert state["instances"] == [machine.instance_id] == [self.environment.state["current_vm_cid"]]
-        assert len(state["volumes"]) == 3, "root, ephemeral and persistent"
-        assert len(state["interfaces"]) == 1
-        assert state["images"] == self._laid["images"]
-        assert machine.running
-        expected = self.environment.agent_settings
-        assert part(machine.settings, expected) == expected
-        assert [each["InstanceId"] for each in disk["Attachments"]] == [machine.instance_id]
-        assert disk["VolumeId"] in machine.mounts.values()
-        return run, machine, disk
-
-    def delete(self) -> Run:
-        """Run delete-env, after which nothing may be left."""
-        run = self.environment.delete()
-        run.ok()
-        assert self._hypervisor.settle() == []
-        assert self._world.state() == self._laid
-        return run
 
 
 @pytest.mark.parametrize("api_version", [2, 3])
@@ -83,10 +35,7 @@ def test_life(
     environment.stemcell = write_stemcell(tmp_path, world.image_id, "1.1", api_version)
 
     # Fresh.
-    run, machine, disk = life.create(
-        *("create_stemcell", "create_vm", "set_vm_metadata"),
-        *("create_disk", "attach_disk", "set_disk_metadata"),
-    )
+    run, machine, disk = life.create(*FRESH)
     contexts = {call.request["context"]["vm"]["stemcell"]["api_version"] for call in run.calls}
     assert contexts == {api_version}
     assert (disk["Size"], disk["VolumeType"]) == (20, "gp3")
@@ -124,5 +73,5 @@ def test_life(
 
     # Gone.
     run = life.delete()
-    assert run.methods == ["has_vm", "delete_vm", "delete_disk", "delete_stemcell"]
+    assert run.methods == GONE
     assert environment.state == {}

@@ -6,35 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.cloud import ROOT
-from testbed.executable import ACCESS_KEY_ID, SECRET_ACCESS_KEY, Answer, Cpi, config
-from testbed.hypervisor import APART, AS_VCAP, BASE
+from testbed.executable import ACCESS_KEY_ID, SECRET_ACCESS_KEY
+from tests.e2e import job
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
+    from testbed.executable import Answer, Cpi
     from testbed.world import World
     from tests.e2e.conftest import Installation
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
 
-# The VM's files are where they are on a VM, and this working copy, whose files an installed release must
-# not need, is out of sight.
-AS_THE_DIRECTOR = f"""
-{AS_VCAP} && {{ [ ! -d "$1" ] || mount -t tmpfs none "$1"; }} &&
-exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME={BASE} TMPDIR={BASE} {BASE}/jobs/aws_cpi/bin/cpi
-"""
-
 
 @pytest.fixture
 def cpi(installation: Installation) -> Cpi:
     """Return the installed executable; it has its configuration from the job's template."""
-    return as_the_director(installation, "")
-
-
-def as_the_director(installation: Installation, command: str) -> Cpi:
-    """Return bin/cpi, or a command of it with its arguments."""
-    line = f"{AS_THE_DIRECTOR.rstrip()} {command}"
-    return Cpi(config("unused"), command=[*APART, "sh", "-c", line, "sh", str(installation.vcap), str(ROOT)])
+    return job.on(installation.vcap)
 
 
 def checked(answer: Answer) -> dict[str, Any]:
@@ -64,10 +51,10 @@ def test_info_without_version(cpi: Cpi) -> None:
 
 def test_commands(installation: Installation, fake_aws: FakeAws) -> None:
     """An operator's commands run from the job, with its configuration and all that Python needs for them."""
-    swept = as_the_director(installation, "sweep --director somebody --json").raw(b"")
+    swept = job.on(installation.vcap, "sweep --director somebody --json").raw(b"")
     assert (swept.returncode, swept.document["strays"]) == (0, [])
     assert "DescribeVolumes" in fake_aws.actions()
-    checked_before = as_the_director(installation, "preflight --json").raw(b"")
+    checked_before = job.on(installation.vcap, "preflight --json").raw(b"")
     assert (checked_before.returncode, checked_before.document["is_ready"]) == (0, True)
 
 

@@ -206,3 +206,39 @@ def test_vulnerabilities_fail_the_task(tmp_path: Path, database: int, scan: int)
     calls = ["db update", "sbom:docs/sbom.cdx.json --fail-on medium"]
     assert done.stdout.splitlines() == (calls if database == 0 else calls[:1])
     assert done.returncode == database or scan
+
+
+@pytest.mark.parametrize("tested", [True, False])
+def test_compiled_release_is_tested_and_signed(tmp_path: Path, *, tested: bool) -> None:
+    """What the end-to-end test leaves is signed and tagged; it gets no key, and without it the task fails."""
+    for folder in ("source/scripts", "github-release", "compiled"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "github-release" / "tag").write_text("v1.0.0")
+    (tmp_path / "source" / "scripts" / "sign").write_text('echo "sign $* with $SIGNING_KEY"\n')
+    make = tmp_path / "make"
+    make.write_text(f"""#!/bin/sh
+echo "$* $E2E_RELEASE $E2E_STEMCELL$SIGNING_KEY"
+touch "$E2E_COMPILED/bosh-aws-cpi-1.0.0-ubuntu-noble-1.84.tgz"
+exit {0 if tested else 1}
+""")
+    make.chmod(0o755)
+    given = {"STEMCELL": "ubuntu-noble/1.84", "SIGNING_KEY": "key"}
+    done = subprocess.run(
+        ["/bin/sh", CI / "tasks" / "compiled.sh"],
+        env={**given, "PATH": f"{tmp_path}:/usr/bin:/bin", "TMPDIR": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    published, name = tmp_path / "github-release", "bosh-aws-cpi-1.0.0-ubuntu-noble-1.84.tgz"
+    called = [
+        f"e2e PYTEST_ARGS=tests/e2e/test_precompiled.py {published}/bosh-aws-cpi-1.0.0.tgz ubuntu-noble/1.84",
+        f"sign {tmp_path}/compiled {name} with key",
+    ]
+    left = {path.name for path in (tmp_path / "compiled").iterdir()}
+    if tested:
+        assert (done.returncode, done.stdout.splitlines(), left) == (0, called, {name, "tag"})
+        assert (tmp_path / "compiled" / "tag").read_text() == "v1.0.0-ubuntu-noble-1.84\n"
+    else:
+        assert (done.returncode, done.stdout.splitlines(), left) == (1, called[:1], set())

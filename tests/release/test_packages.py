@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -154,10 +157,19 @@ def test_uploaded_blobs_keep_their_place() -> None:
 
 
 def test_one_source_of_the_interpreter() -> None:
-    """There is one source of CPython 3.13, and the package python-3.13 takes it, and its hash."""
+    """The one source of CPython 3.13, its hash, and what trains the interpreter are the package."""
     (source,) = [path for path in INDEX if path.startswith("python/")]
     assert re.fullmatch(r"python/Python-3\.13\.\d+\.tar\.xz", source)
-    assert files("python-3.13") == {source, blobs.SOURCE_HASH}
+    assert files("python-3.13") == {source, blobs.SOURCE_HASH, "bosh_release/training.py"}
+
+
+def test_training_needs_only_the_interpreter(tmp_path: Path) -> None:
+    """The interpreter is trained in an empty folder, without packages, environment or files of its own."""
+    program = str(SOURCES / "bosh_release" / "training.py")
+    command = [sys.executable, "-I", "-S", "-B", "-W", "error", program]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env={})
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "trained\n", "")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_package_takes_the_cpi_and_its_wheels() -> None:
@@ -174,6 +186,34 @@ def test_no_pattern_is_idle(package: str) -> None:
     for pattern in spec(package)["files"]:
         matching = [path for path in files(package) if path_matches(path, pattern)]
         assert matching, pattern
+
+
+@pytest.mark.parametrize("package", ["python-3.13", "bosh_aws_cpi"])
+def test_nothing_of_another_version_stays(package: str, tmp_path: Path) -> None:
+    """Packaging empties its folder, where `bosh create-env` leaves what was installed before an upgrade."""
+    for name in ("target", "sources"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "target" / "lib").mkdir()
+    (tmp_path / "target" / "LICENSE").touch()
+    done = subprocess.run(
+        ["/bin/bash", str(ROOT / "packages" / package / "packaging")],
+        cwd=tmp_path / "sources",
+        env={
+            "PATH": os.defpath,
+            "BOSH_INSTALL_TARGET": str(tmp_path / "target"),
+            "BOSH_PACKAGES_DIR": "none",
+        },
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode != 0, "there are no sources"
+    assert list((tmp_path / "target").iterdir()) == []
+
+
+def test_version_is_the_newest_in_the_changelog() -> None:
+    """pyproject.toml, from which the list of components takes the version, names the one to publish next."""
+    (newest, *_) = re.findall(r"^## \[(\d[\d.]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == newest
 
 
 def test_packages_are_named_by_their_folder() -> None:

@@ -318,7 +318,7 @@ def test_program_reads_every_text(render: Render, tmp_path: Path) -> None:
     read = parsed(render, tmp_path, properties)
     encryption = {"kms_key_arn": read.aws.encryption.kms_key_arn}
     for name in names:
-        assert {**read.aws._asdict(), **encryption}[name] == f"{name}{NASTY}"
+        assert {**vars(read.aws), **encryption}[name] == f"{name}{NASTY}"
     assert read.aws.default_security_groups == [NASTY]
     assert read.aws.metadata_options == {NASTY: NASTY}
     assert read.aws.stemcell == {"kernel_id": NASTY}

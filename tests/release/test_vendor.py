@@ -1,10 +1,11 @@
-"""How blobs are fetched, from a server on this machine and from stand-ins for apt-get and pip."""
+"""How blobs are fetched, from a server on this machine and from stand-ins for apt and pip."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import os
+import shutil
 import sys
 import tarfile
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_release import blobs, install, vendor
+from bosh_release import blobs, install, sources, vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,11 +27,22 @@ WHEEL = "six-1.0-py3-none-any.whl"
 WHEEL_PATH = f"wheels/any/{WHEEL}"
 LOCKED = "six==1.0 \\\n    --hash=sha256:00\n"
 
-APT_GET = """#!/bin/sh
-echo "$*" >>"$FAKES/apt.log"
+APT = """#!/bin/sh
+case "$*" in indextargets*) echo mirror.test; exit ;; esac
+read -r _ trust second suite _ <sources.list
+[ "$trust" != mirror.test ] || suite=$second
+listed=$FAKES/suites/$suite
 case "$*" in
-indextargets*) echo mirror.test ;;
-*" source "*) cp "$FAKES/orig" python3.13_3.13.99.orig.tar.xz ;;
+*" update")
+    echo "$suite" >>"$FAKES/asked"
+    if [ -e "$FAKES/unsigned" ] && [ "$trust" = mirror.test ]; then echo "E: not signed" >&2; exit 100; fi
+    ;;
+*" showsrc "*) for version in "$listed"/*; do [ ! -e "$version" ] || echo "Version: ${version##*/}"; done ;;
+*" source "*)
+    version=${*##*=}
+    echo "$suite $version" >>"$FAKES/taken"
+    cp "$listed/$version" "python3.13_${version%-*}.orig.tar.xz"
+    ;;
 esac
 """
 PIP = """
@@ -51,12 +63,20 @@ def archive() -> bytes:
     return made.getvalue()
 
 
+def offer(fakes: Path, suite: str, version: str, content: bytes) -> None:
+    """Have a suite of Debian offer a version of CPython."""
+    file = fakes / "suites" / suite / version
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+
+
 def blob(path: str, content: bytes) -> blobs.Blob:
     """Return the entry of blobs.yml for a file with this content."""
     return blobs.Blob(path, len(content), hashlib.sha256(content).hexdigest())
 
 
 SOURCE = archive()
+GONE = "HTTP/1.1 404 Not Found\r\nContent-Length: {size}"
 
 
 @dataclass
@@ -93,7 +113,7 @@ def upstream(monkeypatch: pytest.MonkeyPatch) -> Iterator[Upstream]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
-        monkeypatch.setattr(vendor, "UPSTREAM", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setattr(sources, "UPSTREAM", f"http://127.0.0.1:{server.server_port}")
         yield answers
         server.shutdown()
         thread.join()
@@ -114,13 +134,13 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def fakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put stand-ins for apt-get and pip first, and return the folder of what they hand out."""
+    """Put stand-ins for apt and pip first, and return the folder of what they hand out."""
     folder = tmp_path / "fakes"
     (folder / "wheels").mkdir(parents=True)
-    (folder / "orig").write_bytes(SOURCE)
-    apt_get = folder / "apt-get"
-    apt_get.write_text(APT_GET)
-    apt_get.chmod(0o755)
+    offer(folder, "unstable", "3.13.99-1", SOURCE)
+    for name in ("apt-get", "apt-cache"):
+        (folder / name).write_text(APT)
+        (folder / name).chmod(0o755)
     (folder / "pip").mkdir()
     (folder / "pip" / "__main__.py").write_text(PIP)
     (folder / "pip" / "__init__.py").touch()
@@ -150,11 +170,11 @@ def test_source_comes_from_upstream(fetch: Callable[..., list[str]], upstream: U
     """CPython's source is what upstream has; Debian is not asked."""
     assert fetch(blob(PATH, SOURCE)) == [PATH]
     assert upstream.asked == [f"/3.13.99/{NAME}"]
-    assert not (fakes / "apt.log").exists()
+    assert not (fakes / "asked").exists()
 
 
 FAULTS = {
-    "absent": ("HTTP/1.1 404 Not Found\r\nContent-Length: {size}", SOURCE),
+    "absent": (GONE, SOURCE),
     "broken off": ("HTTP/1.1 200 OK\r\nContent-Length: {size}", SOURCE[:-1]),
     "broken off in a chunk": ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked", b"ff\r\nabc"),
     "another file": ("HTTP/1.1 200 OK\r\nContent-Type: text/html", b"<p>Sign in to this network.</p>"),
@@ -166,27 +186,53 @@ FAULTS = {
 def test_source_comes_from_debian(
     head: str, body: bytes, fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path, root: Path
 ) -> None:
-    """Whatever upstream has in place of the right file, Debian is asked, with settings of its own."""
+    """Whatever upstream has in place of the right file, Debian is asked, whoever signed its lists."""
     upstream.head, upstream.body = head, body
+    (fakes / "unsigned").touch()
     assert fetch(blob(PATH, SOURCE)) == [PATH]
     assert (root / "blobs" / PATH).read_bytes() == SOURCE
-    _, update, source = (fakes / "apt.log").read_text().splitlines()
-    assert update.startswith("--config-file=")
-    assert source.endswith("source --download-only --tar-only python3.13")
+
+
+@pytest.mark.parametrize("suite", sources.SUITES)
+def test_source_comes_from_any_suite(
+    suite: str, fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path
+) -> None:
+    """The version is found in whichever suite of Debian has it; other versions are not downloaded."""
+    upstream.head = GONE
+    shutil.rmtree(fakes / "suites")
+    for each in sources.SUITES:
+        offer(fakes, each, "3.13.9-1", b"older")
+    offer(fakes, suite, "3.13.99-2+deb13u5", SOURCE)
+    assert fetch(blob(PATH, SOURCE)) == [PATH]
+    assert (fakes / "taken").read_text() == f"{suite} 3.13.99-2+deb13u5\n"
+    assert (fakes / "asked").read_text().split() == [*sources.SUITES[: sources.SUITES.index(suite) + 1]]
+
+
+def test_suite_with_another_file_is_passed_over(
+    fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path
+) -> None:
+    """A suite that has another file under the version's name does not have it."""
+    upstream.head = GONE
+    offer(fakes, "testing", "3.13.99-1", b"another")
+    assert fetch(blob(PATH, SOURCE)) == [PATH]
+    assert (fakes / "taken").read_text().splitlines() == ["testing 3.13.99-1", "unstable 3.13.99-1"]
 
 
 def test_wrong_source_is_refused(
     fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path, root: Path
 ) -> None:
-    """When neither upstream nor Debian has the file, both are named, and nothing is kept."""
+    """When neither upstream nor Debian has the file, each place is named, and nothing is kept."""
     upstream.body = SOURCE[:-1]
-    (fakes / "orig").write_bytes(b"another")
+    offer(fakes, "unstable", "3.13.99-1", b"another")
+    offer(fakes, "stable", "3.13.5-2", b"older")
     with pytest.raises(blobs.VendorError) as refused:
         fetch(blob(PATH, SOURCE))
     assert f"{NAME} can't be fetched: it broke off after {len(SOURCE) - 1} of {len(SOURCE)} bytes" in str(
         refused.value
     )
     assert f"orig.tar.xz is not the file that config/blobs.yml lists as {PATH}" in str(refused.value)
+    assert "mirror.test testing: has no python3.13\n" in str(refused.value)
+    assert "mirror.test stable: has 3.13.5-2\n" in str(refused.value)
     assert kept(root) == []
 
 
@@ -239,9 +285,43 @@ def test_update_writes_the_index_and_the_hashes(root: Path, upstream: Upstream) 
     assert (root / "src" / install.HASHES).read_text() == ""
 
 
+def test_update_takes_a_version_from_debian(
+    root: Path, upstream: Upstream, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A new CPython comes from Debian when upstream lacks it; its SHA-256 is shown, to be compared."""
+    upstream.head = GONE
+    vendor.update({}, "3.13.99")
+    assert blobs.read_index((root / "blobs.yml").read_text()) == {PATH: blob(PATH, SOURCE)}
+    assert kept(root) == [PATH]
+    assert f"SHA-256 {blob(PATH, SOURCE).sha256}. Compare it" in capsys.readouterr().out
+
+
+def test_update_takes_nothing_unsigned(root: Path, upstream: Upstream, fakes: Path) -> None:
+    """A new CPython comes from no mirror whose lists apt can't verify: nothing else vouches for it yet."""
+    upstream.head = GONE
+    (fakes / "unsigned").touch()
+    with pytest.raises(blobs.VendorError, match=r"mirror\.test unstable: apt-get .*\n.*not signed"):
+        vendor.update({}, "3.13.99")
+    assert kept(root) == []
+    assert not (root / "blobs.yml").exists()
+
+
+def test_old_blobs_are_removed(
+    fetch: Callable[..., list[str]], upstream: Upstream, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Blobs that only an earlier config/blobs.yml listed are removed and named; other files stay."""
+    for name in ("python/Python-3.13.98.tar.xz", "wheels/any/old-1-py3-none-any.whl", "python/notes.txt"):
+        (root / "blobs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / "blobs" / name).write_bytes(b"old")
+    assert fetch(blob(PATH, SOURCE)) == [PATH, "python/notes.txt"]
+    assert upstream.asked == [f"/3.13.99/{NAME}"]
+    assert "blobs/python/Python-3.13.98.tar.xz is removed" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("head", ["HTTP/1.1 200 OK\r\nContent-Length: {size}", "HTTP/1.1 200 OK"])
-def test_update_refuses_what_broke_off(head: str, root: Path, upstream: Upstream) -> None:
+def test_update_refuses_what_broke_off(head: str, root: Path, upstream: Upstream, fakes: Path) -> None:
     """A new CPython that was not fetched to its end gets no entry, even if nobody said how long it is."""
+    shutil.rmtree(fakes / "suites")
     upstream.head, upstream.body = head, SOURCE[:-20]
     with pytest.raises(blobs.VendorError, match=r"broke off|tar -tf"):
         vendor.update({}, "3.13.99")

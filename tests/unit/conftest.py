@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 from botocore.stub import Stubber
 
-from bosh_aws_cpi import interrupts
+from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -243,16 +243,46 @@ def signals(no_signal_yet: None) -> Iterator[None]:
         signal.signal(number, handler)
 
 
+@dataclass(frozen=True)
+class Said:
+    """A message of the program's log."""
+
+    level: str
+    text: str
+
+
+class ProgramLog:
+    """What the program has logged, from level debug on.
+
+    Attributes:
+        records: The messages.
+    """
+
+    def __init__(self) -> None:
+        """Begin without messages."""
+        self.records: list[Said] = []
+
+    def log(self, level: int, text: str, *arguments: object, is_whole: bool = False) -> None:
+        """Keep a message in place of writing it; of how it is written it shows nothing."""
+        assert is_whole in {True, False}
+        self.records.append(Said(log.NAMES[level], text % arguments if arguments else text))
+
+    @property
+    def text(self) -> str:
+        """All messages."""
+        return "\n".join(each.text for each in self.records)
+
+
 @pytest.fixture
-def undone(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+def program_log(monkeypatch: pytest.MonkeyPatch) -> ProgramLog:
+    """Return what the program logs, from level debug on."""
+    kept = ProgramLog()
+    monkeypatch.setattr(log.logger, "log", kept.log)
+    return kept
+
+
+@pytest.fixture
+def undone(program_log: ProgramLog) -> Iterator[None]:
     """Let no removal fail: an `Undo` logs what it could not do, and goes on."""
     yield
-    said = [record.getMessage() for record in caplog.get_records("call")]
-    assert [each for each in said if each.startswith("Perhaps left behind")] == []
-
-
-@pytest.fixture
-def program_log(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """Return what the program logs, from debug level on."""
-    caplog.set_level(logging.DEBUG, logger="bosh_aws_cpi")
-    return caplog
+    assert [each.text for each in program_log.records if each.text.startswith("Perhaps left behind")] == []

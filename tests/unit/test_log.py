@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import re
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi import log
 from bosh_aws_cpi.redact import Redactor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} "
 
@@ -29,19 +24,17 @@ class Stderr(io.StringIO):
 
 
 @pytest.fixture
-def stderr(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stderr]:
+def stderr(monkeypatch: pytest.MonkeyPatch) -> Stderr:
     """Log as the program does, and give everything back."""
-    monkeypatch.setattr("bosh_aws_cpi.log._formatter.request_id", None)
+    monkeypatch.setattr(log.logger, "request_id", None)
+    monkeypatch.setattr(log.logger, "level", log.logger.level)
     monkeypatch.setattr(log, "redact", Redactor())
-    monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
-    kept = (log.logger.handlers, log.logger.propagate, log.logger.level)
     stream = Stderr()
+    monkeypatch.setattr(log.logger, "stream", stream)
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stderr", stream)
         log.start()
-    yield stream
-    log.logger.handlers, log.logger.propagate = kept[0], kept[1]
-    log.logger.setLevel(kept[2])
+    return stream
 
 
 def test_line(stderr: Stderr) -> None:
@@ -106,7 +99,7 @@ def test_many_lines(stderr: Stderr) -> None:
 def test_whole_message(stderr: Stderr) -> None:
     """What must be read as a whole is logged so, and so is where a fault of the program is."""
     text = "x" * (log.LONGEST + 7)
-    log.logger.info(text, extra=log.WHOLE)
+    log.logger.info(text, is_whole=True)
     try:
         json.loads("")
     except ValueError:
@@ -151,7 +144,7 @@ def test_levels(level: str | None, expected: list[str], stderr: Stderr) -> None:
     """Less important messages than the level are left out; it is info unless set."""
     if level:
         log.set_level(level)
-    for number in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR):
+    for number in log.LEVELS.values():
         log.logger.log(number, "text")
     assert stderr.lines() == [f"{name}: text" for name in expected]
 
@@ -160,4 +153,16 @@ def test_stderr_that_nobody_reads(stderr: Stderr) -> None:
     """A log line that can't be written ends no call."""
     stderr.close()
     log.logger.info("text")
-    assert logging.raiseExceptions is False
+
+
+def test_message_that_does_not_fit_its_arguments(stderr: Stderr) -> None:
+    """A log line that can't be composed ends no call."""
+    log.logger.info("%d", "text")
+    assert stderr.lines() == []
+
+
+def test_silence(stderr: Stderr, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that only imports a module of the executable's logs nothing."""
+    monkeypatch.setattr(log, "logger", log.Log())
+    log.logger.error("text")
+    assert stderr.lines() == []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from bosh_aws_cpi.config.values import (
     Key,
     external_id,
@@ -15,7 +13,11 @@ from bosh_aws_cpi.config.values import (
     whole_number,
 )
 
-CredentialsSource = Literal["static", "env_or_profile"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Literal
+
+    CredentialsSource = Literal["static", "env_or_profile"]
 
 REGION = Key(
     "aws.region",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from bosh_aws_cpi.config.values import (
     Key,
     anything,
@@ -14,6 +12,10 @@ from bosh_aws_cpi.config.values import (
     string,
 )
 from bosh_aws_cpi.log import LEVELS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 MAX_API_VERSION: Final = 3
 """The newest contract version that `info` announces."""

@@ -3,19 +3,28 @@
 Pure, as all of the package but `config.file` is.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, TypeVar
 
 from bosh_aws_cpi.config import access_keys, resource_keys
-from bosh_aws_cpi.config.access_keys import CredentialsSource
-from bosh_aws_cpi.config.resource_keys import StemcellUpload
-from bosh_aws_cpi.config.values import Key, string, wrong_type
+from bosh_aws_cpi.config.values import string, wrong_type
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import not_correct
-from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.records import Record
 
-_T = TypeVar("_T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Final, TypeVar
+
+    from bosh_aws_cpi.config.access_keys import CredentialsSource
+    from bosh_aws_cpi.config.resource_keys import StemcellUpload
+    from bosh_aws_cpi.config.values import Key
+    from bosh_aws_cpi.jsontext import Json
+
+    _T = TypeVar("_T")
+
 _NOT_OF_STEMCELLS: Final = {"copy_completion_minutes", "copy_from_region"}
 """Keys of `aws.stemcell` that are not cloud properties."""
 _ENDPOINTS: Final = {
@@ -29,7 +38,7 @@ _ENDPOINTS: Final = {
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
 
 
-class AwsConfig(NamedTuple):
+class AwsConfig(Record):
     """The ``aws`` section. Endpoints carry a scheme; None means the SDK's own resolution."""
 
     max_retries: int

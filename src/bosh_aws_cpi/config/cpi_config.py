@@ -3,19 +3,25 @@
 Pure: the file is read in `config.file`, and nothing here talks to AWS.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from __future__ import annotations
 
 from bosh_aws_cpi.config import agent_keys, aws_config
-from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import Key, string, sub_object
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
-from bosh_aws_cpi.jsontext import Json, encode, is_integer
+from bosh_aws_cpi.jsontext import encode, is_integer
+from bosh_aws_cpi.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bosh_aws_cpi.config.aws_config import AwsConfig
+    from bosh_aws_cpi.jsontext import Json
 
 _DIRECTOR_UUID = Key("context.director_uuid", string, "The Director's id.")
 
 
-class RegistryConfig(NamedTuple):
+class RegistryConfig(Record):
     """Where the registry is."""
 
     endpoint: str
@@ -30,7 +36,7 @@ class RegistryConfig(NamedTuple):
         return "<RegistryConfig>"
 
 
-class CpiConfig(NamedTuple):
+class CpiConfig(Record):
     """The whole configuration of a call."""
 
     aws: AwsConfig

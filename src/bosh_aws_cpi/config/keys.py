@@ -3,6 +3,8 @@
 `make docs` writes docs/configuration.md, docs/job.md and the job's spec from them.
 """
 
+from __future__ import annotations
+
 from typing import Any, Final
 
 from bosh_aws_cpi.config import access_keys, agent_keys, resource_keys

@@ -1,11 +1,16 @@
 """Reads and checks the configuration of one run, and masks its secrets in the log."""
 
+from __future__ import annotations
+
 import os
 
 from bosh_aws_cpi import log
 from bosh_aws_cpi.config import cpi_config, file
-from bosh_aws_cpi.config.cpi_config import CpiConfig
-from bosh_aws_cpi.jsontext import Json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bosh_aws_cpi.config.cpi_config import CpiConfig
+    from bosh_aws_cpi.jsontext import Json
 
 _SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 

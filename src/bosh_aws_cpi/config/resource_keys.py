@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
-
 from bosh_aws_cpi.config.values import (
     Key,
     anything,
@@ -16,7 +14,11 @@ from bosh_aws_cpi.config.values import (
     strings,
 )
 
-StemcellUpload = Literal["ebs_direct", "volume"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final, Literal
+
+    StemcellUpload = Literal["ebs_direct", "volume"]
 _OF_VMS: Final = "VMs that specify none"
 
 DEFAULT_SECURITY_GROUPS = Key(

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
-from urllib.parse import urlsplit
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
-from bosh_aws_cpi.jsontext import Json, is_integer, is_true, type_name
+from bosh_aws_cpi.jsontext import is_integer, is_true, type_name
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, Final, Generic, TypeVar
+
+    from bosh_aws_cpi.jsontext import Json
+
+    T = TypeVar("T")
+else:
+    T = object
+    Generic = {T: T}  # only type checkers need a base class, and `info` does not load `typing`
 
 _LABEL: Final = r"[A-Za-z0-9_-]{1,63}"
-_HOST: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?|[0-9A-Fa-f]*:[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?"
-"""A name, or an address of IPv4 or IPv6. Not compiled here, because `info` seldom needs it."""
-
-
-T = TypeVar("T")
+_NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
+_IPV6: Final = r"\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?)\]"
+_URL: Final = rf"(?i:https?)://(?:[^\[\]/?#]*@)?(?:{_NAME}|{_IPV6})(?::(?P<port>[0-9]{{0,5}}))?(?:[/?#].*)?"
+"""Not compiled here, because few configurations contain endpoints; to load `urllib.parse` takes longer."""
+_MOST_PORTS: Final = 65535
 
 
 class Key(Generic[T]):
-    """A key of cpi.json. Not a NamedTuple: creating such a class would cost `info` a millisecond.
+    """A key of cpi.json.
 
     Args:
         path: Its dotted place below ``cloud.properties``.
@@ -213,12 +220,20 @@ def _object(value: object, name: str) -> Json:
 
 
 def _is_url(text: str) -> bool:
+    url = re.fullmatch(_URL, text)
+    if url is None or not 1 <= int(url["port"] or 1) <= _MOST_PORTS:
+        return False
+    return url["ipv6"] is None or _is_ipv6(url["ipv6"])
+
+
+def _is_ipv6(text: str) -> bool:
+    from ipaddress import IPv6Address  # noqa: PLC0415 - few endpoints are addresses of IPv6
+
     try:
-        parts = urlsplit(text)
-        has_port = parts.port != 0
+        IPv6Address(text)
     except ValueError:
         return False
-    return has_port and parts.scheme in {"http", "https"} and bool(re.fullmatch(_HOST, parts.hostname or ""))
+    return True
 
 
 def wrong_type(name: str, expected: str, value: object) -> InvalidCall:

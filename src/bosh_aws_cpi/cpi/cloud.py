@@ -1,17 +1,20 @@
 """The object that every verb gets: configuration, contract version, and lazily created clients."""
 
+from __future__ import annotations
+
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config as configuration
-from bosh_aws_cpi.cpi.registry.kinds import DisabledRegistry, NoRegistry, Registry
+from bosh_aws_cpi.cpi.registry.kinds import DisabledRegistry, NoRegistry
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
     from bosh_aws_cpi.aws.sdk.clients import Clients
+    from bosh_aws_cpi.call_statistics import CallStatistics
     from bosh_aws_cpi.config.cpi_config import CpiConfig
+    from bosh_aws_cpi.cpi.registry.interface import Registry
     from bosh_aws_cpi.cpi.undo import Undo
 
 STEMCELL_WITHOUT_REGISTRY = 2
@@ -26,10 +29,20 @@ class Cloud:
         api_version: The contract version that the caller uses: 1, 2 or 3.
     """
 
-    def __init__(self, config: "CpiConfig", api_version: int) -> None:
+    def __init__(self, config: CpiConfig, api_version: int) -> None:
         self.config = config
         self.api_version = api_version
-        self.statistics = CallStatistics()
+
+    @cached_property
+    def statistics(self) -> CallStatistics:
+        """The counts of the AWS calls."""
+        from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415 - loads threading
+
+        return CallStatistics()
+
+    def summary(self) -> str:
+        """The counts as the end of a sentence; empty when AWS was not called."""
+        return self.statistics.summary() if "statistics" in vars(self) else ""
 
     @cached_property
     def stemcell_api_version(self) -> int:
@@ -74,7 +87,7 @@ class Cloud:
         return HttpRegistry(self.config.registry)
 
     @cached_property
-    def undo(self) -> "Undo":
+    def undo(self) -> Undo:
         """The undo steps of the call."""
         from bosh_aws_cpi.cpi.undo import Undo  # noqa: PLC0415 - loads botocore
 
@@ -86,13 +99,13 @@ class Cloud:
             self.undo.run("its response could not be written")
 
     @cached_property
-    def clients(self) -> "Clients":
+    def clients(self) -> Clients:
         """The AWS clients, each created when it is first used."""
         from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - loads botocore
 
         return Clients(self.config.aws, self.statistics)
 
     @property
-    def ec2(self) -> "EC2Client":
+    def ec2(self) -> EC2Client:
         """The EC2 client."""
         return self.clients.ec2

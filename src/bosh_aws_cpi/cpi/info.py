@@ -1,7 +1,11 @@
 """info and ping: they call no AWS API, and import as little as possible."""
 
-from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.jsontext import Json
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.cloud import Cloud
+    from bosh_aws_cpi.jsontext import Json
 
 STEMCELL_FORMATS = ("aws-raw", "aws-light")
 

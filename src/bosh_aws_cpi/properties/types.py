@@ -23,7 +23,7 @@ from pydantic import (
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
-from bosh_aws_cpi.log import WHOLE, logger
+from bosh_aws_cpi.log import logger
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -181,7 +181,7 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
         for route, near in properties.unknown()
     ]
     if unknown:
-        logger.warning("Unknown properties are ignored: %s", ", ".join(unknown), extra=WHOLE)
+        logger.warning("Unknown properties are ignored: %s", ", ".join(unknown), is_whole=True)
     return properties
 
 

@@ -1,13 +1,18 @@
 """The kinds of arguments that methods take."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from __future__ import annotations
 
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.jsontext import is_integer, type_name
+from bosh_aws_cpi.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
-class Kind(NamedTuple):
+class Kind(Record):
     """A kind of argument: its name in errors, the check of a value, and the value that replaces null."""
 
     noun: str

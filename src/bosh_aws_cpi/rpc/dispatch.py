@@ -1,39 +1,20 @@
 """One call: decode, open, resolve, bind, call, encode. The only place where errors become answers."""
 
-import traceback
-from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeVar
+from __future__ import annotations
 
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
-from bosh_aws_cpi.log import WHOLE, logger, redact, set_request_id
+from bosh_aws_cpi.log import logger, redact, set_request_id
 from bosh_aws_cpi.rpc import request, versions
 from bosh_aws_cpi.rpc.methods import METHODS
-from bosh_aws_cpi.rpc.request import Request
 
-Session_co = TypeVar("Session_co", covariant=True)
-Verb = Callable[..., Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
-
-class Host(Protocol[Session_co]):
-    """The protocol's interface to the cloud behind it."""
-
-    def open(self, call: Request) -> Session_co:
-        """Read and check the configuration; the result is each verb's first argument.
-
-        Raises:
-            BoshError: The configuration can't be used.
-        """
-
-    def verb(self, target: str) -> Verb:
-        """The function behind "module:function"."""
-
-    def translate(self, error: Exception) -> BoshError | None:
-        """A typed error for one that a library raised; None for an unexpected one."""
-
-    def summary(self) -> str:
-        """The call's AWS calls, for the last line of the log."""
+    from bosh_aws_cpi.rpc.host import Host
 
 
 def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
@@ -98,7 +79,7 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
         typed = _typed(error, host)
         raise _Failed(typed, _rescued(typed, error)) from None
     finally:
-        logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary(), extra=WHOLE)
+        logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary(), is_whole=True)
 
 
 def _typed(error: Exception, host: Host[Any]) -> BoshError:
@@ -124,8 +105,11 @@ def _rescued(typed: BoshError, error: BaseException) -> str:
 
 
 def _frames(error: BaseException) -> Iterator[str]:
-    for frame in traceback.extract_tb(error.__traceback__):
-        yield f"{frame.filename}:{frame.lineno}:in {frame.name}"
+    frame = error.__traceback__
+    while frame:
+        code = frame.tb_frame.f_code
+        yield f"{code.co_filename}:{frame.tb_lineno}:in {code.co_name}"
+        frame = frame.tb_next
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
         text = redact(str(cause))  # first: a secret may have several lines

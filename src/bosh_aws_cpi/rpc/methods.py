@@ -3,13 +3,20 @@
 A method's module is imported only when the method is called, because every call pays for its imports.
 """
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from __future__ import annotations
 
-from bosh_aws_cpi.rpc.arguments import CID, CIDS, DISK_SIZE, HASH, OPTIONAL_CID, OPTIONAL_HASH, PATH, Kind
+from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.rpc.arguments import CID, CIDS, DISK_SIZE, HASH, OPTIONAL_CID, OPTIONAL_HASH, PATH
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from bosh_aws_cpi.rpc.arguments import Kind
 
 
-class Method(NamedTuple):
+class Method(Record):
     """A method of the contract.
 
     Attributes:

@@ -1,13 +1,18 @@
 """Decodes a request, and checks its envelope in the protocol's order."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
 
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.errors import InvalidCall, MethodNotImplemented
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.rpc.methods import METHODS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-class Request(NamedTuple):
+
+class Request(Record):
     """One call, as the caller sent it."""
 
     method: str

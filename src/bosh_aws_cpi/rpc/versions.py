@@ -1,10 +1,14 @@
 """The differences between contract versions: which arguments a method takes, and its result's shape."""
 
-from typing import Any
+from __future__ import annotations
 
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.rpc.arguments import checked
 from bosh_aws_cpi.rpc.methods import METHODS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def bind(method: str, arguments: list[Any], api_version: int) -> list[Any]:

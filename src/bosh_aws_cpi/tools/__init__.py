@@ -1,4 +1,4 @@
-"""Commands for operators, outside the protocol: `cpi COMMAND CONFIG_PATH …`; `__main__` lists them.
+"""Commands for operators, outside the protocol: `cpi COMMAND CONFIG_PATH …`; `process` lists them.
 
 Each command is a module of this package. Its `main` gets the arguments that follow the command's name.
 """

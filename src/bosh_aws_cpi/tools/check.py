@@ -97,7 +97,7 @@ def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "I
     from bosh_aws_cpi.tools.checks.account.survey import Extras, findings  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
-    clients = CommandClients(aws._replace(max_retries=RETRIES), CallStatistics())
+    clients = CommandClients(aws.replaced(max_retries=RETRIES), CallStatistics())
     references = References.of(files.config, files.uses)
     extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
     return findings(clients, aws, references, extras)

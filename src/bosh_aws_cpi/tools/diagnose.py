@@ -62,7 +62,7 @@ def _diagnose(given: argparse.Namespace) -> int:
     statistics = CallStatistics()
     details = gathering.details(CommandClients(config.aws, statistics).ec2, config, given.vm)
     # Only the first call must succeed; all others are left out if AWS does not answer at once.
-    without_retries = CommandClients(config.aws._replace(max_retries=0), statistics).ec2
+    without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
     facts = gathering.gather(without_retries, config, details, given.director_address or "")
     found = causes.of(facts)
     text = json_text(found, report.document(facts)) if given.json else report.text(facts, found)

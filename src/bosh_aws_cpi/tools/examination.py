@@ -103,7 +103,7 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = CommandClients(config._replace(max_retries=_RETRIES), CallStatistics())
+        self._clients = CommandClients(config.replaced(max_retries=_RETRIES), CallStatistics())
         self._problems: dict[str, str] = {}
         self._are_keys_taken = False
 

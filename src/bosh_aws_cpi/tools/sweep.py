@@ -1,7 +1,6 @@
 """`cpi sweep`: lists resources that interrupted calls have left behind, and deletes them on request."""
 
 import argparse
-import logging
 import math
 import sys
 from collections.abc import Mapping
@@ -162,7 +161,7 @@ def _permitted(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        level = logging.INFO if kind in NEEDLESS else logging.WARNING
+        level = log.INFO if kind in NEEDLESS else log.WARNING
         log.logger.log(
             level, "%ss are left out: no permission to list them: %s", kind.capitalize(), described(error)
         )

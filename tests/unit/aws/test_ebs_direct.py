@@ -16,7 +16,7 @@ from bosh_aws_cpi.errors import CloudError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.conftest import Clock, Stub
+    from tests.unit.conftest import Clock, ProgramLog, Stub
 
 SNAPSHOT = "snap-1"
 BLOCK = b"x" * ebs_direct.BLOCK_SIZE
@@ -205,12 +205,12 @@ def test_complete(ebs: Stub) -> None:
 
 
 @pytest.mark.parametrize("code", ["ValidationException", "ConflictException"])
-def test_complete_whose_answer_was_lost(ebs: Stub, program_log: pytest.LogCaptureFixture, code: str) -> None:
+def test_complete_whose_answer_was_lost(ebs: Stub, program_log: ProgramLog, code: str) -> None:
     """A snapshot that the SDK's first attempt has completed is pending no more, and says so to the second."""
     ebs.refuses_repetition("complete_snapshot", code, **COMPLETE)
     ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
     said = f"Snapshot '{SNAPSHOT}' was completed by the call whose answer was lost"
-    assert [record.getMessage() for record in program_log.records] == [said]
+    assert [record.text for record in program_log.records] == [said]
 
 
 @pytest.mark.parametrize(

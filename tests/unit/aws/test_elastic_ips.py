@@ -12,7 +12,7 @@ from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 IP = "52.1.2.3"
 ARGUMENTS = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-1"}
@@ -38,7 +38,7 @@ def lay(ec2: Ec2, *found: dict[str, Any]) -> None:
 )
 def test_find(
     ec2: Ec2,
-    program_log: pytest.LogCaptureFixture,
+    program_log: ProgramLog,
     more: dict[str, str],
     holder: tuple[str | None, str | None],
     said: list[str],
@@ -46,7 +46,7 @@ def test_find(
     """The account's address is found, with who holds it; that is logged."""
     lay(ec2, {"PublicIp": IP, "AllocationId": "eipalloc-1", **more})
     assert elastic_ips.find(ec2.client, IP) == ElasticIp(IP, "eipalloc-1", *holder)
-    assert [record.getMessage() for record in program_log.records] == said
+    assert [record.text for record in program_log.records] == said
 
 
 def test_unknown(ec2: Ec2) -> None:

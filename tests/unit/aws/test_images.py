@@ -15,7 +15,7 @@ from bosh_aws_cpi.model import Image
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 AMI = "ami-0123456789abcdef0"
 IDS = {"ImageIds": [AMI], "IncludeDeprecated": True, "IncludeDisabled": True}
@@ -159,12 +159,12 @@ def snapshots_left(
         ec2.answers("describe_snapshots", answer, OwnerIds=["self"], Filters=filters)
 
 
-def test_discard_what_is_gone(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_discard_what_is_gone(ec2: Ec2, program_log: ProgramLog) -> None:
     """An AMI that is gone already is logged and is no error."""
     lay(ec2, GONE)
     snapshots_left(ec2)
     image_deletion.delete(ec2.client, AMI)
-    assert [record.getMessage() for record in program_log.records] == [f"AMI '{AMI}' is already gone"]
+    assert [record.text for record in program_log.records] == [f"AMI '{AMI}' is already gone"]
 
 
 def test_discard_what_was_half_deleted(ec2: Ec2) -> None:

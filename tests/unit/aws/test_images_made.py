@@ -12,7 +12,7 @@ from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.test_images import AMI, DEREGISTER, GONE, entry, lay, snapshots_left
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 SEARCH: dict[str, Any] = {"Owners": ["self"], "Filters": [{"Name": "name", "Values": ["BOSH-1"]}]}
 
@@ -190,7 +190,7 @@ def test_partition_without_it(ec2: Ec2) -> None:
     image_deletion.delete(ec2.client, AMI)
 
 
-def test_snapshot_of_another_ami(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_snapshot_of_another_ami(ec2: Ec2, program_log: ProgramLog) -> None:
     """A snapshot that another AMI uses stays, with a warning; that is no error."""
     lay(ec2, entry("available", "snap-1"))
     ec2.answers("deregister_image", **DEREGISTER)
@@ -198,7 +198,7 @@ def test_snapshot_of_another_ami(ec2: Ec2, program_log: pytest.LogCaptureFixture
     said = "The snapshot snap-1 is currently in use by ami-0b"
     ec2.refuses("delete_snapshot", "InvalidSnapshot.InUse", said, SnapshotId="snap-1")
     image_deletion.delete(ec2.client, AMI)
-    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    warnings = [record.text for record in program_log.records if record.level == "WARNING"]
     assert warnings == [f"Snapshot 'snap-1' of AMI '{AMI}' is kept: another AMI uses it"]
 
 
@@ -211,13 +211,13 @@ def test_deregister(ec2: Ec2, clock: Clock) -> None:
     assert len(clock.pauses) == 2
 
 
-def test_left_snapshots_may_not_be_asked_for(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_left_snapshots_may_not_be_asked_for(ec2: Ec2, program_log: ProgramLog) -> None:
     """Who may not look for what an AMI that is gone has left gets a warning and no error."""
     lay(ec2, GONE)
     filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
     ec2.refuses("describe_snapshots", "UnauthorizedOperation", OwnerIds=["self"], Filters=filters)
     image_deletion.delete(ec2.client, AMI)
-    (warning,) = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    (warning,) = [record.text for record in program_log.records if record.level == "WARNING"]
     assert warning.startswith(f"Could not look for snapshots of AMI '{AMI}': DescribeSnapshots failed")
 
 

@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws import instance_types
 from bosh_aws_cpi.model import InstanceTypeFacts
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 NAME = "m5.large"
 NAMES = [NAME, "i3.large", "t3.micro"]
@@ -111,14 +111,14 @@ def test_several(ec2: Ec2) -> None:
 
 
 @pytest.mark.parametrize("code", [None, *UNKNOWN])
-def test_unknown_type(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str | None) -> None:
+def test_unknown_type(ec2: Ec2, program_log: ProgramLog, code: str | None) -> None:
     """A type that EC2 does not know is warned about and taken as one without NVMe."""
     if code is None:
         lay(ec2, [NAME])
     else:
         lay_unknown(ec2, [NAME], code)
     assert instance_types.facts(ec2.client, [NAME]) == {NAME: KNOWN}
-    assert [(record.levelname, record.getMessage()) for record in program_log.records] == [
+    assert [(record.level, record.text) for record in program_log.records] == [
         (
             "WARNING",
             f"EC2 does not know instance type '{NAME}': assuming that it has no NVMe instance storage",
@@ -127,7 +127,7 @@ def test_unknown_type(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str
 
 
 @pytest.mark.parametrize("code", UNKNOWN)
-def test_unknown_among_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str) -> None:
+def test_unknown_among_several(ec2: Ec2, program_log: ProgramLog, code: str) -> None:
     """One unknown type fails the whole question: then each is asked by itself, and only it is missed."""
     burstable = {"BurstablePerformanceSupported": True}
     lay_unknown(ec2, NAMES, code)
@@ -141,12 +141,12 @@ def test_unknown_among_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, 
         NAMES[1]: False,
         NAMES[2]: True,
     }
-    assert [record.getMessage() for record in program_log.records] == [
+    assert [record.text for record in program_log.records] == [
         f"EC2 does not know instance type '{NAMES[1]}': assuming that it has no NVMe instance storage"
     ]
 
 
-def test_unauthorised(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_unauthorised(ec2: Ec2, program_log: ProgramLog) -> None:
     """An account that may not ask is told so, without a word in the log: the caller has one."""
     ec2.refuses("describe_instance_types", "UnauthorizedOperation", InstanceTypes=[NAME])
     assert instance_types.facts(ec2.client, [NAME]) is None

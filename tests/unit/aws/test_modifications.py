@@ -12,7 +12,7 @@ from bosh_aws_cpi.aws import modifications
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 DISK = "vol-1"
 CHANGES = {"Size": 20, "VolumeType": "gp3"}
@@ -69,11 +69,11 @@ def test_modify(ec2: Ec2, clock: Clock, before: dict[str, Any] | None, looks: li
 
 
 @RUNNING
-def test_under_way(ec2: Ec2, program_log: pytest.LogCaptureFixture, state: str) -> None:
+def test_under_way(ec2: Ec2, program_log: ProgramLog, state: str) -> None:
     """A change to just this that is under way is waited for: an earlier call's, whose answer was lost."""
     lay(ec2, state, "modifying", "optimizing")
     modify(ec2)
-    infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
+    infos = [record.text for record in program_log.records if record.level == "INFO"]
     assert infos == [f"The same change of volume '{DISK}' is already under way: waiting for it"]
 
 

@@ -13,7 +13,7 @@ from bosh_aws_cpi.model import Nic
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 ID = "eni-1"
 MAC = "02:00:00:00:00:01"
@@ -136,14 +136,14 @@ def test_discard_before_it_was_seen(ec2: Ec2, clock: Clock) -> None:
     assert len(clock.pauses) == 2
 
 
-def test_discard_what_is_never_seen(ec2: Ec2, clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+def test_discard_what_is_never_seen(ec2: Ec2, clock: Clock, program_log: ProgramLog) -> None:
     """Only an interface that stays unknown for a minute is taken as gone, and that is logged."""
     for _ in range(100):
         ec2.refuses("delete_network_interface", NOT_FOUND, NetworkInterfaceId=ID)
     network_interfaces.discard(ec2.client, ID, was_seen=False)
     assert 60 <= clock.now <= 66
     said = f"There is no network interface '{ID}': it is gone, or was never created"
-    assert program_log.records[-1].getMessage() == said
+    assert program_log.records[-1].text == said
     for _ in range(100 - len(clock.pauses) - 1):
         with pytest.raises(ClientError):
             ec2.client.delete_network_interface(NetworkInterfaceId=ID)

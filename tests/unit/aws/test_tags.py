@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import tags
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 TAGS = {"a": "1", "b": ""}
 LISTED = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": ""}]
@@ -27,9 +27,9 @@ def single(resource: str, key: str, value: str) -> dict[str, Any]:
     return {"Resources": [resource], "Tags": [{"Key": key, "Value": value}]}
 
 
-def errors(log: pytest.LogCaptureFixture) -> list[str]:
+def errors(log: ProgramLog) -> list[str]:
     """List the errors that were logged."""
-    return [record.getMessage() for record in log.records if record.levelname == "ERROR"]
+    return [record.text for record in log.records if record.level == "ERROR"]
 
 
 def test_create(ec2: Ec2) -> None:
@@ -82,7 +82,7 @@ def test_no_id(ec2: Ec2, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("code", [NOT_FOUND, "UnauthorizedOperation"])
-def test_mark_deleted(ec2: Ec2, clock: Clock, program_log: pytest.LogCaptureFixture, code: str) -> None:
+def test_mark_deleted(ec2: Ec2, clock: Clock, program_log: ProgramLog, code: str) -> None:
     """What is being deleted is named so, tried once; failing to is logged."""
     named = {"Resources": ["vol-1"], "Tags": [{"Key": "Name", "Value": "to be deleted"}]}
     ec2.answers("create_tags", **named)
@@ -90,12 +90,12 @@ def test_mark_deleted(ec2: Ec2, clock: Clock, program_log: pytest.LogCaptureFixt
     tags.mark_deleted(ec2.client, "vol-1")
     tags.mark_deleted(ec2.client, "vol-1")
     (record,) = program_log.records
-    assert record.getMessage().startswith(f"Could not tag vol-1: CreateTags failed with {code}: ")
+    assert record.text.startswith(f"Could not tag vol-1: CreateTags failed with {code}: ")
     assert clock.pauses == []
 
 
 @pytest.mark.parametrize("code", ["TagLimitExceeded", "InvalidParameterValue"])
-def test_refusal_of_one_tag(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str) -> None:
+def test_refusal_of_one_tag(ec2: Ec2, program_log: ProgramLog, code: str) -> None:
     """A tag limit and an invalid value are logged, not raised: tags are no reason to fail."""
     ec2.refuses("create_tags", code, "too many", **single("vol-1", "a", "1"))
     tags.create(ec2.client, ["vol-1"], {"a": "1"})
@@ -104,7 +104,7 @@ def test_refusal_of_one_tag(ec2: Ec2, program_log: pytest.LogCaptureFixture, cod
 
 
 @pytest.mark.parametrize("code", ["TagLimitExceeded", "InvalidParameterValue"])
-def test_one_tag_of_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str) -> None:
+def test_one_tag_of_several(ec2: Ec2, program_log: ProgramLog, code: str) -> None:
     """One bad tag, or one too many, does not cost the others, and those that say who knows it come first."""
     given = {"aws:team": "x", "z": "1", "director": "d", "job": "j"}
     listed = [{"Key": key, "Value": value} for key, value in given.items()]
@@ -119,7 +119,7 @@ def test_one_tag_of_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, cod
     assert said.endswith("; refused: aws:team")
 
 
-def test_refusals_for_several_reasons(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_refusals_for_several_reasons(ec2: Ec2, program_log: ProgramLog) -> None:
     """Tags that are refused for one reason are named together, at the end."""
     given = {"a": "1", "b": "1", "aws:c": "1", "d": "1", "long": "1"}
     listed = [{"Key": key, "Value": value} for key, value in given.items()]
@@ -146,9 +146,7 @@ def test_refusals_for_several_reasons(ec2: Ec2, program_log: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize(("resources", "singly"), [(["vol-1"], 50), (["vol-1", "vol-2"], 25)])
-def test_so_many_calls(
-    ec2: Ec2, program_log: pytest.LogCaptureFixture, resources: list[str], singly: int
-) -> None:
+def test_so_many_calls(ec2: Ec2, program_log: ProgramLog, resources: list[str], singly: int) -> None:
     """However many tags and resources there are, fifty calls with one tag are the most; the rest is named."""
     given = {f"t{number:02}": "x" for number in range(60)}
     listed = [{"Key": key, "Value": "x"} for key in given]
@@ -165,7 +163,7 @@ def test_so_many_calls(
     ]
 
 
-def test_other_refusal_of_one_tag(ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_other_refusal_of_one_tag(ec2: Ec2, program_log: ProgramLog) -> None:
     """A refusal of another kind among them is raised, and those before it are told all the same."""
     ec2.refuses("create_tags", "TagLimitExceeded", **call("vol-1"))
     ec2.refuses("create_tags", "TagLimitExceeded", **single("vol-1", "a", "1"))
@@ -186,7 +184,7 @@ def test_malformed_id(ec2: Ec2) -> None:
 
 
 @pytest.mark.parametrize("code", ["InvalidVolume.NotFound", "InvalidID"])
-def test_refusal_of_one_among_several(ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str) -> None:
+def test_refusal_of_one_among_several(ec2: Ec2, program_log: ProgramLog, code: str) -> None:
     """When EC2 refuses them together each is tagged by itself, and only the failing one is logged."""
     if code == "InvalidID":  # the other passes by itself, which is waited for
         ec2.refuses("create_tags", code, **call("i-1", "vol-1", "vol-2"))
@@ -201,9 +199,7 @@ def test_refusal_of_one_among_several(ec2: Ec2, program_log: pytest.LogCaptureFi
 
 
 @pytest.mark.parametrize("code", ["TagLimitExceeded", "InvalidParameterValue"])
-def test_refused_tags_of_one_among_several(
-    ec2: Ec2, program_log: pytest.LogCaptureFixture, code: str
-) -> None:
+def test_refused_tags_of_one_among_several(ec2: Ec2, program_log: ProgramLog, code: str) -> None:
     """The one that does not take all tags gets those that it takes."""
     ec2.refuses("create_tags", code, **call("i-1", "vol-1"))
     ec2.answers("create_tags", **call("i-1"))

@@ -15,6 +15,8 @@ from bosh_aws_cpi.model import InstanceTypeFacts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.unit.conftest import ProgramLog
+
 FACTS = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True)
 
 
@@ -107,14 +109,14 @@ def test_next_place(places: dict[str, Path], spoil: Callable[[Path], None]) -> N
 
 @UNUSABLE
 def test_no_place_at_all(
-    places: dict[str, Path], program_log: pytest.LogCaptureFixture, spoil: Callable[[Path], None]
+    places: dict[str, Path], program_log: ProgramLog, spoil: Callable[[Path], None]
 ) -> None:
     """Without any place nothing is kept, and that is no error."""
     for folder in places.values():
         spoil(folder)
     assert used(places) == []
     assert TypeCache("e").get(FACTS.name) is None
-    assert [record for record in program_log.records if record.levelname != "DEBUG"] == []
+    assert [record for record in program_log.records if record.level != "DEBUG"] == []
 
 
 def test_folder_of_another_user(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,9 +139,7 @@ def test_folder_that_takes_nothing(places: dict[str, Path], monkeypatch: pytest.
     assert used(places) == ["HOME"]
 
 
-def test_full_disk(
-    places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, program_log: pytest.LogCaptureFixture
-) -> None:
+def test_full_disk(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, program_log: ProgramLog) -> None:
     """Facts that can't be written are not kept; that is said at debug level, and leaves no file."""
 
     def fail(*_: object) -> int:
@@ -148,7 +148,7 @@ def test_full_disk(
     monkeypatch.setattr(Path, "replace", fail)
     assert used(places) == []
     (record,) = program_log.records
-    assert (record.levelname, record.getMessage()) == (
+    assert (record.level, record.text) == (
         "DEBUG",
         "Could not cache the facts about 'm5.large': [Errno 28] No space left on device",
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from bosh_aws_cpi.aws.sdk.clients import Clients
     from bosh_aws_cpi.errors import BoshError
+    from tests.unit.conftest import ProgramLog
 
 SECRET = "hunter2"
 PAGES = {
@@ -114,7 +115,7 @@ def test_attempts(clients: Clients, status: int, asked: int, *, is_perhaps_done:
     assert translated(error).ok_to_retry is (status != 403)
 
 
-def test_debug_log(clients: Clients, program_log: pytest.LogCaptureFixture) -> None:
+def test_debug_log(clients: Clients, program_log: ProgramLog) -> None:
     """Nor does the log of the calls hold a page."""
     Proxy(clients.ec2, 200, PAGES["html"])
     met(clients, "ec2")

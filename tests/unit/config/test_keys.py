@@ -46,9 +46,9 @@ def absent(path: str) -> dict[str, Any]:
     return document
 
 
-def parsed(properties: dict[str, Any]) -> tuple[Any, ...]:
-    """Parse a configuration; the tuple shows all of it."""
-    return tuple(cpi_config.parse({"cloud": {"properties": properties}}, {}, {}))
+def parsed(properties: dict[str, Any]) -> dict[str, Any]:
+    """Parse a configuration; the result shows all of it."""
+    return vars(cpi_config.parse({"cloud": {"properties": properties}}, {}, {}))
 
 
 def refusal(properties: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ def lay_state(ec2: Ec2, *states: str) -> None:
 
 def lay_search(cloud: Cloud, ec2: Ec2, *entries: dict[str, Any]) -> str:
     """Lay out the question for the snapshot of a request that has a number; returns the request's id."""
-    cloud.config = cloud.config._replace(request_id="cpi-1")
+    cloud.config = cloud.config.replaced(request_id="cpi-1")
     call = call_id(cloud, "snapshot_disk", DISK, METADATA)
     filters = [{"Name": "tag:bosh_call", "Values": [call]}]
     ec2.answers("describe_snapshots", {"Snapshots": list(entries)}, OwnerIds=["self"], Filters=filters)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from bosh_aws_cpi.cpi.undo import Undo, undoing
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import ProgramLog
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -49,7 +54,7 @@ def test_success() -> None:
     assert makers[0].notes == ["make a", "make b"]
 
 
-def test_failure(program_log: pytest.LogCaptureFixture) -> None:
+def test_failure(program_log: ProgramLog) -> None:
     """An error removes everything, last made first, and goes on as it is; the log says why."""
     error = LookupError("said")
     makers: list[Maker] = []
@@ -65,11 +70,11 @@ def test_failure(program_log: pytest.LogCaptureFixture) -> None:
     assert caught.value is error
     assert makers[0].notes == ["make a", "make b", "remove b", "remove a"]
     (record,) = program_log.records
-    assert record.levelname == "WARNING"
-    assert record.getMessage() == "Deleting the resources that this call created, after LookupError"
+    assert record.level == "WARNING"
+    assert record.text == "Deleting the resources that this call created, after LookupError"
 
 
-def test_nothing_made(program_log: pytest.LogCaptureFixture) -> None:
+def test_nothing_made(program_log: ProgramLog) -> None:
     """A step that made nothing has nothing to remove, and nothing is said of it."""
 
     def make() -> str:
@@ -83,7 +88,7 @@ def test_nothing_made(program_log: pytest.LogCaptureFixture) -> None:
     assert program_log.records == []
 
 
-def test_removal_that_fails(program_log: pytest.LogCaptureFixture) -> None:
+def test_removal_that_fails(program_log: ProgramLog) -> None:
     """A removal that fails is logged with what it leaves; the others run, the first error goes on."""
     first = LookupError("first")
     makers: list[Maker] = []
@@ -99,14 +104,14 @@ def test_removal_that_fails(program_log: pytest.LogCaptureFixture) -> None:
         undoing(Undo(), body)
     assert caught.value is first
     assert makers[0].notes[3:] == ["remove c", "remove b", "remove a"]
-    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    errors = [record.text for record in program_log.records if record.level == "ERROR"]
     assert errors == [
         "Perhaps left behind, because its undo failed: c: OSError: bad",
         "Perhaps left behind, because its undo failed: a: ValueError: worse",
     ]
 
 
-def test_armed_removals(program_log: pytest.LogCaptureFixture) -> None:
+def test_armed_removals(program_log: ProgramLog) -> None:
     """A removal armed by itself runs in its turn, and is told by the words that it was given."""
     notes: list[str] = []
 
@@ -123,7 +128,7 @@ def test_armed_removals(program_log: pytest.LogCaptureFixture) -> None:
     with pytest.raises(LookupError):
         undoing(Undo(), body)
     assert notes == ["remove c", "remove b", "remove a"]
-    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    errors = [record.text for record in program_log.records if record.level == "ERROR"]
     assert errors == ["Perhaps left behind, because its undo failed: 'i-1' in 'b': ValueError: worse"]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.network import Network, parse_networks
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import ProgramLog
 
 NO_TYPE = "Invalid network type '{}' for AWS, can only handle 'dynamic', 'vip', or 'manual' network types"
 
@@ -149,11 +152,11 @@ def test_prefix_of_other_networks(kind: str) -> None:
     assert Network.parse("a", {"type": kind, "ip": "10.0.0.5", "prefix": 5}).kind == kind
 
 
-def test_unknown_keys(program_log: pytest.LogCaptureFixture) -> None:
+def test_unknown_keys(program_log: ProgramLog) -> None:
     """Unknown keys are warned about by their path, in the network and in its cloud properties."""
     Network.parse("a", {"ip": "10.0.0.5", "netmsk": 1, "cloud_properties": {"subnet_id": "s"}})
     (record,) = program_log.records
-    assert record.getMessage() == (
+    assert record.text == (
         "Unknown properties are ignored: networks.a.netmsk (did you mean netmask?), "
         "networks.a.cloud_properties.subnet_id (did you mean subnet?)"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +11,9 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import ProgramLog
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
 DEFAULT = Encryption(encrypted=True, kms_key_arn="default-key")
@@ -40,10 +43,10 @@ def test_untruth(value: object) -> None:
 
 
 @pytest.mark.parametrize(("value", "warnings"), [("false", 1), ("", 1), (0, 0), (False, 0)], ids=repr)
-def test_truth_as_string(program_log: pytest.LogCaptureFixture, value: object, warnings: int) -> None:
+def test_truth_as_string(program_log: ProgramLog, value: object, warnings: int) -> None:
     """A boolean given as a string is warned about."""
     DiskProperties.parse({"encrypted": value})
-    assert [record.levelname for record in program_log.records] == ["WARNING"] * warnings
+    assert [record.level for record in program_log.records] == ["WARNING"] * warnings
     assert program_log.text.count("given as a string, which counts as true") == warnings
 
 
@@ -172,17 +175,15 @@ def test_several_wrong_types() -> None:
         ),
     ],
 )
-def test_unknown_keys(
-    program_log: pytest.LogCaptureFixture, given: dict[str, Any], expected: list[str]
-) -> None:
+def test_unknown_keys(program_log: ProgramLog, given: dict[str, Any], expected: list[str]) -> None:
     """Unknown keys are no error; they are warned about once, with the nearest name that is known."""
     vm(**given)
     (record,) = program_log.records
-    assert record.levelname == "WARNING"
-    assert record.getMessage() == f"Unknown properties are ignored: {', '.join(expected)}"
+    assert record.level == "WARNING"
+    assert record.text == f"Unknown properties are ignored: {', '.join(expected)}"
 
 
-def test_known_keys(program_log: pytest.LogCaptureFixture) -> None:
+def test_known_keys(program_log: ProgramLog) -> None:
     """What is known is not warned about, nor what a light stemcell carries beside."""
     vm(root_disk={"size": 1}, metadata_options={"zzz": 1}, tags={"zzz": 1})
     heavy = ("architecture", "container_format", "disk", "disk_format", "hypervisor", "infrastructure")

@@ -11,6 +11,7 @@ from bosh_aws_cpi.rpc import dispatch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bosh_aws_cpi.rpc.host import Verb
     from bosh_aws_cpi.rpc.request import Request
 
 
@@ -40,7 +41,7 @@ class Host:
             raise self._opening
         return "session"
 
-    def verb(self, target: str) -> dispatch.Verb:
+    def verb(self, target: str) -> Verb:
         """Find the verb."""
         self.targets.append(target)
         return self._verb

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +11,9 @@ from bosh_aws_cpi.errors import CloudError, DiskNotAttached, InvalidCall
 from bosh_aws_cpi.redact import MASK, Redactor
 from bosh_aws_cpi.rpc import dispatch
 from tests.unit.rpc.standin import Foreign, Host, ask, failing
+
+if TYPE_CHECKING:
+    from tests.unit.conftest import ProgramLog
 
 pytestmark = pytest.mark.usefixtures("signals")
 
@@ -20,11 +23,11 @@ def redactor(monkeypatch: pytest.MonkeyPatch) -> Redactor:
     """Let no test's secrets reach the next one."""
     fresh = Redactor()
     monkeypatch.setattr(dispatch, "redact", fresh)
-    monkeypatch.setattr("bosh_aws_cpi.log._formatter.request_id", None)
+    monkeypatch.setattr("bosh_aws_cpi.log.logger.request_id", None)
     return fresh
 
 
-def test_result(program_log: pytest.LogCaptureFixture) -> None:
+def test_result(program_log: ProgramLog) -> None:
     """A verb gets the session and the arguments; its result is answered, and begin and end are logged."""
     host = Host(lambda *arguments: [*arguments, "ü"])
     assert ask(host, "set_vm_metadata", "i-1", None) == {
@@ -34,7 +37,7 @@ def test_result(program_log: pytest.LogCaptureFixture) -> None:
     }
     assert host.targets == ["vms.existing:set_vm_metadata"]
     assert host.opened[0].api_version == 2
-    assert [record.getMessage() for record in program_log.records] == [
+    assert [record.text for record in program_log.records] == [
         "Starting set_vm_metadata...",
         "Finished set_vm_metadata in 1.250 seconds, 2 AWS calls",
     ]
@@ -70,7 +73,7 @@ def test_shape() -> None:
     ],
 )
 def test_error(
-    program_log: pytest.LogCaptureFixture,
+    program_log: ProgramLog,
     error: BaseException,
     wire_type: str,
     message: str,
@@ -83,11 +86,11 @@ def test_error(
     assert document["error"] == {"type": wire_type, "message": message, "ok_to_retry": ok_to_retry}
     assert document["log"].startswith(f"Rescued {wire_type}: {message}. backtrace: ")
     assert document["log"].endswith(":in verb\n")
-    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    errors = [record.text for record in program_log.records if record.level == "ERROR"]
     assert errors == [f"{wire_type}: {message}"]
-    debug = [record.getMessage() for record in program_log.records if record.levelname == "DEBUG"]
+    debug = [record.text for record in program_log.records if record.level == "DEBUG"]
     assert debug == [document["log"].removesuffix("\n")]
-    finished = [record for record in program_log.records if record.getMessage().startswith("Finished has_vm")]
+    finished = [record for record in program_log.records if record.text.startswith("Finished has_vm")]
     assert len(finished) == 1
 
 

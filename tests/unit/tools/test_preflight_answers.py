@@ -81,7 +81,7 @@ def test_judged(code: str, state: str) -> None:
 )
 def test_keys_are_not_taken(cloud: Cloud, source: str, code: str) -> None:
     """A code that speaks of the keys becomes an error that says which keys they are, and the remedy."""
-    config = cloud.config.aws._replace(credentials_source=source)  # type: ignore[arg-type]
+    config = cloud.config.aws.replaced(credentials_source=source)
     assert speaks_of_keys(answered(code))
     error = refused_keys(config, answered(code))
     where = {"static": "aws.access_key_id", "env_or_profile": "the instance profile"}[source]
@@ -93,7 +93,7 @@ def test_keys_are_not_taken(cloud: Cloud, source: str, code: str) -> None:
 @pytest.mark.parametrize(("code", "is_about_trust"), [("AccessDenied", True), ("Throttling", False)])
 def test_role(cloud: Cloud, code: str, *, is_about_trust: bool) -> None:
     """A role that can't be assumed is named; the trust policy is to blame where access is denied."""
-    config = cloud.config.aws._replace(role_arn="arn:role")
+    config = cloud.config.aws.replaced(role_arn="arn:role")
     error = refused_role(config, answered(code, "AssumeRole"))
     assert error is not None
     assert error.message.startswith(

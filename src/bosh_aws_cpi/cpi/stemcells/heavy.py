@@ -125,7 +125,7 @@ def _encryption(cloud: Cloud, properties: HeavyStemcellProperties) -> Encryption
     aws = cloud.config.aws
     if not (encryption.encrypted and encryption.kms_key_arn) or aws.stemcell_upload == "volume":
         return encryption
-    return encryption._replace(kms_key_arn=kms_keys.arn(encryption.kms_key_arn, aws.region, cloud.clients))
+    return encryption.replaced(kms_key_arn=kms_keys.arn(encryption.kms_key_arn, aws.region, cloud.clients))
 
 
 def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:

@@ -13,6 +13,8 @@ from bosh_aws_cpi.interrupts import Interrupted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.unit.conftest import ProgramLog
+
 
 @pytest.fixture
 def taken() -> list[str]:
@@ -36,9 +38,7 @@ def step(taken: list[str]) -> Callable[..., Callable[[], object]]:
     return make
 
 
-def test_order(
-    step: Callable[..., Callable[[], object]], taken: list[str], program_log: pytest.LogCaptureFixture
-) -> None:
+def test_order(step: Callable[..., Callable[[], object]], taken: list[str], program_log: ProgramLog) -> None:
     """The steps are taken in their order; when all is well nothing is said, with none nothing is done."""
     in_turn(step("b"), step("a"), step("c"))
     in_turn()
@@ -47,7 +47,7 @@ def test_order(
 
 
 def test_first_error(
-    step: Callable[..., Callable[[], object]], taken: list[str], program_log: pytest.LogCaptureFixture
+    step: Callable[..., Callable[[], object]], taken: list[str], program_log: ProgramLog
 ) -> None:
     """Every step is taken whatever fails; the first error is raised, and each further one is logged."""
     first = CloudError("first")
@@ -56,7 +56,7 @@ def test_first_error(
         in_turn(*steps, step("e"))
     assert caught.value is first
     assert taken == ["a", "b", "c", "d", "e"]
-    assert [(record.levelname, record.getMessage()) for record in program_log.records] == [
+    assert [(record.level, record.text) for record in program_log.records] == [
         ("ERROR", "Another cleanup step failed: ValueError: second"),
         ("ERROR", "Another cleanup step failed: CloudError: third"),
     ]

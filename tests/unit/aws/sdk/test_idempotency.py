@@ -15,7 +15,7 @@ from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import Script, fault, knowing, refusal
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock
+    from tests.unit.conftest import Clock, ProgramLog
 
 LOST = ReadTimeoutError(endpoint_url="http://h/")
 UNCERTAIN = pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_certainly_not_made(clock: Clock, error: Exception) -> None:
 
 @UNCERTAIN
 @pytest.mark.parametrize("unseen", [0, 3])
-def test_found(clock: Clock, program_log: pytest.LogCaptureFixture, error: Exception, unseen: int) -> None:
+def test_found(clock: Clock, program_log: ProgramLog, error: Exception, unseen: int) -> None:
     """What was made although nothing said so is found, as soon as AWS shows it, and is not made again."""
     make, find = Script(error), Script(*[None] * unseen, "found")
     assert create_once("it", make, find, WITHOUT_TOKEN) == "found"
     assert (make.calls, find.calls, len(clock.pauses)) == (1, unseen + 1, unseen)
-    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    warnings = [record.text for record in program_log.records if record.level == "WARNING"]
     assert len(warnings) == 1
     assert warnings[0].startswith("It is uncertain whether it was created: ")
 
@@ -125,14 +125,14 @@ def test_found_after_the_last_attempt(clock: Clock) -> None:
     assert find.calls == 2
 
 
-def test_refused_after_all(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+def test_refused_after_all(clock: Clock, program_log: ProgramLog) -> None:
     """An attempt that is refused ends it after another search, and the log says what may be left behind."""
     error = knowing(refusal("InvalidSubnet.Conflict"), Call("", ()))
     make = Script(LOST, error)
     with pytest.raises(ClientError, match=r"InvalidSubnet\.Conflict"):
         create_once("it", make, Script(None), WITHOUT_TOKEN)
     assert (make.calls, 120 <= clock.now <= 132) == (2, True)
-    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    errors = [record.text for record in program_log.records if record.level == "ERROR"]
     assert errors == ["Perhaps left behind, because an attempt was not answered: it"]
     assert may_be_done(error)
 

@@ -25,7 +25,7 @@ from tests.unit.aws.timing_script import Script, fault, jitter, refusal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.unit.conftest import Clock
+    from tests.unit.conftest import Clock, ProgramLog
 
 WHAT = "vol-1 to be available"
 POLICY = Policy(WHAT, 60)
@@ -216,17 +216,17 @@ def test_signal_that_waits(clock: Clock, way: Callable[..., Any]) -> None:
 
 
 @BOTH_WAYS
-def test_log(clock: Clock, program_log: pytest.LogCaptureFixture, way: Callable[..., Any]) -> None:
+def test_log(clock: Clock, program_log: ProgramLog, way: Callable[..., Any]) -> None:
     """Each pause is logged at debug level, with what is waited for and what AWS said."""
     way(POLICY, Script(refusal("Throttling"), refusal("Throttling"), "answer"))
-    assert [(record.levelname, record.getMessage()) for record in program_log.records] == [
+    assert [(record.level, record.text) for record in program_log.records] == [
         ("DEBUG", f"Waiting for {WHAT}: Throttling")
     ] * len(clock.pauses)
     assert len(clock.pauses) == 2
 
 
-def test_log_of_a_state(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+def test_log_of_a_state(clock: Clock, program_log: ProgramLog) -> None:
     """A state is logged as it is."""
     timing.until(POLICY, WHAT, Script(NotYet("pending"), 1))
-    assert [record.getMessage() for record in program_log.records] == [f"Waiting for {WHAT}: pending"]
+    assert [record.text for record in program_log.records] == [f"Waiting for {WHAT}: pending"]
     assert len(clock.pauses) == 1

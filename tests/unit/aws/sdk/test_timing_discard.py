@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import has_code
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock
+    from tests.unit.conftest import Clock, ProgramLog
 
 GONE = frozenset({"InvalidVolume.NotFound"})
 UNKNOWN = "InvalidVolume.NotFound"
@@ -39,26 +39,26 @@ def discard(deletion: Deletion, **policy: Any) -> None:
     timing.discard("volume 'vol-1'", lambda error: has_code(error, GONE), deletion, **policy)
 
 
-def infos(program_log: pytest.LogCaptureFixture) -> list[str]:
+def infos(program_log: ProgramLog) -> list[str]:
     """List what was logged for operators."""
-    return [record.getMessage() for record in program_log.records if record.levelname != "DEBUG"]
+    return [record.text for record in program_log.records if record.level != "DEBUG"]
 
 
-def test_at_once(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+def test_at_once(clock: Clock, program_log: ProgramLog) -> None:
     """What is there is removed by one call, and nothing is said."""
     deletion = Deletion("")
     discard(deletion)
     assert (deletion.calls, clock.pauses, infos(program_log)) == (1, [], [])
 
 
-def test_not_seen_yet(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+def test_not_seen_yet(clock: Clock, program_log: ProgramLog) -> None:
     """What AWS does not know yet is tried again until it is removed."""
     deletion = Deletion(UNKNOWN, UNKNOWN, "")
     discard(deletion)
     assert (deletion.calls, len(clock.pauses), infos(program_log)) == (3, 2, [])
 
 
-def test_never_seen(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+def test_never_seen(clock: Clock, program_log: ProgramLog) -> None:
     """What is unknown for a minute is taken as gone, and that is logged."""
     deletion = Deletion(UNKNOWN)
     discard(deletion)
@@ -67,7 +67,7 @@ def test_never_seen(clock: Clock, program_log: pytest.LogCaptureFixture) -> None
     assert infos(program_log) == ["There is no volume 'vol-1': it is gone, or was never created"]
 
 
-def test_seen_before(clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+def test_seen_before(clock: Clock, program_log: ProgramLog) -> None:
     """What AWS has shown before is gone as soon as it is unknown."""
     deletion = Deletion(UNKNOWN)
     discard(deletion, policy=timing.AT_ONCE)
@@ -93,7 +93,7 @@ def test_throttled_for_good(clock: Clock, policy: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("codes", [["UnauthorizedOperation"], [UNKNOWN, "UnauthorizedOperation"]])
-def test_refused(clock: Clock, program_log: pytest.LogCaptureFixture, codes: list[str]) -> None:
+def test_refused(clock: Clock, program_log: ProgramLog, codes: list[str]) -> None:
     """Any other refusal ends it at once: the deletion is not certain."""
     deletion = Deletion(*codes)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):

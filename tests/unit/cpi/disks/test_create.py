@@ -40,7 +40,7 @@ def ask(cloud: Cloud) -> Callable[..., str]:
     """Return a request to make a disk, which has a number or none."""
 
     def request(number: str | None = "cpi-1", size: int = 1024, **properties: Any) -> str:
-        cloud.config = cloud.config._replace(request_id=number)
+        cloud.config = cloud.config.replaced(request_id=number)
         return create_disk(cloud, size, properties, None)
 
     return request
@@ -97,8 +97,8 @@ def test_used_disk(ebs: Ebs, ask: Callable[..., str], became: dict[str, Any] | E
 def test_other_arguments(ebs: Ebs, ask: Callable[..., str], cloud: Cloud) -> None:
     """So it is when EC2 knows the token with other arguments: the configuration was changed in between."""
     ask()
-    aws = cloud.config.aws._replace(encryption=Encryption(encrypted=True))
-    cloud.config = cloud.config._replace(aws=aws)
+    aws = cloud.config.aws.replaced(encryption=Encryption(encrypted=True))
+    cloud.config = cloud.config.replaced(aws=aws)
     assert ask() == "vol-1"
     assert_its_own(ebs)
 

@@ -68,7 +68,7 @@ def path(tmp_path: Path) -> str:
 @pytest.fixture
 def call(cloud: Cloud) -> str:
     """Give the request a number; returns what all that it makes is tagged with."""
-    cloud.config = cloud.config._replace(request_id="cpi-1")
+    cloud.config = cloud.config.replaced(request_id="cpi-1")
     return call_id(cloud, "create_stemcell", PROPERTIES.model_dump(mode="json"), TAGS)
 
 

@@ -18,6 +18,8 @@ from bosh_aws_cpi.errors import CloudError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.unit.conftest import ProgramLog
+
 BLOCK = 4096
 DISK_MIB = 2
 ONES, ZEROS = b"1" * BLOCK, bytes(BLOCK)
@@ -69,9 +71,7 @@ def written(folder: Path, content: bytes) -> str:
     ],
     ids=range(6),
 )
-def test_blocks(
-    tmp_path: Path, program_log: pytest.LogCaptureFixture, content: bytes, blocks: dict[int, bytes]
-) -> None:
+def test_blocks(tmp_path: Path, program_log: ProgramLog, content: bytes, blocks: dict[int, bytes]) -> None:
     """Blocks of zeros need not be written; the last block is filled up.
 
     To read all of it beforehand takes a while: that is logged.
@@ -81,7 +81,7 @@ def test_blocks(
     assert b"".join(chunks(path)) == content
     assert program_log.records == []
     assert survey(path, BLOCK, DISK_MIB) == Survey(len(content), len(blocks))
-    assert [record.getMessage() for record in program_log.records] == [f"Checking '{path}', 0 MiB unpacked"]
+    assert [record.text for record in program_log.records] == [f"Checking '{path}', 0 MiB unpacked"]
 
 
 @pytest.mark.parametrize("content", [b"", ZEROS, bytes(BLOCK + 1)], ids=len)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 
 pytestmark = pytest.mark.usefixtures("undone")
@@ -110,7 +110,7 @@ def test_progress(
     cloud: Cloud,
     ebs: Ebs,
     monkeypatch: pytest.MonkeyPatch,
-    program_log: pytest.LogCaptureFixture,
+    program_log: ProgramLog,
     seconds: float,
     expected: list[str],
 ) -> None:
@@ -118,7 +118,7 @@ def test_progress(
     image = Image(monkeypatch, 10)
     ebs.before_put = lambda _: time.sleep(seconds)
     upload(cloud, image.source(), Undo())
-    infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
+    infos = [record.text for record in program_log.records if record.level == "INFO"]
     assert infos == expected
 
 
@@ -128,7 +128,7 @@ def test_standstill(
     ebs: Ebs,
     clock: Clock,
     monkeypatch: pytest.MonkeyPatch,
-    program_log: pytest.LogCaptureFixture,
+    program_log: ProgramLog,
 ) -> None:
     """While no block gets through, that is logged, too."""
     image = Image(monkeypatch, 10)
@@ -146,7 +146,7 @@ def test_standstill(
     monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.wait", nothing_done)
     ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
     upload(cloud, image.source(), Undo())
-    infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
+    infos = [record.text for record in program_log.records if record.level == "INFO"]
     assert [said.split(",")[0] for said in infos] == ["Uploaded 0 of 5 MiB"] * 2 + ["Uploaded 5 of 5 MiB"]
     assert waits == [5, 5, 5]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pytest
 
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from tests.unit.conftest import Clock, Ec2, Stub
+    from tests.unit.conftest import Clock, Ec2, ProgramLog, Stub
 
 VM = "i-1"
 ARNS = ["arn:a", "arn:b"]
@@ -49,13 +49,13 @@ def lay_target_groups(elbv2: Stub, *arns: str) -> None:
         elbv2.answers("describe_target_health", {"TargetHealthDescriptions": HEALTHY}, **target(arn))
 
 
-def errors(program_log: pytest.LogCaptureFixture) -> list[str]:
+def errors(program_log: ProgramLog) -> list[str]:
     """List the errors in the log."""
-    return [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    return [record.text for record in program_log.records if record.level == "ERROR"]
 
 
 def test_one_of_several_refused(
-    cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock, program_log: pytest.LogCaptureFixture
+    cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock, program_log: ProgramLog
 ) -> None:
     """The VM leaves the others all the same; only those that it left are waited for."""
     lay_instance(ec2)
@@ -82,7 +82,7 @@ def test_no_answer(
     cloud: Cloud,
     ec2: Ec2,
     elbv2: Stub,
-    program_log: pytest.LogCaptureFixture,
+    program_log: ProgramLog,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An endpoint that can't be reached is logged as well: the VM must go."""
@@ -106,7 +106,7 @@ def test_never_drained(
     ec2: Ec2,
     elb: Stub,
     elbv2: Stub,
-    program_log: pytest.LogCaptureFixture,
+    program_log: ProgramLog,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A group that never drains does not keep the VM for ever."""

@@ -1,6 +1,5 @@
 """Private addresses that another interface still holds: waits for their release, and deletes strays."""
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
@@ -9,7 +8,7 @@ from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.errors import CloudError, VMNotFound
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.log import DEBUG, INFO, logger
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA
@@ -92,7 +91,7 @@ class _Holders:
             if not (self._is_departing(nic, vm) or self._is_orphan_discarded(nic)):
                 hint = _hint(vm, self._cloud.config.director_uuid)
                 raise AddressTaken(f"{described(error)}: {_held(address, nic)}{hint}") from error
-            level = logging.INFO if self._looks[nic.nic_id] == 1 else logging.DEBUG  # this may take minutes
+            level = INFO if self._looks[nic.nic_id] == 1 else DEBUG  # this may take minutes
             logger.log(level, "Address %s is still held by '%s', which is going away", address, nic.nic_id)
         if not holders:
             self._looks[""] += 1

@@ -6,7 +6,6 @@ from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
-from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import agent_settings
 
@@ -38,7 +37,10 @@ def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
         network_interfaces.delete_on_termination(cloud.ec2, attachments)
     if not plan.launch_spec.properties.source_dest_check:
         _pass_foreign_traffic(cloud, instance)
-    route_traffic(cloud, plan.traffic, instance, undo)
+    if plan.traffic is not None:
+        from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic  # noqa: PLC0415 - few VMs get any
+
+        route_traffic(cloud, plan.traffic, instance, undo)
     settings = agent_settings.full(plan.settings_input, launched.option.devices, plan.mac_addresses(created))
     cloud.registry.save(instance.vm_cid, settings)
     return instance.vm_cid

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.vms.create import gather, traffic
+from bosh_aws_cpi.cpi.vms.create import gather
 from bosh_aws_cpi.cpi.vms.create.apply import launch
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
 from bosh_aws_cpi.cpi.vms.create.parse import VmRequest, parse
@@ -17,6 +17,7 @@ from bosh_aws_cpi.plan.launch_options import in_subnets
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
 
 if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
     from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
@@ -79,10 +80,9 @@ def create_vm(
         nic_plans=request.nic_plans,
         creates_nics_first=request.creates_nics_first,
         group_ids=gather.group_ids(cloud, request.groups, place.vpc_id),
-        traffic=traffic.look_up(cloud, request.properties, request.vip, place.vpc_id),
+        traffic=_traffic(cloud, request, place.vpc_id) if request.gets_traffic else None,
         director_uuid=cloud.config.director_uuid,
     )
-    traffic.check_tags(plan.traffic, request.tags)
     _check_size(plan, is_registry_used=cloud.registry.is_used)
     return CreatedVm(launch(cloud, plan), networks)
 
@@ -99,6 +99,14 @@ def _spread_group(cloud: Cloud, environment: Json | None) -> "SpreadGroup | None
     from bosh_aws_cpi.cpi.vms.create.spread import wanted_group  # noqa: PLC0415 - few VMs have a group
 
     return wanted_group(cloud, environment)
+
+
+def _traffic(cloud: Cloud, request: VmRequest, vpc_id: str) -> "Traffic":
+    from bosh_aws_cpi.cpi.vms.create import traffic  # noqa: PLC0415 - few VMs get any
+
+    found = traffic.look_up(cloud, request.properties, request.vip, vpc_id)
+    traffic.check_tags(found, request.tags)
+    return found
 
 
 def _launch_spec(

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 from bosh_aws_cpi.model import Nic, NicPlan
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class LaunchPlan:
     creates_nics_first: bool
     """Whether the interfaces are created before the instance; otherwise RunInstances creates the only one."""
     group_ids: Sequence[str]
-    traffic: Traffic
+    traffic: "Traffic | None"
+    """Routes, load balancers and an elastic IP, if the VM gets traffic from any."""
     director_uuid: str | None
 
     @property

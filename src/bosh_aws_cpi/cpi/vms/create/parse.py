@@ -38,6 +38,12 @@ class VmRequest:
     metadata_options: Json
     tags: dict[str, str]
 
+    @property
+    def gets_traffic(self) -> bool:
+        """Whether routes, load balancers or an elastic IP will send traffic to the VM."""
+        wanted = self.properties
+        return bool(wanted.lb_target_groups or wanted.elbs or wanted.advertised_routes or self.vip)
+
 
 def parse(
     cloud: Cloud, agent_id: str, cloud_properties: Json, networks: Json, environment: Json | None

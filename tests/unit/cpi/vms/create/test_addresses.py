@@ -18,7 +18,7 @@ from bosh_aws_cpi.cpi.vms.create.addresses import (
 )
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Instance, Nic
-from tests.unit.conftest import DIRECTOR
+from tests.unit.conftest import DIRECTOR, ProgramLog
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ def test_departing_holder(
     cloud: Cloud,
     ec2: Ec2,
     clock: Clock,
-    program_log: pytest.LogCaptureFixture,
+    program_log: ProgramLog,
     states: list[str | None],
 ) -> None:
     """An instance that is ending, or has ended, is waited for; the log says once whose address it is."""
@@ -93,7 +93,7 @@ def test_departing_holder(
         lay_instance(ec2, state)
     assert claim(cloud, len(states)) == "made"
     assert len(clock.pauses) == len(states)
-    infos = [record.getMessage() for record in program_log.records if record.levelname == "INFO"]
+    infos = [record.text for record in program_log.records if record.level == "INFO"]
     assert infos == [f"Address {IPV4} is still held by 'eni-1', which is going away"]
 
 
@@ -236,7 +236,7 @@ def test_others(cloud: Cloud, ec2: Ec2, clock: Clock, tags: dict[str, str], look
 
 def test_caller_without_a_name(cloud: Cloud, ec2: Ec2) -> None:
     """A caller that says no Director's id owns no interface, also none without a tag."""
-    anonymous = Cloud(cloud.config._replace(director_uuid=None), 2)
+    anonymous = Cloud(cloud.config.replaced(director_uuid=None), 2)
     vars(anonymous)["clients"] = cloud.clients
     for tags, looks in (({}, MAX_UNATTACHED + 1), (OURS, 1)):
         for _ in range(looks):
@@ -297,13 +297,13 @@ def test_removal_in_the_way(cloud: Cloud, ec2: Ec2, clock: Clock, code: str) -> 
     assert len(clock.pauses) == 2
 
 
-def test_ours(cloud: Cloud, ec2: Ec2, clock: Clock, program_log: pytest.LogCaptureFixture) -> None:
+def test_ours(cloud: Cloud, ec2: Ec2, clock: Clock, program_log: ProgramLog) -> None:
     """An unattached interface of our own Director is left over: it is removed, and that is logged."""
     lay_holder(ec2, OURS)
     ec2.answers("delete_network_interface", **NIC)
     assert claim(cloud, 1) == "made"
     assert len(clock.pauses) == 1
-    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    warnings = [record.text for record in program_log.records if record.level == "WARNING"]
     assert warnings == ["Network interface 'eni-1' is a stray of an earlier call: deleting it"]
 
 

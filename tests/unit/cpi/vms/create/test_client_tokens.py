@@ -22,7 +22,7 @@ from tests.unit.cpi.launches import (
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from tests.unit.conftest import Ec2
+    from tests.unit.conftest import Ec2, ProgramLog
 
 BY_US = "Client.UserInitiatedShutdown"
 FAULT = "Server.InternalError"
@@ -30,7 +30,7 @@ SPENT = pytest.mark.parametrize("code", ["IdempotentInstanceTerminated", "Idempo
 
 
 @SPENT
-def test_many_spent_tokens(cloud: Cloud, ec2: Ec2, code: str, program_log: pytest.LogCaptureFixture) -> None:
+def test_many_spent_tokens(cloud: Cloud, ec2: Ec2, code: str, program_log: ProgramLog) -> None:
     """Tokens whose ended instances EC2 still shows are passed over; the log says why, without a warning."""
     lay_run(ec2, ON_DEMAND, 0, code)
     lay_agents(ec2, *((f"i-{n}", "terminated", token(ON_DEMAND, n)) for n in (0, 1, 3)))
@@ -38,7 +38,7 @@ def test_many_spent_tokens(cloud: Cloud, ec2: Ec2, code: str, program_log: pytes
     lay_running(ec2, "i-4")
     assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-4"
     assert f"RunInstances failed with {code}" in program_log.text
-    assert {record.levelname for record in program_log.records} == {"INFO"}
+    assert {record.level for record in program_log.records} == {"INFO"}
 
 
 def test_later_generation_alive(cloud: Cloud, ec2: Ec2) -> None:

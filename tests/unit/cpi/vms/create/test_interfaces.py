@@ -30,7 +30,7 @@ from tests.unit.cpi.interface_calls import (
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
     from bosh_aws_cpi.model import Nic
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 pytestmark = pytest.mark.usefixtures("undone")
 
@@ -46,7 +46,7 @@ def test_ended_before(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
     assert len(clock.pauses) == 2
 
 
-def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: ProgramLog) -> None:
     """A token that stands for an interface that is gone is followed by the next one."""
     lay_create(ec2, FIRST, "eni-1")
     lay_look(ec2, "eni-1", entry("eni-1", "pending"), None)
@@ -55,7 +55,7 @@ def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixtu
     lay_look(ec2, "eni-2", entry("eni-2"))
     assert made(cloud, FIRST) == ["eni-2"]
     said = "Network interface 'eni-1' of an earlier call is gone: creating another one"
-    assert said in [record.getMessage() for record in program_log.records]
+    assert said in [record.text for record in program_log.records]
 
 
 def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,23 +209,23 @@ def test_undo_of_an_ended_instance(cloud: Cloud, ec2: Ec2, clock: Clock, state: 
     assert len(clock.pauses) == 1
 
 
-def test_undo_of_a_living_instance(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_undo_of_a_living_instance(cloud: Cloud, ec2: Ec2, program_log: ProgramLog) -> None:
     """One that a living instance has stays: this call removes its own first, so it is an earlier call's."""
     undo = armed(cloud, ec2)
     lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
     lay_instance(ec2, "i-1", "running")
     undo.run(BOOM)
-    errors = [record.getMessage() for record in program_log.records if record.levelname == "ERROR"]
+    errors = [record.text for record in program_log.records if record.level == "ERROR"]
     assert errors == ["Network interface 'eni-1' is kept: instance 'i-1' uses it"]
 
 
-def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: pytest.LogCaptureFixture) -> None:
+def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: ProgramLog) -> None:
     """One that can't be looked at is removed if EC2 does it: an attached one it would refuse."""
     undo = armed(cloud, ec2)
     ec2.refuses("describe_network_interfaces", "RequestLimitExceeded", "slow", NetworkInterfaceIds=["eni-1"])
     ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
     undo.run(BOOM)
-    warnings = [record.getMessage() for record in program_log.records if record.levelname == "WARNING"]
+    warnings = [record.text for record in program_log.records if record.level == "WARNING"]
     said = "RequestLimitExceeded: slow (request id none)"
     assert warnings[1:] == [
         f"Could not look up network interface 'eni-1': DescribeNetworkInterfaces failed with {said}"

@@ -1,0 +1,137 @@
+"""Fetches CPython's source: from upstream, or from Debian, which distributes upstream's own file."""
+
+import http.client
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from bosh_release.blobs import ROOT, Blob, VendorError, measure
+
+UPSTREAM = "https://www.python.org/ftp/python"
+PATIENCE = 30
+"""Seconds without an answer after which upstream counts as unreachable."""
+SUITES = ("testing", "unstable", "stable", "oldstable")
+"""Debian's suites by the names that stay when Debian releases: a version moves from one to the next.
+
+Security fixes, updates and proposed updates have a suite's own source, and backports have no CPython.
+"""
+PACKAGE = "python3.13"
+ALL_LISTS = ("--option", "APT::Update::Error-Mode=any")
+"""A list that apt can't fetch is an error, where its version knows this option."""
+
+
+def checked(blob: Blob, scratch: Path) -> Path:
+    """Fetch the source that config/blobs.yml lists.
+
+    Who has another file under that name (a proxy's page, say) does not have it. A mirror's signature is not
+    asked for, since not every machine has Debian's keys: what guards the file is its SHA-256.
+
+    Raises:
+        VendorError: Nobody has it; the message says what each answered.
+    """
+    problems: list[str] = []
+    for file in _places(blob.file.name, scratch, "[trusted=yes] ", problems):
+        try:
+            blob.check(file)
+        except VendorError as problem:
+            problems.append(str(problem))
+        else:
+            return file
+    raise VendorError("\n".join(problems))
+
+
+def new(name: str, scratch: Path) -> Path:
+    """Fetch a source whose SHA-256 nobody here knows yet, and say what vouches for it.
+
+    From Debian it is taken only if apt finds Debian's own signature on the list that has its SHA-256.
+
+    Raises:
+        VendorError: Nobody has it; the message says what each answered.
+    """
+    problems: list[str] = []
+    for file in _places(name, scratch, "", problems):
+        size, sha256 = measure(file)
+        say(f"{name}: {size} bytes, SHA-256 {sha256}. Compare it as docs/release.md says")
+        return file
+    raise VendorError("\n".join(problems))
+
+
+def _places(name: str, scratch: Path, trust: str, problems: list[str]) -> Iterator[Path]:
+    """Yield the file from each place that has it; the others add to the problems."""
+    try:
+        yield _upstream(name, scratch)
+    except VendorError as problem:
+        problems.append(str(problem))
+    if not shutil.which("apt-get"):
+        problems.append(f"{name} is not available from Debian either: no apt-get here")
+        return
+    say(f"fetching {name}: not from upstream, which does not have it or can't be reached, but from Debian")
+    problems.append(f"{name} is not available from Debian either:")
+    mirrors = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
+    for mirror in dict.fromkeys(mirrors):
+        for suite in SUITES:
+            try:
+                yield _debian(name, scratch, f"deb-src {trust}{mirror} {suite} main")
+            except VendorError as problem:
+                problems.append(f"{mirror} {suite}: {problem}")
+
+
+def _version(name: str) -> str:
+    return name.removeprefix("Python-").removesuffix(".tar.xz")
+
+
+def _upstream(name: str, scratch: Path) -> Path:
+    url = f"{UPSTREAM}/{_version(name)}/{name}"
+    say(f"fetching {name}")
+    file = scratch / name
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer, file.open("wb") as written:  # noqa: S310 - https
+            shutil.copyfileobj(answer, written)
+            expected = answer.headers.get("Content-Length")
+    except (OSError, http.client.HTTPException) as error:
+        raise VendorError(f"{url} can't be fetched: {type(error).__name__}: {error}") from error
+    got = file.stat().st_size
+    if expected is not None and got != int(expected):
+        raise VendorError(f"{url} can't be fetched: it broke off after {got} of {expected} bytes")
+    return file
+
+
+def _debian(name: str, scratch: Path, source: str) -> Path:
+    """Fetch the source from one suite of one mirror with apt, which gets settings of its own."""
+    folder = scratch / "debian"
+    shutil.rmtree(folder, ignore_errors=True)
+    for each in ("lists/partial", "cache/archives/partial"):
+        (folder / each).mkdir(parents=True)
+    (folder / "sources.list").write_text(f"{source}\n")
+    settings = folder / "apt.conf"
+    settings.write_text(
+        f'Dir::Etc::SourceList "{folder}/sources.list";\nDir::Etc::SourceParts "/dev/null";\n'
+        f'Dir::State::Lists "{folder}/lists";\nDir::Cache "{folder}/cache";\nAPT::Sandbox::User "root";\n'
+    )
+    config = f"--config-file={settings}"
+    run("apt-get", config, *ALL_LISTS, "update", folder=folder)
+    listed = run("apt-cache", config, "showsrc", "--only-source", PACKAGE, folder=folder).splitlines()
+    versions = [line.removeprefix("Version: ") for line in listed if line.startswith("Version: ")]
+    wanted = [version for version in versions if version.rpartition("-")[0] == _version(name)]
+    if not wanted:
+        raise VendorError(f"has {', '.join(versions) or 'no ' + PACKAGE}")
+    package = f"{PACKAGE}={wanted[0]}"
+    run("apt-get", config, "source", "--download-only", "--tar-only", package, folder=folder)
+    return folder / f"{PACKAGE}_{_version(name)}.orig.tar.xz"
+
+
+def run(*command: str, folder: Path = ROOT) -> str:
+    """Run a command; its output is shown only if it fails."""
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=folder)  # noqa: S603 - made here
+    if ended.returncode:
+        raise VendorError(f"{' '.join(command[:4])} … failed:\n{ended.stdout}{ended.stderr}".rstrip())
+    return ended.stdout
+
+
+def say(text: str) -> None:
+    """Tell whoever waits."""
+    sys.stdout.write(f"vendor: {text}\n")
+    sys.stdout.flush()

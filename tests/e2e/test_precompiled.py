@@ -1,0 +1,149 @@
+"""A compiled release: made of what create-env compiled, and installed elsewhere without a compiler."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from testbed.bosh_cli import Bosh
+from testbed.environment import JOB, Environment, write_stemcell
+from tests.e2e import job
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.hypervisor import Hypervisor
+    from testbed.world import World
+    from tests.e2e.conftest import Installation
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+
+STEMCELL = os.environ.get("E2E_STEMCELL", "ubuntu-resolute/1.1")
+"""What the packages are said to be compiled for: the pipeline's choice, else the newest line."""
+PACKAGES = ("python-3.13", "bosh_aws_cpi")
+
+
+@pytest.fixture(scope="module")
+def compiled(installation: Installation, bosh: Bosh, release: Path, folder: Path) -> Path:
+    """Return a compiled release of the first environment's packages; it stays where E2E_COMPILED says."""
+    bosh.restore()
+    output = Path(os.environ.get("E2E_COMPILED", folder / "compiled"))
+    output.mkdir(exist_ok=True)
+    arguments = {
+        "release": release,
+        "installation": bosh.installation(installation.state),
+        "stemcell": STEMCELL,
+        "output": output,
+    }
+    words = [f"--{name}={value}" for name, value in arguments.items()]
+    made = subprocess.run(
+        [sys.executable, "-m", "bosh_release.compiled", *words], capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    path, digest = re.fullmatch(r"compiled-release: (.+)\nsha1: sha256:(\w+)\n", made.stdout).groups()  # type: ignore[union-attr]
+    assert hashlib.sha256(Path(path).read_bytes()).hexdigest() == digest
+    return Path(path)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Bosh:
+    """Return the CLI of another operator, who has nothing compiled."""
+    return Bosh(tmp_path / "home of another operator")
+
+
+@pytest.fixture
+def environment(compiled: Path, other: Bosh, fake_aws: FakeAws, world: World, tmp_path: Path) -> Environment:
+    """Return an environment with the compiled release, also for the job on the VM."""
+    described = Environment(other, tmp_path, compiled, fake_aws, world)
+    described.jobs = [JOB]
+    line, _, version = STEMCELL.partition("/")
+    described.stemcell = write_stemcell(tmp_path, world.image_id, version, 3, line)
+    return described
+
+
+def test_cli_reads_it(compiled: Path, other: Bosh) -> None:
+    """The CLI shows both packages, and for which stemcell they are."""
+    shown = other.run("inspect-local-release", compiled).ok()
+    line, _, version = STEMCELL.partition("/")
+    for package in PACKAGES:
+        assert re.search(
+            rf"^{re.escape(package)}/\w+\s.*\s{line}\s+{re.escape(version)}\s*$", shown, re.MULTILINE
+        )
+
+
+def test_nothing_is_compiled(
+    environment: Environment, installation: Installation, hypervisor: Hypervisor, world: World
+) -> None:
+    """With nothing compiled beforehand, neither the CLI nor the VM's agent compiles; CPI and job work."""
+    created = environment.create()
+    created.ok()
+    skipped = re.findall(
+        r"Compiling package '([^/]+)/\w+'\.\.\. Skipped \[Package already compiled\]", created.output
+    )
+    assert skipped == [*PACKAGES, *PACKAGES]
+    (machine,) = hypervisor.settle()
+    assert "bash -x packaging" in installation.created.commands
+    assert "bash -x packaging" not in created.commands
+    assert installation.actions.count("compile_package") == len(PACKAGES)
+    assert "apply" in machine.actions
+    assert "compile_package" not in machine.actions
+    assert created.methods == installation.created.methods
+    assert {call.status for call in created.calls} == {0}
+
+    answer = job.on(machine.folder).call("has_vm", machine.instance_id)
+    assert answer.document["result"] is True
+    assert world.state()["instances"] == [machine.instance_id]
+
+
+def test_line_with_older_libraries(
+    environment: Environment, compiled: Path, other: Bosh, tmp_path: Path
+) -> None:
+    """The CLI compares no lines; the CPI fails, with the right release too, until packages are deleted."""
+    # What the right CPI refuses: it answers, and no VM is needed for that.
+    environment.stemcell = write_stemcell(tmp_path, "ami-00000000000000000", "1.1", 3)
+    environment.release = with_newer_libraries(compiled, tmp_path / "wrong.tgz")
+    refusal = re.compile(r"Error getting CPI info:.*version `GLIBC_2\.99' not found", re.DOTALL)
+    assert refusal.search(environment.create().failed())
+    environment.release = compiled
+    assert refusal.search(environment.create().failed())
+
+    shutil.rmtree(other.installation(environment.state))
+    assert "Stemcell does not contain an AMI in region us-east-1" in environment.create().failed()
+
+
+def with_newer_libraries(release: Path, target: Path) -> Path:
+    """Write a compiled release whose interpreter needs a C library that is not there yet."""
+    with tarfile.open(release) as packed:
+        files = {entry.name: packed.extractfile(entry).read() for entry in packed}  # type: ignore[union-attr]
+    path = "./compiled_packages/python-3.13.tgz"
+    package = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(files[path])) as source,
+        tarfile.open(fileobj=package, mode="w:gz", compresslevel=1) as changed,
+    ):
+        for entry in source:
+            content = source.extractfile(entry).read() if entry.isfile() else b""  # type: ignore[union-attr]
+            if entry.name == "./bin/python3.13":
+                assert b"\0GLIBC_2.34\0" in content
+                content = content.replace(b"\0GLIBC_2.34\0", b"\0GLIBC_2.99\0")
+            changed.addfile(entry, io.BytesIO(content))
+    manifest = yaml.safe_load(files["./release.MF"])
+    (listed,) = (each for each in manifest["compiled_packages"] if each["name"] == "python-3.13")
+    listed["sha1"] = f"sha256:{hashlib.sha256(package.getvalue()).hexdigest()}"
+    files |= {path: package.getvalue(), "./release.MF": yaml.safe_dump(manifest).encode()}
+    with tarfile.open(target, "w") as made:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            made.addfile(entry, io.BytesIO(content))
+    return target

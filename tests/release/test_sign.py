@@ -1,0 +1,32 @@
+"""The script that signs a release, where it can't."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.release
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "sign"
+SSH_KEYGEN = shutil.which("ssh-keygen") or "ssh-keygen"
+
+
+@pytest.mark.parametrize(("passphrase", "name"), [("secret", "file"), ("", "missing"), ("", "file")])
+def test_failed_signature_leaves_nothing(passphrase: str, name: str, tmp_path: Path) -> None:
+    """If the key has a passphrase or is not listed, or a file is missing, no hashes are left unsigned."""
+    key, folder = tmp_path / "key", tmp_path / "final"
+    folder.mkdir()
+    (folder / "file").touch()
+    subprocess.run([SSH_KEYGEN, "-q", "-t", "ed25519", "-N", passphrase, "-f", str(key)], check=True)
+    done = subprocess.run(
+        [SCRIPT, str(folder), name],
+        env={**os.environ, "SIGNING_KEY": key.read_text()},
+        start_new_session=True,  # ssh-keygen can't ask for the passphrase
+        check=False,
+    )
+    assert done.returncode == 1
+    assert [path.name for path in folder.iterdir()] == ["file"]
