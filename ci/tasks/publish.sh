@@ -38,6 +38,7 @@ grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobst
 
 # The credentials are deleted when this script ends; .gitignore keeps them out of commits.
 trial=$(mktemp -d)
+trap 'exit 1' HUP INT TERM # dash runs the next one only when it exits by itself
 trap 'rm -rf config/private.yml "$trial"' EXIT
 
 # A key that can't sign, or that nobody could verify, ends the task before anything is uploaded.
