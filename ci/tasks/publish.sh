@@ -29,7 +29,7 @@ version=$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 ! sed "/^## \[$version\]/,\$d" CHANGELOG.md | grep -q '^- ' ||
   fail "CHANGELOG.md lists changes above version $version: move them into the section of a version"
 grep -q "^version = \"$version\"\$" pyproject.toml ||
-  fail "CHANGELOG.md names version $version, and pyproject.toml another one"
+  fail "CHANGELOG.md names version $version, and pyproject.toml another one: correct it, and run make sbom docs"
 manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
 [ ! -e "$manifest" ] || fail "version $version is already published"
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"

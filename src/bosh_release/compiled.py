@@ -40,7 +40,7 @@ class CompiledReleaseError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A source release, without its packages' sources.
+    """A source release, without the sources in its packages.
 
     Attributes:
         manifest: Its release.MF.
@@ -93,7 +93,7 @@ def choose(source: Source, installed: Mapping[Key, Compiled]) -> dict[str, Compi
     if lacking := [key for key in wanted.values() if key not in installed]:
         named = ", ".join(f"{key.name}/{key.fingerprint}" for key in lacking)
         raise CompiledReleaseError(
-            f"the installation has not compiled {named}: run `bosh create-env` with this very release first"
+            f"the installation has not compiled {named}: run `bosh create-env` with exactly this release"
         )
     return {name: installed[key] for name, key in wanted.items()}
 
@@ -182,7 +182,7 @@ def main() -> None:
         )
         target = target.with_name(f"{target.name}.tgz")
         write(target, source, chosen, arguments.stemcell)
-    except (CompiledReleaseError, InstallationError, UserlandError) as error:
+    except (CompiledReleaseError, InstallationError, OSError, UserlandError) as error:
         sys.exit(f"compiled-release: {error}")
     _, sha256 = measure(target)
     sys.stdout.write(f"compiled-release: {target}\nsha1: sha256:{sha256}\n")

@@ -16,7 +16,7 @@ BLOBS = "blobs"
 
 
 class InstallationError(Exception):
-    """A folder is not an installation; the message says which."""
+    """A folder holds no installation; the message names the folder."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ def read_installation(folder: Path) -> dict[Key, Compiled]:
         entries = json.loads((folder / INDEX).read_text())
     except FileNotFoundError as error:
         raise InstallationError(
-            f"{folder} holds no compiled packages: name the folder ~/.bosh/installations/ID, "
-            "ID being the installation_id of the state file, before `bosh delete-env` deletes it"
+            f"{folder} holds no compiled packages: give the folder ~/.bosh/installations/ID, where ID is the "
+            "installation_id in the state file. `bosh delete-env` deletes this folder"
         ) from error
     return {
         Key(key["PackageName"], key["PackageFingerprint"], key["DependencyKey"]): Compiled(

@@ -176,6 +176,14 @@ def test_no_installation(tmp_path: Path) -> None:
         read_installation(tmp_path)
 
 
+def test_missing_blob(site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A compiled package that the index names and the folder lacks is named."""
+    site.run(monkeypatch).unlink()
+    monkeypatch.setattr(Site, "run", lambda *_: compiled.main())
+    (tmp_path / "installation" / "blobs" / "blob-python").unlink()
+    refuse(site, monkeypatch, "No such file or directory: .*/blob-python")
+
+
 @pytest.mark.parametrize("stemcell", ["ubuntu-noble", "/1.84", "ubuntu-noble/", "ubuntu-noble/1/84"])
 def test_form_of_the_stemcell(site: Site, monkeypatch: pytest.MonkeyPatch, stemcell: str) -> None:
     """A stemcell is given by operating system and version."""
