@@ -162,7 +162,7 @@ def _content(name: str, package: Compiled) -> bytes:
     except OSError as error:
         raise CompiledReleaseError(
             f"the installation lists the package {name}, but it can't be read: {error}. "
-            "Delete the installation, and run `bosh create-env` again"
+            "Delete ~/.bosh/installations/ID, and run `bosh create-env` again"
         ) from error
 
 
