@@ -184,9 +184,13 @@ def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser(prog="make compiled-release", description=__doc__)
     parser.add_argument("--release", type=Path, required=True, help="the release that was compiled")
-    parser.add_argument("--installation", type=Path, required=True, help="~/.bosh/installations/ID")
+    parser.add_argument(
+        "--installation", type=Path, required=True, help="the folder ~/.bosh/installations/ID"
+    )
     parser.add_argument("--stemcell", required=True, help="OS/VERSION, such as ubuntu-noble/1.84")
-    parser.add_argument("--output", type=Path, default=Path(), help="the folder for the result")
+    parser.add_argument(
+        "--output", type=Path, default=Path(), help="the folder for the result (default: this one)"
+    )
     arguments = parser.parse_args()
     try:
         line = line_of(arguments.stemcell)
