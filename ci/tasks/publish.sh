@@ -47,7 +47,9 @@ sh scripts/sign "$trial" version
 # What was tested has to be what the source gives: the same commit, fingerprints and SHA-256.
 make vendor
 sh scripts/create-release --version="$version" --tarball="$trial/rebuilt.tgz"
-[ "$(contents "$candidate")" = "$(contents "$trial/rebuilt.tgz")" ] ||
+contents "$candidate" > "$trial/tested"
+contents "$trial/rebuilt.tgz" > "$trial/rebuilt"
+diff "$trial/tested" "$trial/rebuilt" >&2 ||
   fail "the candidate differs from a build of its commit; see \"Reproducible\" in docs/release.md"
 
 # Blobs that the blobstore lacks get an object_id. The commit is needed because finalize-release requires a
