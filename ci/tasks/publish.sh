@@ -29,7 +29,7 @@ version=$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 ! sed "/^## \[$version\]/,\$d" CHANGELOG.md | grep -q '^- ' ||
   fail "CHANGELOG.md lists changes above version $version: move them into the section of a version"
 grep -q "^version = \"$version\"\$" pyproject.toml ||
-  fail "CHANGELOG.md names version $version, and pyproject.toml another one"
+  fail "CHANGELOG.md names version $version, and pyproject.toml another one: correct it, and run make sbom docs"
 manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
 [ ! -e "$manifest" ] || fail "version $version is already published"
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
@@ -47,7 +47,9 @@ sh scripts/sign "$trial" version
 # What was tested has to be what the source gives: the same commit, fingerprints and SHA-256.
 make vendor
 sh scripts/create-release --version="$version" --tarball="$trial/rebuilt.tgz"
-[ "$(contents "$candidate")" = "$(contents "$trial/rebuilt.tgz")" ] ||
+contents "$candidate" > "$trial/tested"
+contents "$trial/rebuilt.tgz" > "$trial/rebuilt"
+diff "$trial/tested" "$trial/rebuilt" >&2 ||
   fail "the candidate differs from a build of its commit; see \"Reproducible\" in docs/release.md"
 
 # Blobs that the blobstore lacks get an object_id. The commit is needed because finalize-release requires a

@@ -196,7 +196,10 @@ def test_foreign_candidate_is_refused(refused: Callable[..., str], attempt: Path
         manifest.write_text(file.read().decode().replace("sha256:", "sha256:0"))
     with tarfile.open(attempt / "candidate" / "bosh-aws-cpi.tgz", "w:gz") as archive:
         archive.add(manifest, "release.MF")
-    assert "the candidate differs from a build of its commit" in refused()
+    said = refused()
+    assert "the candidate differs from a build of its commit" in said
+    assert "< commit_hash" not in said, "only what differs is shown"
+    assert "sha256:0" in said
 
 
 def test_committed_signers_are_readable() -> None:
