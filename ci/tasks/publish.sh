@@ -17,11 +17,11 @@ key=$SIGNING_KEY
 private=$PRIVATE_YML
 unset SIGNING_KEY PRIVATE_YML
 
-# Prints the commit, the fingerprints and the SHA-256 that a release names, and the SHA-256 of what is really in
-# it: finalize-release uploads the parts as they are, and does not compare them with the manifest.
+# Prints the commit, the fingerprints and the SHA-256 that a release names, and the SHA-256 of each part that is
+# really in it: finalize-release uploads the parts as they are, and does not compare them with its manifest.
 contents() {
   tar -xOf "$1" release.MF | sed '/^version:/d'
-  tar -xOf "$1" --exclude=release.MF | sha256sum
+  tar -xf "$1" --exclude=release.MF --to-command='printf "%s " "$TAR_FILENAME"; sha256sum'
 }
 
 candidate=$PWD/candidate/bosh-aws-cpi.tgz
@@ -36,7 +36,7 @@ version=$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 ! sed "/^## \[$version\]/,\$d" CHANGELOG.md | grep -q '^- ' ||
   fail "CHANGELOG.md lists changes above version $version: move them into the section of a version"
 grep -q "^version = \"$version\"\$" pyproject.toml ||
-  fail "CHANGELOG.md names version $version, and pyproject.toml another one"
+  fail "CHANGELOG.md names version $version, and pyproject.toml another one: correct it, and run make sbom docs"
 manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
 [ ! -e "$manifest" ] || fail "version $version is already published"
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
@@ -56,7 +56,9 @@ list=bosh-aws-cpi-$version.cdx.json
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) make sbom SBOM_ARGS="--version $version --output $trial/$list"
 (umask 077 && printf '%s\n' "$private" > config/private.yml)
 sh scripts/create-release --version="$version" --tarball="$trial/rebuilt.tgz"
-[ "$(contents "$candidate")" = "$(contents "$trial/rebuilt.tgz")" ] ||
+contents "$candidate" > "$trial/tested"
+contents "$trial/rebuilt.tgz" > "$trial/rebuilt"
+diff "$trial/tested" "$trial/rebuilt" >&2 ||
   fail "the candidate differs from a build of its commit; see \"Reproducible\" in docs/release.md"
 
 # Blobs that the blobstore lacks get an object_id. The commit is needed because finalize-release requires a

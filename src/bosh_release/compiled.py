@@ -41,7 +41,7 @@ class CompiledReleaseError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A source release, without its packages' sources.
+    """A source release, without the sources in its packages.
 
     Attributes:
         manifest: Its release.MF.
@@ -98,7 +98,7 @@ def choose(source: Source, installed: Mapping[Key, Compiled]) -> dict[str, Compi
     if lacking := [key for key in wanted.values() if key not in installed]:
         named = ", ".join(f"{key.name}/{key.fingerprint}" for key in lacking)
         raise CompiledReleaseError(
-            f"the installation has not compiled {named}: run `bosh create-env` with this very release first"
+            f"the installation has not compiled {named}: run `bosh create-env` with exactly this release"
         )
     return {name: installed[key] for name, key in wanted.items()}
 
@@ -162,7 +162,7 @@ def _content(name: str, package: Compiled) -> bytes:
     except OSError as error:
         raise CompiledReleaseError(
             f"the installation lists the package {name}, but it can't be read: {error}. "
-            "Delete the installation, and run `bosh create-env` again"
+            "Delete ~/.bosh/installations/ID, and run `bosh create-env` again"
         ) from error
 
 
@@ -184,9 +184,13 @@ def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser(prog="make compiled-release", description=__doc__)
     parser.add_argument("--release", type=Path, required=True, help="the release that was compiled")
-    parser.add_argument("--installation", type=Path, required=True, help="~/.bosh/installations/ID")
+    parser.add_argument(
+        "--installation", type=Path, required=True, help="the folder ~/.bosh/installations/ID"
+    )
     parser.add_argument("--stemcell", required=True, help="OS/VERSION, such as ubuntu-noble/1.84")
-    parser.add_argument("--output", type=Path, default=Path(), help="the folder for the result")
+    parser.add_argument(
+        "--output", type=Path, default=Path(), help="the folder for the result (default: this one)"
+    )
     arguments = parser.parse_args()
     try:
         line = line_of(arguments.stemcell)

@@ -16,7 +16,7 @@ BLOBS = "blobs"
 
 
 class InstallationError(Exception):
-    """A folder is not an installation, or a damaged one; the message says which."""
+    """A folder is not an installation, or a damaged one; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ def read_installation(folder: Path) -> dict[Key, Compiled]:
         listed = (folder / INDEX).read_text()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise InstallationError(
-            f"{folder} holds no compiled packages: name the folder ~/.bosh/installations/ID, "
-            "ID being the installation_id of the state file, before `bosh delete-env` deletes it"
+            f"{folder} holds no compiled packages: give the folder ~/.bosh/installations/ID, where ID is the "
+            "installation_id in the state file. `bosh delete-env` deletes this folder"
         ) from error
     except OSError as error:
         raise InstallationError(f"{folder} can't be read: {error}") from error

@@ -53,7 +53,7 @@ def check(package: str, archive: IO[bytes], line: str) -> None:
             if not entry.issym() and entry.mode & wanted != wanted:
                 raise UserlandError(
                     f"not every user may read {entry.name} of the package {package}: "
-                    "delete the installation, set `umask 022`, and run `bosh create-env` again"
+                    "delete ~/.bosh/installations/ID, set `umask 022`, and run `bosh create-env` again"
                 )
             if entry.isfile() and (content := packed.extractfile(entry)):
                 _raise_to(needed, symbols(content.read()))

@@ -18,6 +18,7 @@ import yaml
 
 from testbed.bosh_cli import Bosh
 from testbed.environment import JOB, Environment, write_stemcell
+from testbed.job import PACKAGES
 from tests.e2e import job
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
 
 STEMCELL = os.environ.get("E2E_STEMCELL", "ubuntu-resolute/1.1")
 """What the packages are said to be compiled for: the pipeline's choice, else the newest line."""
-PACKAGES = ("python-3.13", "bosh_aws_cpi")
 
 
 @pytest.fixture(scope="module")

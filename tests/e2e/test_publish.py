@@ -53,7 +53,7 @@ def rewrite(pipeline: Pipeline, attempt: Path, name: str, change: Callable[[byte
         for entry in given:
             opened = given.extractfile(entry)
             content = opened.read() if opened else b""
-            if entry.name.removeprefix("./") == name:
+            if entry.name == name:
                 content = change(content)
                 entry.size = len(content)
                 changed.append(name)
@@ -164,9 +164,7 @@ def test_without_key_nothing_is_uploaded(
     assert message in refused(SIGNING_KEY=given)
 
 
-def test_make_gets_no_secret(
-    refused: Callable[..., str], pipeline: Pipeline, attempt: Path, tmp_path: Path
-) -> None:
+def test_make_gets_no_secret(refused: Callable[..., str], pipeline: Pipeline, tmp_path: Path) -> None:
     """The programs of others that fetch the blobs see neither the key nor the blobstore's credentials."""
     program = tmp_path / "programs" / "make"
     program.parent.mkdir()
@@ -223,13 +221,19 @@ def test_published_version_is_refused(refused: Callable[..., str], pipeline: Pip
 def test_foreign_candidate_is_refused(refused: Callable[..., str], attempt: Path, pipeline: Pipeline) -> None:
     """A candidate that names anything that the commit does not give is not published."""
     rewrite(pipeline, attempt, "release.MF", lambda content: content.replace(b"sha256:", b"sha256:0"))
-    assert "the candidate differs from a build of its commit" in refused()
+    said = refused()
+    assert "the candidate differs from a build of its commit" in said
+    assert "< commit_hash" not in said, "only what differs is shown"
+    assert "sha256:0" in said
 
 
 def test_damaged_candidate_is_refused(refused: Callable[..., str], attempt: Path, pipeline: Pipeline) -> None:
     """A candidate with a part that is not the one that its manifest names is not published."""
     rewrite(pipeline, attempt, "jobs/aws_cpi.tgz", lambda content: content + b"more")
-    assert "the candidate differs from a build of its commit" in refused()
+    said = refused()
+    assert "the candidate differs from a build of its commit" in said
+    assert "< jobs/aws_cpi.tgz" in said
+    assert "packages/" not in said, "only what differs is shown"
 
 
 def test_committed_signers_are_readable() -> None:
