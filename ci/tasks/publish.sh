@@ -12,9 +12,11 @@ fail() {
   exit 1
 }
 
-# Prints the commit, the fingerprints and the SHA-256 of a release's parts.
+# Prints the commit, the fingerprints and the SHA-256 that a release names, and the SHA-256 of what is really in
+# it: finalize-release uploads the parts as they are, and does not compare them with the manifest.
 contents() {
   tar -xOf "$1" release.MF | sed '/^version:/d'
+  tar -xOf "$1" --exclude=release.MF | sha256sum
 }
 
 candidate=$PWD/candidate/bosh-aws-cpi.tgz
@@ -36,6 +38,7 @@ grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobst
 
 # The credentials are deleted when this script ends; .gitignore keeps them out of commits.
 trial=$(mktemp -d)
+trap 'exit 1' HUP INT TERM # dash runs the next one only when it exits by itself
 trap 'rm -rf config/private.yml "$trial"' EXIT
 
 # A key that can't sign, or that nobody could verify, ends the task before anything is uploaded.

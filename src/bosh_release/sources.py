@@ -70,7 +70,11 @@ def _places(name: str, scratch: Path, trust: str, problems: list[str]) -> Iterat
         return
     say(f"fetching {name}: not from upstream, which does not have it or can't be reached, but from Debian")
     problems.append(f"{name} is not available from Debian either:")
-    mirrors = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
+    try:
+        mirrors = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
+    except VendorError as problem:
+        problems.append(str(problem))
+        return
     for mirror in dict.fromkeys(mirrors):
         for suite in SUITES:
             try:
