@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shutil
 import tarfile
 from typing import TYPE_CHECKING
@@ -161,6 +162,21 @@ def test_without_key_nothing_is_uploaded(
 ) -> None:
     """Without a key that can sign, nothing is uploaded."""
     assert message in refused(SIGNING_KEY=given)
+
+
+def test_make_gets_no_secret(
+    refused: Callable[..., str], pipeline: Pipeline, attempt: Path, tmp_path: Path
+) -> None:
+    """The programs of others that fetch the blobs see neither the key nor the blobstore's credentials."""
+    program = tmp_path / "programs" / "make"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nenv >"$0.saw"\n[ ! -e config/private.yml ] && echo stopped >&2\nexit 1\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    assert refused(PATH=path).endswith("stopped\n")
+    saw = program.with_suffix(".saw").read_text()
+    assert [secret for secret in (SECRET, *pipeline.signing_key.splitlines()[1:3]) if secret in saw] == []
+    assert "GIT_USER_NAME" in saw
 
 
 def test_unlisted_key_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
