@@ -14,6 +14,7 @@ import yaml
 
 from testbed.bosh_cli import Bosh
 from testbed.environment import Environment
+from testbed.job import PACKAGES
 from tests.e2e.compilation import NO_IMAGE, REFUSAL, STEMCELL, stemcell
 
 if TYPE_CHECKING:

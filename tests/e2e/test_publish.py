@@ -164,9 +164,7 @@ def test_without_key_nothing_is_uploaded(
     assert message in refused(SIGNING_KEY=given)
 
 
-def test_make_gets_no_secret(
-    refused: Callable[..., str], pipeline: Pipeline, attempt: Path, tmp_path: Path
-) -> None:
+def test_make_gets_no_secret(refused: Callable[..., str], pipeline: Pipeline, tmp_path: Path) -> None:
     """The programs of others that fetch the blobs see neither the key nor the blobstore's credentials."""
     program = tmp_path / "programs" / "make"
     program.parent.mkdir()
@@ -221,7 +219,7 @@ def test_published_version_is_refused(refused: Callable[..., str], pipeline: Pip
 
 
 def test_foreign_candidate_is_refused(refused: Callable[..., str], attempt: Path, pipeline: Pipeline) -> None:
-    """A candidate is not published if it names anything that its commit does not give; the error says what."""
+    """A candidate that names anything that its commit does not give is refused; the error shows it."""
     rewrite(pipeline, attempt, "release.MF", lambda content: content.replace(b"sha256:", b"sha256:0"))
     said = refused()
     assert "the candidate differs from a build of its commit" in said
