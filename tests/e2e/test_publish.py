@@ -219,7 +219,7 @@ def test_published_version_is_refused(refused: Callable[..., str], pipeline: Pip
 
 
 def test_foreign_candidate_is_refused(refused: Callable[..., str], attempt: Path, pipeline: Pipeline) -> None:
-    """A candidate that names anything that the commit does not give is not published."""
+    """A candidate that names anything that its commit does not give is refused; the error shows it."""
     rewrite(pipeline, attempt, "release.MF", lambda content: content.replace(b"sha256:", b"sha256:0"))
     said = refused()
     assert "the candidate differs from a build of its commit" in said
