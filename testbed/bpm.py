@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from testbed.executable import popen
 from testbed.hypervisor import BASE, TOGETHER
-from testbed.job import DATA, JOB, TMP, VCAP, Place
+from testbed.job import DATA, DEVICES, JOB, TMP, VCAP, Place
 
 if TYPE_CHECKING:
     import subprocess
@@ -36,7 +36,6 @@ REFUSED: Final = (
 
 _READ_ONLY, _PROGRAMS, _WRITABLE = "nosuid,nodev,noexec,ro", "nosuid,nodev,ro", "nosuid,nodev,noexec,rw"
 _SYSTEM: Final = ("/bin", "/etc", "/lib", "/lib64", "/sbin", "/usr")
-_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 _UNSHARE: Final = ("unshare", "--user", "--map-root-user", "--mount", "--ipc", "--uts", *TOGETHER)
 _INSIDE: Final = f"""set -e
 root=$1
@@ -56,7 +55,7 @@ mount -t proc proc proc
 mount -t tmpfs -o nosuid,noexec,mode=755 none dev
 mkdir dev/shm
 mount -t tmpfs -o nosuid,noexec,nodev,mode=1777 none dev/shm
-for each in {" ".join(_DEVICES)}; do
+for each in {" ".join(DEVICES)}; do
     : > "dev/$each"
     mount --bind "/dev/$each" "dev/$each"
 done

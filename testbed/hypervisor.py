@@ -27,6 +27,7 @@ from urllib.parse import SplitResult, urlsplit
 from botocore.exceptions import ClientError
 
 from testbed.metadata_server import INSTANCE_ID, SSH_KEYS, TOKEN, USER_DATA, MetadataServer
+from testbed.rules import LATE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -251,6 +252,8 @@ class Hypervisor:
             try:
                 self._look()
             except Exception as problem:  # noqa: BLE001 - who waits hears of it, whatever it is
+                if _is_late(problem):
+                    continue
                 with self._looked:
                     self._problem = problem
                     self._looked.notify_all()
@@ -336,3 +339,8 @@ class Hypervisor:
             "TokenPath": f"/{instance_id}{TOKEN}",
         }
         return {"Infrastructure": {"Settings": {"Sources": [source]}}}
+
+
+def _is_late(problem: Exception) -> bool:
+    """Whether everything was deleted while a call was under way; the next look sees what is there now."""
+    return isinstance(problem, ClientError) and problem.response["Error"]["Message"] == LATE.message

@@ -25,6 +25,8 @@ DIRECTORS: Final = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TMPDIR": TMP, "HOM
 """The CPI's whole environment: the Director's own PATH for it; TMPDIR and HOME, which bpm sets."""
 VCAP: Final = 1000
 """The user's and the group's id on a stemcell."""
+DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
+"""The devices below /dev that containers and VMs have, beside their disks."""
 PACKAGES: Final = ("python-3.13", "bosh_aws_cpi")
 """The release's packages, in the order in which they are compiled."""
 

@@ -19,7 +19,7 @@ from testbed.buckets import THROTTLED
 from testbed.control import PREFIX, Control
 from testbed.hold import drop, is_gone
 from testbed.resources import Resources
-from testbed.rules import Error
+from testbed.rules import LATE, Error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -135,8 +135,7 @@ class Middleware:
         try:
             with self._moto_lock, self._in_states(states), self._unseen.during(call, looks):
                 if environ[GENERATION] != self._resources.generation:
-                    late = Error("InternalError", "this call came before everything was deleted", 500)
-                    return protocols.failure(late, call.service)
+                    return protocols.failure(LATE, call.service)
                 return Response.from_app(self._moto, environ, buffered=True)
         except Exception as problem:  # noqa: BLE001 - any defect of moto's ends up here
             traceback.print_exc(file=sys.stderr)

@@ -30,6 +30,10 @@ class Error:
     reason: str = ""
 
 
+LATE = Error("InternalError", "this call came before everything was deleted", 500)
+"""The answer to a call that arrived before the end of an earlier test."""
+
+
 @dataclass
 class Rule:
     """One rule; counts the calls that it concerns.

@@ -115,6 +115,7 @@ class Userland:
         raise _Problem("\n".join(problems) or "no mirror is among the apt sources")
 
     def _bootstrap(self, mirror: str) -> None:
+        self.root.parent.mkdir(parents=True, exist_ok=True)
         settings = _said("apt-config", "dump", *_FETCHING)
         with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
             file.write(settings)

@@ -17,7 +17,7 @@ import yaml
 from testbed.cloud import ROOT
 from testbed.executable import popen
 from testbed.hypervisor import BASE, TOGETHER
-from testbed.job import JOB, PACKAGES, VCAP, Place
+from testbed.job import DEVICES, JOB, PACKAGES, VCAP, Place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The agent's."""
 
-_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 _INSIDE: Final = f"""set -e
 root=$1 vcap=$2 packages=$3 disk=$4
 shift 4
@@ -40,7 +39,7 @@ mount --bind "$packages" .{BASE}/data/packages
 mount -t proc proc proc
 mount --rbind /sys sys
 mount -t tmpfs -o nosuid,noexec,mode=755 none dev
-for each in {" ".join(_DEVICES)} ${{disk##*/}}; do
+for each in {" ".join(DEVICES)} ${{disk##*/}}; do
     : > "dev/$each"
     mount --bind "/dev/$each" "dev/$each"
 done

@@ -5,7 +5,7 @@
 # NETWORK is a map of what the account has, made beforehand:
 #   region, az, subnet_id, internal_cidr, internal_gw, internal_ip, external_ip, default_key_name and
 #   default_security_groups, as in docs/quick-start.md; this machine reaches external_ip, an elastic IP, at the
-#   ports 22, 6868 and 25555;
+#   ports 22 and 6868;
 #   vip, second_static_ip and networks, as in BATS's README for AWS: another elastic IP, an address, and four
 #   networks (default, second, ipv6, prefix), whose addresses are not internal_ip. The subnet has IPv6, too.
 #

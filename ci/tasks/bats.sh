@@ -8,10 +8,13 @@ set -eu
 
 . source/ci/bats/director.env
 config=$(mktemp -d)
+# BATS prints its configuration with this key (lib/bat/deployment.rb), so that must not be the Director's own.
+ssh-keygen -q -t rsa -b 3072 -m PEM -N '' -C bats -f "$config/key"
 tar -xzOf stemcell/stemcell.tgz stemcell.MF > "$config/stemcell.yml"
 bosh interpolate source/ci/bats/bat.yml \
   -v stemcell_name="$(bosh interpolate "$config/stemcell.yml" --path /name)" \
-  -l director/network.yml -l director/creds.yml --var-errs > "$config/bat.yml"
+  --var-file ssh_public_key="$config/key.pub" --var-file ssh_private_key="$config/key" \
+  -l director/network.yml --var-errs > "$config/bat.yml"
 
 BAT_STEMCELL=$PWD/stemcell/stemcell.tgz
 BAT_DEPLOYMENT_SPEC=$config/bat.yml

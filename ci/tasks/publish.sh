@@ -12,9 +12,16 @@ fail() {
   exit 1
 }
 
-# Prints the commit, the fingerprints and the SHA-256 of a release's parts.
+# No program but `sign` gets the key, and `make`, which runs what others wrote, no credentials.
+key=$SIGNING_KEY
+private=$PRIVATE_YML
+unset SIGNING_KEY PRIVATE_YML
+
+# Prints the commit, the fingerprints and the SHA-256 that a release names, and the SHA-256 of each part that is
+# really in it: finalize-release uploads the parts as they are, and does not compare them with its manifest.
 contents() {
   tar -xOf "$1" release.MF | sed '/^version:/d'
+  tar -xf "$1" --exclude=release.MF --to-command='printf "%s " "$TAR_FILENAME"; sha256sum'
 }
 
 candidate=$PWD/candidate/bosh-aws-cpi.tgz
@@ -29,31 +36,33 @@ version=$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
 ! sed "/^## \[$version\]/,\$d" CHANGELOG.md | grep -q '^- ' ||
   fail "CHANGELOG.md lists changes above version $version: move them into the section of a version"
 grep -q "^version = \"$version\"\$" pyproject.toml ||
-  fail "CHANGELOG.md names version $version, and pyproject.toml another one"
+  fail "CHANGELOG.md names version $version, and pyproject.toml another one: correct it, and run make sbom docs"
 manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
 [ ! -e "$manifest" ] || fail "version $version is already published"
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
 
 # The credentials are deleted when this script ends; .gitignore keeps them out of commits.
 trial=$(mktemp -d)
+trap 'exit 1' HUP INT TERM # dash runs the next one only when it exits by itself
 trap 'rm -rf config/private.yml "$trial"' EXIT
 
 # A key that can't sign, or that nobody could verify, ends the task before anything is uploaded.
 echo "$version" > "$trial/version"
-sh scripts/sign "$trial" version
-
-(umask 077 && printf '%s\n' "$PRIVATE_YML" > config/private.yml)
+SIGNING_KEY=$key sh scripts/sign "$trial" version
 
 # What was tested has to be what the source gives: the same commit, fingerprints and SHA-256.
 make vendor
+list=bosh-aws-cpi-$version.cdx.json
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) make sbom SBOM_ARGS="--version $version --output $trial/$list"
+(umask 077 && printf '%s\n' "$private" > config/private.yml)
 sh scripts/create-release --version="$version" --tarball="$trial/rebuilt.tgz"
-[ "$(contents "$candidate")" = "$(contents "$trial/rebuilt.tgz")" ] ||
+contents "$candidate" > "$trial/tested"
+contents "$trial/rebuilt.tgz" > "$trial/rebuilt"
+diff "$trial/tested" "$trial/rebuilt" >&2 ||
   fail "the candidate differs from a build of its commit; see \"Reproducible\" in docs/release.md"
 
 # Blobs that the blobstore lacks get an object_id. The commit is needed because finalize-release requires a
 # clean working copy.
-list=bosh-aws-cpi-$version.cdx.json
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) make sbom SBOM_ARGS="--version $version --output $final/$list"
 bosh --non-interactive upload-blobs
 git add config/blobs.yml
 git diff --cached --quiet || git commit --quiet --message "Upload the blobs of version $version"
@@ -64,7 +73,8 @@ git add .final_builds releases CHANGELOG.md
 git commit --quiet --message "Publish version $version"
 
 sh scripts/create-release "$manifest" --tarball="$final/bosh-aws-cpi-$version.tgz"
-sh scripts/sign "$final" "bosh-aws-cpi-$version.tgz" "$list"
+mv "$trial/$list" "$final"
+SIGNING_KEY=$key sh scripts/sign "$final" "bosh-aws-cpi-$version.tgz" "$list"
 echo "v$version" > "$final/tag"
 {
   awk -v heading="## [$version]" 'index($0, "## [") == 1 { on = index($0, heading) == 1; next } on' CHANGELOG.md

@@ -71,7 +71,7 @@ class Log:
             shown = message if is_whole or self.level == DEBUG else _shortened(message)
             self.stream.write(self._lines(level, shown))
             self.stream.flush()
-        except (OSError, TypeError, ValueError):
+        except Exception:  # noqa: BLE001 - whatever an argument's own text raises
             return
 
     def _lines(self, level: int, message: str) -> str:

@@ -1,11 +1,16 @@
-"""The data types that all layers share, as frozen dataclasses."""
+"""The data types that all layers share."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Literal
+from __future__ import annotations
 
-from bosh_aws_cpi.jsontext import Json
+from typing import TYPE_CHECKING, Literal
+
+from bosh_aws_cpi.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from bosh_aws_cpi.jsontext import Json
 
 MIB_PER_GIB = 1024
 TypeOption = Literal[
@@ -26,8 +31,7 @@ def gib(mib: int) -> int:
     return -(-mib // MIB_PER_GIB)
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(Record):
     """An AMI."""
 
     ami_id: str
@@ -42,11 +46,10 @@ class Image:
     """The size of its root disk in GiB; 0 when it is not known."""
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True)
-class InstanceTypeFacts:
+class InstanceTypeFacts(Record):
     """EC2's facts about an instance type."""
 
     name: str
@@ -71,8 +74,7 @@ class InstanceTypeFacts:
     """The launch options that it does not support, as far as known."""
 
 
-@dataclass(frozen=True)
-class AttachedNic:
+class AttachedNic(Record):
     """A network interface in the description of its instance."""
 
     nic_id: str
@@ -80,12 +82,11 @@ class AttachedNic:
     attachment_id: str
     addresses: frozenset[str] = frozenset()
     """Its IPv4 and IPv6 addresses."""
-    primary_addresses: Mapping[str, str] = field(default_factory=dict)
+    primary_addresses: Mapping[str, str] = {}
     """Its primary address by family, "ipv4" or "ipv6"; a family that it has no address of is missing."""
 
 
-@dataclass(frozen=True)
-class StateReason:
+class StateReason(Record):
     """Why EC2 changed the state of an instance."""
 
     code: str
@@ -94,8 +95,7 @@ class StateReason:
     """The code and EC2's message, "CODE: message"."""
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(Record):
     """An EC2 instance as DescribeInstances or RunInstances shows it."""
 
     vm_cid: str
@@ -121,7 +121,7 @@ class Instance:
     age: float | None = None
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
     is_spot: bool = False
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = {}
 
     def __str__(self) -> str:
         return self.vm_cid
@@ -141,8 +141,7 @@ class Instance:
         return next(nic.nic_id for nic in self.nics if nic.device_index == device_index)
 
 
-@dataclass(frozen=True)
-class Volume:
+class Volume(Record):
     """An EBS volume."""
 
     disk_cid: str
@@ -157,14 +156,13 @@ class Volume:
     throughput: int | None = None
     """MiB/s."""
     kms_key_arn: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = {}
     source_cid: str | None = None
     """The volume that it was copied from."""
     created: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Subnet:
+class Subnet(Record):
     """A subnet of a VPC."""
 
     subnet_id: str
@@ -174,8 +172,7 @@ class Subnet:
     """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
 
 
-@dataclass(frozen=True)
-class NicPlan:
+class NicPlan(Record):
     """A planned network interface."""
 
     group: str
@@ -199,8 +196,7 @@ class NicPlan:
         return [address for address in (self.ipv4_address, self.ipv6_address) if address]
 
 
-@dataclass(frozen=True)
-class Vip:
+class Vip(Record):
     """The elastic IP for a VM."""
 
     ip: str
@@ -208,8 +204,7 @@ class Vip:
     """The device index of the interface that gets it."""
 
 
-@dataclass(frozen=True)
-class Nic:
+class Nic(Record):
     """A network interface as EC2 shows it."""
 
     nic_id: str
@@ -221,14 +216,13 @@ class Nic:
     """Its IPv4 and IPv6 addresses."""
     prefixes: frozenset[str] = frozenset()
     """The prefixes that are delegated to it."""
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = {}
 
     def __str__(self) -> str:
         return self.nic_id
 
 
-@dataclass(frozen=True)
-class BlockDevices:
+class BlockDevices(Record):
     """The block devices of a VM, for EC2 and for the agent."""
 
     mappings: Sequence[Json]

@@ -6,15 +6,15 @@ list an instance's ports or the groups that have an address: so the instance its
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from bosh_aws_cpi.records import Record
 
 TAG: Final = "bosh_target_"
 """What the keys of these tags begin with: bosh_target_GROUP_PORT = "ARN TARGET"."""
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Record):
     """A VM in a target group."""
 
     group_arn: str

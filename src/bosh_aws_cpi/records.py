@@ -1,7 +1,8 @@
-"""Values with named fields for what every call loads: like frozen dataclasses, but without their price.
+"""Values with named fields for what most calls load: like frozen dataclasses, but without their price.
 
-To load `dataclasses` or `typing`, and to create a named tuple's class, would take more of `info` than all of
-its own work (docs/decisions/start-up.md). Type checkers see frozen dataclasses.
+Python compiles the methods of each dataclass in every process. To load `dataclasses` or `typing`, and to
+create a named tuple's class, would take more of `info` than all of its own work
+(docs/decisions/start-up.md). Type checkers see frozen dataclasses.
 """
 
 from __future__ import annotations

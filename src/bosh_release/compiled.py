@@ -11,6 +11,7 @@ import hashlib
 import io
 import sys
 import tarfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,7 +41,7 @@ class CompiledReleaseError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A source release, without its packages' sources.
+    """A source release, without the sources in its packages.
 
     Attributes:
         manifest: Its release.MF.
@@ -71,15 +72,19 @@ def read_source(tarball: Path) -> Source:
                 if entry.isfile() and (name in (MANIFEST, *_ALONGSIDE) or name.startswith("jobs/")):
                     opened = packed.extractfile(entry)
                     files[name] = opened.read() if opened else b""
-    except (OSError, tarfile.TarError, EOFError) as error:
+    except (OSError, tarfile.TarError, EOFError, zlib.error) as error:
         raise CompiledReleaseError(f"{tarball} can't be read as a release: {error}") from error
     if MANIFEST not in files:
         raise CompiledReleaseError(f"{tarball} is not a release: it contains no {MANIFEST}")
-    manifest = yaml.safe_load(files.pop(MANIFEST))
+    try:
+        manifest = yaml.safe_load(files.pop(MANIFEST))
+        jobs = {f"jobs/{job['name']}.tgz": job["sha1"] for job in manifest["jobs"]}
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        raise CompiledReleaseError(f"{tarball} is not a release: its {MANIFEST} can't be read") from error
     if manifest.get("compiled_packages"):
         raise CompiledReleaseError(f"{tarball} is compiled already: give the release that it was made from")
-    for job in manifest["jobs"]:
-        _verify(f"jobs/{job['name']}.tgz", files.get(f"jobs/{job['name']}.tgz", b""), job["sha1"])
+    for path, digest in jobs.items():
+        _verify(path, files.get(path, b""), digest)
     return Source(manifest, files)
 
 
@@ -93,7 +98,7 @@ def choose(source: Source, installed: Mapping[Key, Compiled]) -> dict[str, Compi
     if lacking := [key for key in wanted.values() if key not in installed]:
         named = ", ".join(f"{key.name}/{key.fingerprint}" for key in lacking)
         raise CompiledReleaseError(
-            f"the installation has not compiled {named}: run `bosh create-env` with this very release first"
+            f"the installation has not compiled {named}: run `bosh create-env` with exactly this release"
         )
     return {name: installed[key] for name, key in wanted.items()}
 
@@ -125,8 +130,9 @@ def write(target: Path, source: Source, chosen: Mapping[str, Compiled], stemcell
     """Write the compiled release, manifest first, so that programs find it without reading on.
 
     Raises:
-        CompiledReleaseError: A package is not the one that the CLI compiled.
+        CompiledReleaseError: A package is not the one that the CLI compiled, or is gone.
         UserlandError: A package can't run on the stemcell.
+        OSError: The result can't be written.
     """
     manifest = yaml.dump(compiled_manifest(source, chosen, stemcell), Dumper=_Quoted, sort_keys=False)
     unfinished = target.with_name(f"{target.name}.new")
@@ -141,13 +147,23 @@ def write(target: Path, source: Source, chosen: Mapping[str, Compiled], stemcell
             for path in sorted(source.files):
                 _add(packed, path, source.files[path])
             for name, package in chosen.items():
-                content = package.file.read_bytes()
+                content = _content(name, package)
                 _verify(f"the compiled package {name}", content, package.digest)
                 check(name, io.BytesIO(content), line_of(stemcell))
                 _add(packed, f"compiled_packages/{name}.tgz", content)
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _content(name: str, package: Compiled) -> bytes:
+    try:
+        return package.file.read_bytes()
+    except OSError as error:
+        raise CompiledReleaseError(
+            f"the installation lists the package {name}, but it can't be read: {error}. "
+            "Delete ~/.bosh/installations/ID, and run `bosh create-env` again"
+        ) from error
 
 
 def _add(packed: tarfile.TarFile, path: str, content: bytes) -> None:
@@ -168,9 +184,13 @@ def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser(prog="make compiled-release", description=__doc__)
     parser.add_argument("--release", type=Path, required=True, help="the release that was compiled")
-    parser.add_argument("--installation", type=Path, required=True, help="~/.bosh/installations/ID")
+    parser.add_argument(
+        "--installation", type=Path, required=True, help="the folder ~/.bosh/installations/ID"
+    )
     parser.add_argument("--stemcell", required=True, help="OS/VERSION, such as ubuntu-noble/1.84")
-    parser.add_argument("--output", type=Path, default=Path(), help="the folder for the result")
+    parser.add_argument(
+        "--output", type=Path, default=Path(), help="the folder for the result (default: this one)"
+    )
     arguments = parser.parse_args()
     try:
         line = line_of(arguments.stemcell)
@@ -184,6 +204,8 @@ def main() -> None:
         write(target, source, chosen, arguments.stemcell)
     except (CompiledReleaseError, InstallationError, UserlandError) as error:
         sys.exit(f"compiled-release: {error}")
+    except OSError as error:
+        sys.exit(f"compiled-release: the result can't be written: {error}")
     _, sha256 = measure(target)
     sys.stdout.write(f"compiled-release: {target}\nsha1: sha256:{sha256}\n")
 

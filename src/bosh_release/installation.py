@@ -16,7 +16,7 @@ BLOBS = "blobs"
 
 
 class InstallationError(Exception):
-    """A folder is not an installation; the message says which."""
+    """A folder is not an installation, or a damaged one; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +45,28 @@ def read_installation(folder: Path) -> dict[Key, Compiled]:
     """Return the packages that the CLI has compiled in an installation folder.
 
     Raises:
-        InstallationError: The folder holds no installation.
+        InstallationError: The folder holds no installation, or its list of packages is damaged.
     """
     try:
-        entries = json.loads((folder / INDEX).read_text())
-    except FileNotFoundError as error:
+        listed = (folder / INDEX).read_text()
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise InstallationError(
-            f"{folder} holds no compiled packages: name the folder ~/.bosh/installations/ID, "
-            "ID being the installation_id of the state file, before `bosh delete-env` deletes it"
+            f"{folder} holds no compiled packages: give the folder ~/.bosh/installations/ID, where ID is the "
+            "installation_id in the state file. `bosh delete-env` deletes this folder"
         ) from error
-    return {
-        Key(key["PackageName"], key["PackageFingerprint"], key["DependencyKey"]): Compiled(
-            folder / BLOBS / value["BlobID"], value["BlobSHA1"]
-        )
-        for key, value in ((entry["Key"], entry["Value"]) for entry in entries)
-    }
+    except OSError as error:
+        raise InstallationError(f"{folder} can't be read: {error}") from error
+    try:
+        return {
+            Key(key["PackageName"], key["PackageFingerprint"], key["DependencyKey"]): Compiled(
+                folder / BLOBS / value["BlobID"], value["BlobSHA1"]
+            )
+            for key, value in ((entry["Key"], entry["Value"]) for entry in json.loads(listed))
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        raise InstallationError(
+            f"{folder / INDEX} is damaged: delete the folder, and run `bosh create-env` again"
+        ) from error
 
 
 def keys(packages: Iterable[Mapping[str, Any]]) -> dict[str, Key]:

@@ -26,11 +26,11 @@ ALL_LISTS = ("--option", "APT::Update::Error-Mode=any")
 def checked(blob: Blob, scratch: Path) -> Path:
     """Fetch the source that config/blobs.yml lists.
 
-    Who has another file under that name (a proxy's page, say) does not have it. A mirror's signature is not
-    asked for, since not every machine has Debian's keys: what guards the file is its SHA-256.
+    A place that sends another file under that name, such as a proxy's error page, counts as one without it.
+    The file's SHA-256 is checked and a mirror's signature is not: not every machine has Debian's keys.
 
     Raises:
-        VendorError: Nobody has it; the message says what each answered.
+        VendorError: No place has it; the message has the answer of each.
     """
     problems: list[str] = []
     for file in _places(blob.file.name, scratch, "[trusted=yes] ", problems):
@@ -49,7 +49,7 @@ def new(name: str, scratch: Path) -> Path:
     From Debian it is taken only if apt finds Debian's own signature on the list that has its SHA-256.
 
     Raises:
-        VendorError: Nobody has it; the message says what each answered.
+        VendorError: No place has it; the message has the answer of each.
     """
     problems: list[str] = []
     for file in _places(name, scratch, "", problems):
@@ -66,11 +66,15 @@ def _places(name: str, scratch: Path, trust: str, problems: list[str]) -> Iterat
     except VendorError as problem:
         problems.append(str(problem))
     if not shutil.which("apt-get"):
-        problems.append(f"{name} is not available from Debian either: no apt-get here")
+        problems.append(f"{name} is not available from Debian either: this machine has no apt-get")
         return
     say(f"fetching {name}: not from upstream, which does not have it or can't be reached, but from Debian")
     problems.append(f"{name} is not available from Debian either:")
-    mirrors = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
+    try:
+        mirrors = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
+    except VendorError as problem:
+        problems.append(str(problem))
+        return
     for mirror in dict.fromkeys(mirrors):
         for suite in SUITES:
             try:
@@ -132,6 +136,6 @@ def run(*command: str, folder: Path = ROOT) -> str:
 
 
 def say(text: str) -> None:
-    """Tell whoever waits."""
+    """Write a line about the progress to stdout."""
     sys.stdout.write(f"vendor: {text}\n")
     sys.stdout.flush()

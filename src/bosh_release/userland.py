@@ -22,7 +22,8 @@ LINES: Mapping[str, Mapping[str, str]] = {
 packages.ubuntu.com: libc6, and libssl3 or libssl3t64, of the Ubuntu version after which the line is named.
 """
 
-_SYMBOL = re.compile(rb"\0(GLIBC|OPENSSL)_(\d+(?:\.\d+)*)(?=\0)")
+_SYMBOL = re.compile(rb"\0(GLIBC|OPENSSL)_(\d+(?:[._]\d+)*)[a-z]?(?=\0)")
+"""OpenSSL 1.1 writes OPENSSL_1_1_1, and OPENSSL_1_1_0f (its util/libssl.num)."""
 _ELF = b"\x7fELF"
 _FILE, _FOLDER = 0o004, 0o005
 """The permissions of others, without which the user vcap can't run a package that root has installed."""
@@ -52,14 +53,14 @@ def check(package: str, archive: IO[bytes], line: str) -> None:
             if not entry.issym() and entry.mode & wanted != wanted:
                 raise UserlandError(
                     f"not every user may read {entry.name} of the package {package}: "
-                    "delete the installation, set `umask 022`, and run `bosh create-env` again"
+                    "delete ~/.bosh/installations/ID, set `umask 022`, and run `bosh create-env` again"
                 )
             if entry.isfile() and (content := packed.extractfile(entry)):
                 _raise_to(needed, symbols(content.read()))
     if lacking := missing(needed, LINES[line]):
         raise UserlandError(
-            f"the package {package} needs {lacking}: it was compiled on a newer system than {line}. "
-            f"Compile it on {line}, or on an older system"
+            f"the package {package} needs {lacking}, which {line} lacks: "
+            f"compile it on {line}, or on an older system with OpenSSL {LINES[line]['OPENSSL'].split('.')[0]}"
         )
 
 
@@ -71,7 +72,10 @@ def symbols(content: bytes) -> list[tuple[str, Version]]:
 
 
 def missing(needed: Mapping[str, Version], present: Mapping[str, str]) -> str:
-    """Say which libraries are too old; empty if none is.
+    """Say which libraries are lacking; empty if none is.
+
+    The C library has all symbols of its older versions. OpenSSL has those of the same first number only:
+    another number is another file, such as libssl.so.1.1 (OpenSSL's migration guide for 3.0).
 
     Args:
         needed: The newest symbol version of each library that something needs.
@@ -80,7 +84,7 @@ def missing(needed: Mapping[str, Version], present: Mapping[str, str]) -> str:
     return ", ".join(
         f"{name}_{'.'.join(map(str, version))} (it has {present[name]})"
         for name, version in sorted(needed.items())
-        if version > _version(present[name])
+        if version > (has := _version(present[name])) or (name == "OPENSSL" and version[0] != has[0])
     )
 
 
@@ -104,4 +108,4 @@ def _raise_to(needed: dict[str, Version], found: Iterable[tuple[str, Version]]) 
 
 
 def _version(text: str) -> Version:
-    return tuple(map(int, text.split(".")))
+    return tuple(map(int, re.split("[._]", text)))

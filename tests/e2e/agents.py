@@ -6,6 +6,7 @@ import base64
 import functools
 import json
 import ssl
+import time
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
@@ -46,15 +47,30 @@ def call(port: int, method: str, *arguments: Any) -> Any:
         AgentError: The agent answered an exception.
     """
     body = json.dumps({"protocol": 3, "method": method, "arguments": arguments, "reply_to": "test"})
-    login = base64.b64encode(f"mbus:{PASSWORD}".encode()).decode()
-    request = urllib.request.Request(
-        f"https://127.0.0.1:{port}/agent", body.encode(), {"Authorization": f"Basic {login}"}
-    )
-    with urllib.request.urlopen(request, timeout=10, context=_trusting()) as response:  # noqa: S310
-        answer = json.loads(response.read())
+    answer = json.loads(_request(port, "POST", "agent", body.encode()))
     if "exception" in answer:
         raise AgentError(answer["exception"]["message"])
     return answer["value"]
+
+
+def upload(port: int, blob_id: str, content: bytes) -> None:
+    """Write a file to the blobstore that an agent with `environment`'s default folder serves itself."""
+    _request(port, "PUT", f"blobs/{blob_id}", content)
+
+
+def download(port: int, blob_id: str) -> bytes:
+    """Read a file of that blobstore."""
+    return _request(port, "GET", f"blobs/{blob_id}")
+
+
+def _request(port: int, method: str, path: str, body: bytes | None = None) -> bytes:
+    login = base64.b64encode(f"mbus:{PASSWORD}".encode()).decode()
+    request = urllib.request.Request(
+        f"https://127.0.0.1:{port}/{path}", body, {"Authorization": f"Basic {login}"}, method=method
+    )
+    with urllib.request.urlopen(request, timeout=30, context=_trusting()) as response:  # noqa: S310
+        content: bytes = response.read()
+    return content
 
 
 @functools.cache
@@ -68,6 +84,9 @@ def _trusting() -> ssl.SSLContext:
 def finished(port: int, method: str, *arguments: Any) -> Any:
     """Call a method that the agent works at in a task, and return the task's result."""
     task = call(port, method, *arguments)
+    pause = 0.001  # most tasks are done at once; compiling takes long, and needs the processor
     while isinstance(task, dict) and task.get("state") == "running":
+        time.sleep(pause)
+        pause = min(2 * pause, 0.5)
         task = call(port, "get_task", task["agent_task_id"])
     return task

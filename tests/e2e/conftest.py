@@ -13,18 +13,21 @@ import pytest
 from testbed.bosh_cli import TOOLS, Bosh, Run
 from testbed.environment import JOB, Environment, write_stemcell
 from testbed.hypervisor import Hypervisor
+from tests.e2e import job
+from tests.e2e.compilation import Compilation, compile_release, pack, stemcell
 from tests.e2e.publication import Pipeline, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from testbed.cloud import FakeAws
+    from testbed.executable import Answer
     from testbed.world import World
 
 
 @dataclass(frozen=True)
 class Installation:
-    """The first environment: made with nothing compiled beforehand, looked at, and deleted.
+    """The first environment: created with the compiled release, looked at, and deleted.
 
     Attributes:
         created: The run that made it.
@@ -32,6 +35,7 @@ class Installation:
         settings: What the VM's agent booted with.
         expected: What it has to boot with, but for what each VM has of its own.
         actions: What the VM's agent was asked for.
+        answer: What the VM's job answered when it was asked for its own VM, by has_vm.
         instance: What EC2 knew of the VM.
         things: The world's state while it was there.
         left: The world's state afterwards.
@@ -45,6 +49,7 @@ class Installation:
     settings: dict[str, Any]
     expected: dict[str, Any]
     actions: list[str]
+    answer: Answer
     instance: dict[str, Any]
     things: dict[str, list[str]]
     left: dict[str, list[str]]
@@ -67,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def bosh(folder: Path) -> Bosh:
-    """Return the CLI."""
+    """Return the CLI of the operator who compiles the release."""
     assert (TOOLS / "bosh").exists(), "the tools are not built: run `make e2e`"
     return Bosh(folder / "home of an operator")
 
@@ -103,16 +108,37 @@ def hypervisor(server: FakeAws, folder: Path) -> Iterator[Hypervisor]:
 
 
 @pytest.fixture(scope="session")
-def installation(
-    server: FakeAws, hypervisor: Hypervisor, bosh: Bosh, release: Path, folder: Path
-) -> Installation:
-    """Make the first environment, in the shape of bosh-deployment's aws/cpi.yml, and delete it."""
+def compilation(server: FakeAws, bosh: Bosh, release: Path, folder: Path) -> Compilation:
+    """Compile the release with the CLI: no other test compiles the interpreter."""
+    server.reset()
+    place = folder / "compilation"
+    place.mkdir()
+    made = compile_release(bosh, place, release, server, server.lay())
+    bosh.save()
+    return made
+
+
+@pytest.fixture(scope="session")
+def compiled(compilation: Compilation, bosh: Bosh, release: Path, folder: Path) -> Path:
+    """Return the compiled release; it stays where E2E_COMPILED says."""
+    output = Path(os.environ.get("E2E_COMPILED", folder / "compiled"))
+    output.mkdir(exist_ok=True)
+    bosh.restore()
+    return pack(release, bosh.installation(compilation.state), output)
+
+
+@pytest.fixture(scope="session")
+def installation(server: FakeAws, hypervisor: Hypervisor, compiled: Path, folder: Path) -> Installation:
+    """Create the first environment, in the shape of bosh-deployment's aws/cpi.yml, and delete it.
+
+    The operator has nothing compiled: this one has the compiled release, and so has the job on the VM.
+    """
     server.reset()
     world = server.lay()
     place = folder / "first"
     place.mkdir()
-    environment = Environment(bosh, place, release, server, world)
-    environment.stemcell = write_stemcell(place, world.image_id, "1.1", 3)
+    environment = Environment(Bosh(folder / "home of another operator"), place, compiled, server, world)
+    environment.stemcell = stemcell(place, world.image_id)
     environment.jobs = [JOB]
     created = environment.create()
     created.ok()
@@ -123,7 +149,7 @@ def installation(
     vcap = folder / "vcap"
     for part in ("data", "jobs", "packages"):
         shutil.copytree(machine.folder / part, vcap / part, symlinks=True)
-    bosh.save()
+    answer = job.on(machine.folder).call("has_vm", machine.instance_id)
     deleted = environment.delete()
     deleted.ok()
     return Installation(
@@ -132,6 +158,7 @@ def installation(
         settings=settings,
         expected=environment.agent_settings,
         actions=actions,
+        answer=answer,
         instance=instance,
         things=things,
         left=world.state(),
@@ -143,13 +170,13 @@ def installation(
 
 @pytest.fixture
 def environment(
-    installation: Installation, bosh: Bosh, release: Path, fake_aws: FakeAws, world: World, tmp_path: Path
+    compilation: Compilation, bosh: Bosh, release: Path, fake_aws: FakeAws, world: World, tmp_path: Path
 ) -> Environment:
     """Return an environment of which nothing is there yet but the compiled packages, on stemcell 1.1."""
     bosh.restore()
     described = Environment(bosh, tmp_path, release, fake_aws, world)
     described.stemcell = write_stemcell(tmp_path, world.image_id, "1.1", 3)
-    described.continue_installation(installation.state)
+    described.continue_installation(compilation.state)
     return described
 
 

@@ -1,6 +1,6 @@
 """The pipeline's last jobs, as the pipeline runs them: the candidate is built, and then published.
 
-Everything is real but the places: the remote and the blobstore are folders, and the key is a throwaway.
+Everything is real but the remote and the blobstore, which are folders, and the key, which is a new one.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from testbed.cloud import FakeAws
     from testbed.hypervisor import Hypervisor, Machine
     from testbed.world import World
 
@@ -80,6 +81,15 @@ def test_machine_follows_its_instance(
     assert hypervisor.settle() == []
     assert not machine.running
     assert machine.settings["agent_id"] == "agent-1"
+
+
+def test_look_during_the_end_of_a_test(fake_aws: FakeAws, world: World, hypervisor: Hypervisor) -> None:
+    """A look at the instances that meets the deletion of everything is repeated."""
+    del world
+    fake_aws.rule(action="DescribeInstances", hold_before=True)
+    assert fake_aws.wait_until_held() == ["DescribeInstances"]
+    fake_aws.reset()
+    assert hypervisor.settle() == []
 
 
 def test_restart(boot: Callable[..., Machine], hypervisor: Hypervisor) -> None:

@@ -1,8 +1,7 @@
-"""The first create-env: the release is compiled, installed and used, and its job set up on the VM."""
+"""The first create-env: the compiled release is installed and used, and its job set up on the VM."""
 
 from __future__ import annotations
 
-import re
 import uuid
 from typing import TYPE_CHECKING
 
@@ -11,17 +10,10 @@ import pytest
 from testbed.environment import ADDRESS, part
 
 if TYPE_CHECKING:
+    from tests.e2e.compilation import Compilation
     from tests.e2e.conftest import Installation
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
-
-PACKAGES = ("python-3.13", "bosh_aws_cpi")
-
-
-def test_packages_are_compiled_for_the_cli_and_on_the_vm(installation: Installation) -> None:
-    """Each package is compiled twice: where create-env runs, and by the VM's agent for the job there."""
-    compiled = re.findall(r"Compiling package '([^/]+)/\w+'\.\.\. Finished", installation.created.output)
-    assert compiled == [*PACKAGES, *PACKAGES]
 
 
 def test_calls_are_those_of_a_fresh_environment(installation: Installation) -> None:
@@ -81,10 +73,17 @@ def test_nothing_is_left(installation: Installation) -> None:
 
 
 @pytest.mark.parametrize("secret", ["access key", "secret key", "message bus password", "message bus key"])
-def test_no_secret_in_the_debug_log(installation: Installation, secret: str) -> None:
+def test_no_secret_in_the_debug_log(
+    compilation: Compilation, installation: Installation, secret: str
+) -> None:
     """Neither CPI, at debug level, nor packaging scripts write a secret, nor do arguments carry one."""
-    value = installation.secrets[secret]
-    for run in (installation.created, installation.deleted):
+    runs = (
+        (compilation.run, compilation.secrets),
+        (installation.created, installation.secrets),
+        (installation.deleted, installation.secrets),
+    )
+    for run, secrets in runs:
+        value = secrets[secret]
         assert run.said_by_programs
         assert run.commands
         assert [text for text in run.said_by_programs if value in text] == []

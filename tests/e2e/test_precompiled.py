@@ -4,55 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import re
 import shutil
-import subprocess
-import sys
 import tarfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from testbed.bosh_cli import Bosh
-from testbed.environment import JOB, Environment, write_stemcell
-from tests.e2e import job
+from testbed.environment import Environment
+from testbed.job import PACKAGES
+from tests.e2e.compilation import NO_IMAGE, REFUSAL, STEMCELL, stemcell
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from testbed.cloud import FakeAws
-    from testbed.hypervisor import Hypervisor
     from testbed.world import World
+    from tests.e2e.compilation import Compilation
     from tests.e2e.conftest import Installation
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
-
-STEMCELL = os.environ.get("E2E_STEMCELL", "ubuntu-resolute/1.1")
-"""What the packages are said to be compiled for: the pipeline's choice, else the newest line."""
-PACKAGES = ("python-3.13", "bosh_aws_cpi")
-
-
-@pytest.fixture(scope="module")
-def compiled(installation: Installation, bosh: Bosh, release: Path, folder: Path) -> Path:
-    """Return a compiled release of the first environment's packages; it stays where E2E_COMPILED says."""
-    bosh.restore()
-    output = Path(os.environ.get("E2E_COMPILED", folder / "compiled"))
-    output.mkdir(exist_ok=True)
-    arguments = {
-        "release": release,
-        "installation": bosh.installation(installation.state),
-        "stemcell": STEMCELL,
-        "output": output,
-    }
-    words = [f"--{name}={value}" for name, value in arguments.items()]
-    made = subprocess.run(
-        [sys.executable, "-m", "bosh_release.compiled", *words], capture_output=True, text=True, check=False
-    )
-    assert made.returncode == 0, made.stderr
-    path, digest = re.fullmatch(r"compiled-release: (.+)\nsha1: sha256:(\w+)\n", made.stdout).groups()  # type: ignore[union-attr]
-    assert hashlib.sha256(Path(path).read_bytes()).hexdigest() == digest
-    return Path(path)
 
 
 @pytest.fixture
@@ -63,11 +36,10 @@ def other(tmp_path: Path) -> Bosh:
 
 @pytest.fixture
 def environment(compiled: Path, other: Bosh, fake_aws: FakeAws, world: World, tmp_path: Path) -> Environment:
-    """Return an environment with the compiled release, also for the job on the VM."""
+    """Return an environment with the compiled release, and a stemcell that no region has."""
     described = Environment(other, tmp_path, compiled, fake_aws, world)
-    described.jobs = [JOB]
-    line, _, version = STEMCELL.partition("/")
-    described.stemcell = write_stemcell(tmp_path, world.image_id, version, 3, line)
+    # What the right CPI refuses: it answers, and no VM is needed for that.
+    described.stemcell = stemcell(tmp_path, NO_IMAGE)
     return described
 
 
@@ -81,36 +53,26 @@ def test_cli_reads_it(compiled: Path, other: Bosh) -> None:
         )
 
 
-def test_nothing_is_compiled(
-    environment: Environment, installation: Installation, hypervisor: Hypervisor, world: World
-) -> None:
+def test_nothing_is_compiled(compilation: Compilation, installation: Installation) -> None:
     """With nothing compiled beforehand, neither the CLI nor the VM's agent compiles; CPI and job work."""
-    created = environment.create()
-    created.ok()
+    created = installation.created
     skipped = re.findall(
         r"Compiling package '([^/]+)/\w+'\.\.\. Skipped \[Package already compiled\]", created.output
     )
     assert skipped == [*PACKAGES, *PACKAGES]
-    (machine,) = hypervisor.settle()
-    assert "bash -x packaging" in installation.created.commands
+    assert "bash -x packaging" in compilation.run.commands
     assert "bash -x packaging" not in created.commands
-    assert installation.actions.count("compile_package") == len(PACKAGES)
-    assert "apply" in machine.actions
-    assert "compile_package" not in machine.actions
-    assert created.methods == installation.created.methods
+    assert "apply" in installation.actions
+    assert "compile_package" not in installation.actions
     assert {call.status for call in created.calls} == {0}
-
-    answer = job.on(machine.folder).call("has_vm", machine.instance_id)
-    assert answer.document["result"] is True
-    assert world.state()["instances"] == [machine.instance_id]
+    assert installation.things["instances"] == [installation.instance["InstanceId"]]
+    assert installation.answer.document["result"] is True
 
 
 def test_line_with_older_libraries(
     environment: Environment, compiled: Path, other: Bosh, tmp_path: Path
 ) -> None:
     """The CLI compares no lines; the CPI fails, with the right release too, until packages are deleted."""
-    # What the right CPI refuses: it answers, and no VM is needed for that.
-    environment.stemcell = write_stemcell(tmp_path, "ami-00000000000000000", "1.1", 3)
     environment.release = with_newer_libraries(compiled, tmp_path / "wrong.tgz")
     refusal = re.compile(r"Error getting CPI info:.*version `GLIBC_2\.99' not found", re.DOTALL)
     assert refusal.search(environment.create().failed())
@@ -118,7 +80,7 @@ def test_line_with_older_libraries(
     assert refusal.search(environment.create().failed())
 
     shutil.rmtree(other.installation(environment.state))
-    assert "Stemcell does not contain an AMI in region us-east-1" in environment.create().failed()
+    assert REFUSAL in environment.create().failed()
 
 
 def with_newer_libraries(release: Path, target: Path) -> Path:

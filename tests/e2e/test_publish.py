@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 import shutil
 import tarfile
 from typing import TYPE_CHECKING
@@ -39,6 +41,24 @@ def attempt(pipeline: Pipeline, tmp_path: Path) -> Path:
     (tmp_path / "candidate").symlink_to(pipeline.folder / "candidate")
     pipeline.git(tmp_path, "clone", "--quiet", pipeline.folder / "source", tmp_path / "source")
     return tmp_path
+
+
+def rewrite(pipeline: Pipeline, attempt: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    """Give a build of the pipeline the candidate with one changed file."""
+    (attempt / "candidate").unlink()
+    (attempt / "candidate").mkdir()
+    tarball = "candidate/bosh-aws-cpi.tgz"
+    changed = []
+    with tarfile.open(pipeline.folder / tarball) as given, tarfile.open(attempt / tarball, "w:gz") as written:
+        for entry in given:
+            opened = given.extractfile(entry)
+            content = opened.read() if opened else b""
+            if entry.name == name:
+                content = change(content)
+                entry.size = len(content)
+                changed.append(name)
+            written.addfile(entry, io.BytesIO(content))
+    assert changed == [name]
 
 
 @pytest.fixture
@@ -144,6 +164,19 @@ def test_without_key_nothing_is_uploaded(
     assert message in refused(SIGNING_KEY=given)
 
 
+def test_make_gets_no_secret(refused: Callable[..., str], pipeline: Pipeline, tmp_path: Path) -> None:
+    """The programs of others that fetch the blobs see neither the key nor the blobstore's credentials."""
+    program = tmp_path / "programs" / "make"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nenv >"$0.saw"\n[ ! -e config/private.yml ] && echo stopped >&2\nexit 1\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    assert refused(PATH=path).endswith("stopped\n")
+    saw = program.with_suffix(".saw").read_text()
+    assert [secret for secret in (SECRET, *pipeline.signing_key.splitlines()[1:3]) if secret in saw] == []
+    assert "GIT_USER_NAME" in saw
+
+
 def test_unlisted_key_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
     """A key whose signature nobody could verify is refused before anything is uploaded."""
     said = refused(SIGNING_KEY=create_key(tmp_path / "other")[0])
@@ -186,17 +219,21 @@ def test_published_version_is_refused(refused: Callable[..., str], pipeline: Pip
 
 
 def test_foreign_candidate_is_refused(refused: Callable[..., str], attempt: Path, pipeline: Pipeline) -> None:
-    """A candidate with anything in it that the commit does not give is not published."""
-    (attempt / "candidate").unlink()
-    (attempt / "candidate").mkdir()
-    with tarfile.open(pipeline.tarball) as archive:
-        file = archive.extractfile("release.MF")
-        assert file
-        manifest = attempt / "release.MF"
-        manifest.write_text(file.read().decode().replace("sha256:", "sha256:0"))
-    with tarfile.open(attempt / "candidate" / "bosh-aws-cpi.tgz", "w:gz") as archive:
-        archive.add(manifest, "release.MF")
-    assert "the candidate differs from a build of its commit" in refused()
+    """A candidate that names anything that its commit does not give is refused; the error shows it."""
+    rewrite(pipeline, attempt, "release.MF", lambda content: content.replace(b"sha256:", b"sha256:0"))
+    said = refused()
+    assert "the candidate differs from a build of its commit" in said
+    assert "< commit_hash" not in said, "only what differs is shown"
+    assert "sha256:0" in said
+
+
+def test_damaged_candidate_is_refused(refused: Callable[..., str], attempt: Path, pipeline: Pipeline) -> None:
+    """A candidate with a part that is not the one that its manifest names is not published."""
+    rewrite(pipeline, attempt, "jobs/aws_cpi.tgz", lambda content: content + b"more")
+    said = refused()
+    assert "the candidate differs from a build of its commit" in said
+    assert "< jobs/aws_cpi.tgz" in said
+    assert "packages/" not in said, "only what differs is shown"
 
 
 def test_committed_signers_are_readable() -> None:

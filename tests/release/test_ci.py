@@ -210,14 +210,14 @@ def test_vulnerabilities_fail_the_task(tmp_path: Path, database: int, scan: int)
 
 @pytest.mark.parametrize("tested", [True, False])
 def test_compiled_release_is_tested_and_signed(tmp_path: Path, *, tested: bool) -> None:
-    """What the end-to-end test leaves is signed, and tagged with its stemcell; without it the task fails."""
+    """What the end-to-end test leaves is signed and tagged; it gets no key, and without it the task fails."""
     for folder in ("source/scripts", "github-release", "compiled"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "github-release" / "tag").write_text("v1.0.0")
-    (tmp_path / "source" / "scripts" / "sign").write_text('echo "sign $*"\n')
+    (tmp_path / "source" / "scripts" / "sign").write_text('echo "sign $* with $SIGNING_KEY"\n')
     make = tmp_path / "make"
     make.write_text(f"""#!/bin/sh
-echo "$* $E2E_RELEASE $E2E_STEMCELL"
+echo "$* $E2E_RELEASE $E2E_STEMCELL$SIGNING_KEY"
 touch "$E2E_COMPILED/bosh-aws-cpi-1.0.0-ubuntu-noble-1.84.tgz"
 exit {0 if tested else 1}
 """)
@@ -234,7 +234,7 @@ exit {0 if tested else 1}
     published, name = tmp_path / "github-release", "bosh-aws-cpi-1.0.0-ubuntu-noble-1.84.tgz"
     called = [
         f"e2e PYTEST_ARGS=tests/e2e/test_precompiled.py {published}/bosh-aws-cpi-1.0.0.tgz ubuntu-noble/1.84",
-        f"sign {tmp_path}/compiled {name}",
+        f"sign {tmp_path}/compiled {name} with key",
     ]
     left = {path.name for path in (tmp_path / "compiled").iterdir()}
     if tested:

@@ -59,6 +59,7 @@ class Site:
     job: bytes
     blobs: dict[str, bytes]
     digests: dict[str, str]
+    output: str = ""
 
     def run(self, monkeypatch: pytest.MonkeyPatch, stemcell: str = STEMCELL) -> Path:
         """Write all, run the program, and return what should be its result."""
@@ -72,9 +73,10 @@ class Site:
             key = {"PackageName": name, "PackageFingerprint": package["fingerprint"]}
             value = {"BlobID": f"blob-{name}", "BlobSHA1": self.digests[name]}
             index.append({"Key": {**key, "DependencyKey": DEPENDENCIES[name]}, "Value": value})
-            (installation / "blobs" / f"blob-{name}").write_bytes(self.blobs[name])
+            if name in self.blobs:
+                (installation / "blobs" / f"blob-{name}").write_bytes(self.blobs[name])
         (installation / "compiled_packages.json").write_text(json.dumps(index))
-        names = {"release": release, "installation": installation, "output": self.folder}
+        names = {"release": release, "installation": installation, "output": self.folder / self.output}
         arguments = [f"--{name}={value}" for name, value in names.items()]
         monkeypatch.setattr(sys, "argv", ["compiled-release", *arguments, f"--stemcell={stemcell}"])
         compiled.main()
@@ -162,7 +164,8 @@ def test_no_release(tmp_path: Path) -> None:
         compiled.CompiledReleaseError, match=r"some is not a release: it contains no release\.MF"
     ):
         compiled.read_source(tmp_path / "some")
-    for content in (b"text", packed({"release.MF": b"name: x"})[:40]):
+    good = packed({"release.MF": b"name: x"})
+    for content in (b"text", good[:40], good[:20] + b"damaged" + good[27:]):
         (tmp_path / "some").write_bytes(content)
         with pytest.raises(compiled.CompiledReleaseError, match="some can't be read as a release"):
             compiled.read_source(tmp_path / "some")
@@ -170,10 +173,40 @@ def test_no_release(tmp_path: Path) -> None:
         compiled.read_source(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("manifest", [b"name: [", b"text", b"name: x", b"jobs: [{name: x}]"])
+def test_damaged_manifest(tmp_path: Path, manifest: bytes) -> None:
+    """A release.MF that is not the CLI's is no traceback."""
+    (tmp_path / "some").write_bytes(packed({"release.MF": manifest}))
+    with pytest.raises(compiled.CompiledReleaseError, match=r"its release\.MF can't be read"):
+        compiled.read_source(tmp_path / "some")
+
+
 def test_no_installation(tmp_path: Path) -> None:
-    """A folder without an installation is named, and which one is meant."""
-    with pytest.raises(InstallationError, match=r"holds no compiled packages.*installation_id"):
+    """A folder without an installation is named, and which one is meant; a file is none, either."""
+    for folder in (tmp_path, tmp_path / "file"):
+        (tmp_path / "file").touch()
+        with pytest.raises(InstallationError, match=r"holds no compiled packages.*installation_id"):
+            read_installation(folder)
+
+
+@pytest.mark.parametrize("index", ["", "{}x", "[1]", '[{"Key": {}, "Value": {}}]', "7"])
+def test_damaged_installation(tmp_path: Path, index: str) -> None:
+    """A list of packages that the CLI did not finish writing is named, and what to do."""
+    (tmp_path / "compiled_packages.json").write_text(index)
+    with pytest.raises(InstallationError, match=r"compiled_packages\.json is damaged: delete the folder"):
         read_installation(tmp_path)
+
+
+def test_missing_blob(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listed package whose file is gone, as in an incomplete copy, is named."""
+    del site.blobs["python"]
+    refuse(site, monkeypatch, r"lists the package python, but it can't be read.*create-env")
+
+
+def test_output_that_can_not_be_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that is not there is no traceback."""
+    site.output = "nowhere"
+    refuse(site, monkeypatch, "the result can't be written: .*nowhere")
 
 
 @pytest.mark.parametrize("stemcell", ["ubuntu-noble", "/1.84", "ubuntu-noble/", "ubuntu-noble/1/84"])
@@ -202,22 +235,25 @@ def test_compiled_on_a_newer_system(site: Site, monkeypatch: pytest.MonkeyPatch)
         ("ubuntu-noble", ("GLIBC_2.38", "OPENSSL_3.0.9"), True),
         ("ubuntu-noble", ("OPENSSL_3.2.0",), False),
         ("ubuntu-resolute", ("GLIBC_2.42", "OPENSSL_3.2.0"), True),
+        ("ubuntu-resolute", ("OPENSSL_1_1_1",), False),
+        ("ubuntu-resolute", ("OPENSSL_4.0.0",), False),
     ],
 )
 def test_libraries(line: str, needs: tuple[str, ...], runs: bool) -> None:  # noqa: FBT001 - a column of the table
-    """A package runs on its own line and on newer ones."""
+    """A package runs on its own line and on newer ones, but not with another OpenSSL."""
     archive = io.BytesIO(packed({"a": native(*needs), "b": native("GLIBC_2.17")}))
     if runs:
         check("python", archive, line)
     else:
-        with pytest.raises(UserlandError, match=f"compiled on a newer system than {line}"):
+        with pytest.raises(UserlandError, match=f"which {line} lacks: compile it on {line}"):
             check("python", archive, line)
 
 
 def test_symbols() -> None:
     """Only native files are looked at, and only whole names."""
     assert symbols(native("GLIBC_2.34", "OPENSSL_3.0.0")) == [("GLIBC", (2, 34)), ("OPENSSL", (3, 0, 0))]
-    assert symbols(native("xGLIBC_2.34", "GLIBC_2.34x", "GLIBC_PRIVATE")) == []
+    assert symbols(native("OPENSSL_1_1_0f")) == [("OPENSSL", (1, 1, 0))]
+    assert symbols(native("xGLIBC_2.34", "GLIBC_2.34xy", "GLIBC_PRIVATE")) == []
     assert symbols(b"#!/bin/sh\0GLIBC_2.34\0") == []
 
 

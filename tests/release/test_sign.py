@@ -30,3 +30,20 @@ def test_failed_signature_leaves_nothing(passphrase: str, name: str, tmp_path: P
     )
     assert done.returncode == 1
     assert [path.name for path in folder.iterdir()] == ["file"]
+
+
+def test_interrupted_signature_leaves_nothing(tmp_path: Path) -> None:
+    """If a signal ends the script, the key and the unsigned hashes are deleted, too."""
+    folder, programs, scratch = (tmp_path / name for name in ("final", "programs", "scratch"))
+    for each in (folder, programs, scratch):
+        each.mkdir()
+    (folder / "file").touch()
+    program = programs / "ssh-keygen"
+    program.write_text('#!/bin/sh\n[ -s "$TMPDIR"/*/key ] && kill -TERM "$PPID"\n')
+    program.chmod(0o755)
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "TMPDIR": str(scratch), "SIGNING_KEY": "key"}
+    done = subprocess.run([SCRIPT, str(folder), "file"], env=environment, check=False)
+    assert done.returncode == 1
+    assert [path.name for path in folder.iterdir()] == ["file"]
+    assert list(scratch.iterdir()) == []

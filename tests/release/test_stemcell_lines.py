@@ -77,8 +77,11 @@ def packages(userland: Userland, tmp_path_factory: pytest.TempPathFactory) -> Pa
     if not folder.exists():
         if IS_HASTY:
             userland.hurry_compiler()
-        compiling = tmp_path_factory.mktemp("compiling")
-        vm = Vm(compiling, compiling / "data/packages", {}, userland)
+        unfinished = userland.root.with_name(
+            "unfinished"
+        )  # beside it: another file system allows no renaming
+        shutil.rmtree(unfinished, ignore_errors=True)
+        vm = Vm(tmp_path_factory.mktemp("compiling"), unfinished, {}, userland)
         vm.compile()
         vm.packages.rename(folder)
     return folder

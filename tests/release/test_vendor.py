@@ -28,6 +28,7 @@ WHEEL_PATH = f"wheels/any/{WHEEL}"
 LOCKED = "six==1.0 \\\n    --hash=sha256:00\n"
 
 APT = """#!/bin/sh
+if [ -e "$FAKES/broken" ]; then echo "E: sources are malformed" >&2; exit 100; fi
 case "$*" in indextargets*) echo mirror.test; exit ;; esac
 read -r _ trust second suite _ <sources.list
 [ "$trust" != mirror.test ] || suite=$second
@@ -233,6 +234,17 @@ def test_wrong_source_is_refused(
     assert f"orig.tar.xz is not the file that config/blobs.yml lists as {PATH}" in str(refused.value)
     assert "mirror.test testing: has no python3.13\n" in str(refused.value)
     assert "mirror.test stable: has 3.13.5-2\n" in str(refused.value)
+    assert kept(root) == []
+
+
+def test_broken_apt_hides_nothing(
+    fetch: Callable[..., list[str]], upstream: Upstream, root: Path, fakes: Path
+) -> None:
+    """When apt's own settings are broken, it is still said what upstream answered."""
+    upstream.head = GONE
+    (fakes / "broken").touch()
+    with pytest.raises(blobs.VendorError, match=r"404(.*\n)+.*sources are malformed"):
+        fetch(blob(PATH, SOURCE))
     assert kept(root) == []
 
 

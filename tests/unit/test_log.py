@@ -155,9 +155,18 @@ def test_stderr_that_nobody_reads(stderr: Stderr) -> None:
     log.logger.info("text")
 
 
-def test_message_that_does_not_fit_its_arguments(stderr: Stderr) -> None:
+class Wordless:
+    """A value that can't be written."""
+
+    def __str__(self) -> str:
+        """Fail as a library's error may whose fields are missing."""
+        raise KeyError
+
+
+@pytest.mark.parametrize(("text", "value"), [("%d", "text"), ("%s", Wordless())], ids=["form", "value"])
+def test_message_that_does_not_fit_its_arguments(text: str, value: object, stderr: Stderr) -> None:
     """A log line that can't be composed ends no call."""
-    log.logger.info("%d", "text")
+    log.logger.info(text, value)
     assert stderr.lines() == []
 
 

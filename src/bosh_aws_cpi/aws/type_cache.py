@@ -8,7 +8,6 @@ then renamed, so a reader finds a complete file or none. If the cache can't be u
 import json
 import re
 import time
-from dataclasses import asdict, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ MAX_AGE = 86_400
 """Seconds."""
 _FORMAT = 3
 """Part of each file's name; change it when the content of the files changes."""
+_NAMES = InstanceTypeFacts.__annotations__
 _SETS = ("architectures", "lacks")
 _TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 
@@ -53,7 +53,7 @@ class TypeCache:
         if (path := self._path(facts.name)) is None:
             return
         sets = {name: sorted(getattr(facts, name)) for name in _SETS}
-        document = {**asdict(facts), **sets, "asked_at": time.time()}
+        document = {**{name: getattr(facts, name) for name in _NAMES}, **sets, "asked_at": time.time()}
         try:
             private_files.write(path, json.dumps(document).encode())
         except OSError as error:
@@ -69,8 +69,10 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
     """The facts, each value checked for its type: any program may have written the file.
 
     Raises:
-        TypeError: A value has a wrong type.
+        TypeError: A value is missing or unknown, or has a wrong type.
     """
+    if kept.keys() != _NAMES.keys():
+        raise TypeError(*kept)
     values = {**kept, **{name: _set(kept, name) for name in _SETS}}
     facts = InstanceTypeFacts(**values)
     types = {
@@ -82,9 +84,9 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
         "max_ebs_attachments": int,
         "memory_mib": int,
     }
-    for field in fields(facts):
-        if type(getattr(facts, field.name)) is not types.get(field.name, bool):
-            raise TypeError(field.name)
+    for name in _NAMES:
+        if type(getattr(facts, name)) is not types.get(name, bool):
+            raise TypeError(name)
     return facts
 
 

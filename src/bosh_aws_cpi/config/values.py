@@ -21,7 +21,7 @@ else:
 
 _LABEL: Final = r"[A-Za-z0-9_-]{1,63}"
 _NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
-_IPV6: Final = r"\[(?P<ipv6>[^\[\]/?#]*)\]"
+_IPV6: Final = r"\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?)\]"
 _URL: Final = rf"(?i:https?)://(?:[^\[\]/?#]*@)?(?:{_NAME}|{_IPV6})(?::(?P<port>[0-9]{{0,5}}))?(?:[/?#].*)?"
 """Not compiled here, because few configurations contain endpoints; to load `urllib.parse` takes longer."""
 _MOST_PORTS: Final = 65535

@@ -1,17 +1,16 @@
 """The launch options of a VM, in the order in which they are tried."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
 from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.records import Record
 
 Market = Literal["on-demand", "spot", "capacity-block", "interruptible-capacity-reservation"]
 
 
-@dataclass(frozen=True)
-class LaunchOption:
+class LaunchOption(Record):
     """One instance type on one market, with the block devices that it gets."""
 
     facts: InstanceTypeFacts
@@ -89,4 +88,4 @@ def in_subnets(options: Sequence[LaunchOption], subnets: Sequence[str]) -> list[
     """
     if len(subnets) == 1:
         return list(options)
-    return [replace(option, subnet_id=subnet) for option in options for subnet in subnets]
+    return [option.replaced(subnet_id=subnet) for option in options for subnet in subnets]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from itertools import combinations
 
@@ -189,7 +188,7 @@ def with_primary_ipv6(plans: Sequence[NicPlan]) -> list[NicPlan]:
     if not any(plan.ipv6_address for plan in plans):
         message = "primary_ipv6 needs a manual network with an IPv6 address: add one, or remove the property"
         raise CloudError(message)
-    return [replace(plan, is_ipv6_primary=plan.ipv6_address is not None) for plan in plans]
+    return [plan.replaced(is_ipv6_primary=plan.ipv6_address is not None) for plan in plans]
 
 
 def create_arguments(plan: NicPlan, group_ids: Sequence[str]) -> Json:

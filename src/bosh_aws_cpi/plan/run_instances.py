@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.jsontext import Json
@@ -11,13 +10,13 @@ from bosh_aws_cpi.plan import type_options
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
-@dataclass(frozen=True)
-class LaunchSpec:
+class LaunchSpec(Record):
     """The VM's settings for RunInstances that are the same for all launch options."""
 
     ami_id: str

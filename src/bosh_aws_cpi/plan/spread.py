@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.records import Record
 
 MAX_RUNNING: Final = 7
 """EC2's limit of running instances per zone in such a group (EC2 user guide, "Placement groups")."""
@@ -20,8 +20,7 @@ _COMPILATION: Final = re.compile(r"-compilation-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[
 _STRATEGY: Final = "spread"
 
 
-@dataclass(frozen=True)
-class SpreadGroup:
+class SpreadGroup(Record):
     """A spread placement group that belongs to an instance group of one Director.
 
     Attributes:

@@ -1,8 +1,8 @@
 """The Director, played: its requests to the CPI and to the agents, in its order.
 
-The requests to the CPI have the order, the arguments and the context of those that a whole Director sent
-(tests/data/recorded, 80 to 88); `recorded` reads it, and the stories compare. The requests to the agent
-between them follow the Director's source, cloudfoundry/bosh, src/bosh-director/lib/bosh/director:
+The requests to the CPI are like those that a whole Director sent (tests/data/recorded, 80 to 88), with only
+some of the metadata; `recorded` reads the methods, and the stories compare their order. The requests to the
+agent between them follow the Director's source, cloudfoundry/bosh, src/bosh-director/lib/bosh/director:
 vm_creator.rb, deployment_plan/steps, disk_manager.rb, instance_updater, stopper.rb and problem_handlers.
 """
 
@@ -385,8 +385,9 @@ class Director:
         """Reboot a VM (cloudcheck_helper.rb, reboot_vm): its machine follows what EC2 was asked for."""
         before = len(self._rebooted())
         self.call("reboot_vm", instance.vm.cid)
-        for vm_cid in self._rebooted()[before:]:
-            self._hypervisor.restart(self._hypervisor.machines[vm_cid], rebooted=True)
+        if self._rebooted()[before:] != [instance.vm.cid]:
+            raise AssertionError("EC2 was not asked to reboot the VM")
+        self._hypervisor.restart(self.machine(instance), rebooted=True)
 
     def restart_agent(self, instance: Instance) -> None:
         """Start an agent that died, as the VM's own supervisor does; nothing is asked of the CPI."""
@@ -395,7 +396,9 @@ class Director:
     def delete_disk_reference(self, instance: Instance) -> None:
         """Forget a disk that is missing (problem_handlers/missing_disk.rb)."""
         disk_cid, instance.disk = instance.disk, None
-        if self.call("has_vm", instance.vm.cid, stemcell=True) and disk_cid in instance.vm.ask("list_disk"):
+        if not self.call("has_vm", instance.vm.cid, stemcell=True):
+            return
+        if disk_cid in instance.vm.ask("list_disk"):
             instance.vm.ask("unmount_disk", disk_cid)
         self.call("detach_disk", instance.vm.cid, disk_cid, stemcell=True)
 

@@ -56,4 +56,5 @@ def test_can_attach_the_disk_to_a_stopped_instance(
     director.start(again)
     assert again.vm.ask("list_disk") == [saved]
     assert director.contents.read(again.vm.cid) == "foobar"
-    assert {own, saved} < set(world.state()["volumes"])
+    volumes = world.ec2.describe_volumes(VolumeIds=[own, saved])["Volumes"]
+    assert {each["VolumeId"]: each["State"] for each in volumes} == {own: "available", saved: "in-use"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testbed.hypervisor import BASE
+from tests.contract.recorded import tags
 from tests.e2e.bats.contents import STORE
 from tests.e2e.bats.director import BLOBS, recorded
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.e2e
 
 
 def test_should_recreate_a_job(director: Director, batlight: Instance, world: World) -> None:
-    """A recreated job has another VM with the same address and disk, whose data survive."""
+    """A recreated job has another VM with the same address and disk, whose data survive; all are tagged."""
     director.deploy(batlight)
     assert director.methods == recorded(
         "80-director-deploy.jsonl", "i-086fa24a989ca9f98", "vol-b221327cdabd2df34"
@@ -42,6 +43,14 @@ def test_should_recreate_a_job(director: Director, batlight: Instance, world: Wo
     assert machine.settings["agent_id"] == new.agent_id
     assert machine.mounts == {STORE: batlight.disk}
     assert new.ask("get_state")["job_state"] == "running"
+
+    (snapshot_cid,) = director.snapshots[str(batlight.disk)]
+    (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=[snapshot_cid])["Snapshots"]
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[batlight.disk])["Volumes"]
+    vm = {"Name": "batlight", "deployment": "bat", "job": "batlight", "id": batlight.uuid}
+    assert tags(world.instance(new.cid)).items() >= vm.items()
+    assert tags(volume).items() >= {"deployment": "bat", "instance_id": batlight.uuid}.items()
+    assert tags(snapshot).items() >= {"deployment": "bat", "agent_id": old.agent_id}.items()
 
 
 def test_should_stop_and_start_a_job(director: Director, batlight: Instance, world: World) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -63,9 +62,9 @@ def test_nothing_kept() -> None:
 def test_newer_facts() -> None:
     """What is kept last counts."""
     cache = TypeCache(ENDPOINT)
-    for facts in (FACTS, replace(FACTS, store_gib=1)):
+    for facts in (FACTS, FACTS.replaced(store_gib=1)):
         cache.put(facts)
-    assert cache.get(NAME) == replace(FACTS, store_gib=1)
+    assert cache.get(NAME) == FACTS.replaced(store_gib=1)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +73,9 @@ def test_newer_facts() -> None:
 def test_other_endpoints(endpoint: str) -> None:
     """Another region, or a stand-in for AWS, may know other facts of a type: they are kept apart."""
     TypeCache(ENDPOINT).put(FACTS)
-    TypeCache(endpoint).put(replace(FACTS, store_gib=1))
+    TypeCache(endpoint).put(FACTS.replaced(store_gib=1))
     assert TypeCache(ENDPOINT).get(NAME) == FACTS
-    assert TypeCache(endpoint).get(NAME) == replace(FACTS, store_gib=1)
+    assert TypeCache(endpoint).get(NAME) == FACTS.replaced(store_gib=1)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +165,7 @@ def test_facts_of_another_type(own_cache: Path) -> None:
 def test_names_that_are_none(own_cache: Path, name: str) -> None:
     """What can't be a type's name, since manifests hold anything, names no file."""
     cache = TypeCache(ENDPOINT)
-    cache.put(replace(FACTS, name=name))
+    cache.put(FACTS.replaced(name=name))
     assert cache.get(name) is None
     assert list(own_cache.rglob("*")) == [own_cache / "bosh-aws-cpi"]
 
@@ -188,9 +187,9 @@ def test_concurrent_writers(own_cache: Path) -> None:
     def work(number: int) -> None:
         cache = TypeCache(ENDPOINT)
         for _ in range(50):
-            cache.put(replace(FACTS, store_disks=number))
+            cache.put(FACTS.replaced(store_disks=number))
             seen.add(cache.get(NAME))
 
     in_threads(4, work)
-    assert seen <= {replace(FACTS, store_disks=number) for number in range(4)}
+    assert seen <= {FACTS.replaced(store_disks=number) for number in range(4)}
     assert kept_file(own_cache).stat().st_mode & 0o777 == 0o600

@@ -177,6 +177,8 @@ def test_aws_section_that_is_none() -> None:
             "two words",
             "h\n",
             "http://[::1",
+            "http://[::1]x",
+            "http://[1::2::3]",
             "a..b",
             ".a",
             "a%zz",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.cpi.undo import Undo
@@ -23,7 +22,7 @@ FIRST, SECOND = NICS
 
 def wanted(*plans: NicPlan) -> LaunchPlan:
     """Plan a VM with these interfaces."""
-    return replace(plan(ON_DEMAND), nic_plans=plans, creates_nics_first=True)
+    return plan(ON_DEMAND).replaced(nic_plans=plans, creates_nics_first=True)
 
 
 def token(group: str, generation: int = 0) -> str:

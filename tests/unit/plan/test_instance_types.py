@@ -1,6 +1,5 @@
 """What is known of instance types without asking EC2."""
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -105,7 +104,7 @@ xen = partial(InstanceTypeFacts, ebs_needs_nvme_path=False)
 )
 def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
     """The built-in table knows of a type what EC2 would say."""
-    assert replace(static_facts(facts.name), max_ebs_attachments=0) == facts
+    assert static_facts(facts.name).replaced(max_ebs_attachments=0) == facts
 
 
 @pytest.mark.parametrize("name", ["not-made-yet.large", "nonsense"])

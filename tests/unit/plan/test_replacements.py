@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from bosh_aws_cpi.model import Volume
@@ -11,7 +9,7 @@ from bosh_aws_cpi.plan import replacements
 from bosh_aws_cpi.plan.replacements import Step
 
 OLD = Volume("vol-1", "available", "z", {}, 1, "gp3", encrypted=False)
-COPY = replace(OLD, disk_cid="vol-2", source_cid="vol-1", tags={"bosh_replaces": "vol-1"})
+COPY = OLD.replaced(disk_cid="vol-2", source_cid="vol-1", tags={"bosh_replaces": "vol-1"})
 
 
 @pytest.mark.parametrize("step", Step)
@@ -51,19 +49,19 @@ HELD = {"i-1": ("attached", "/dev/sdf")}
     ("copy", "expected"),
     [
         (COPY, True),
-        (replace(COPY, tags={"bosh_replaces": "vol-1 known"}), False),
-        (replace(COPY, tags={}), False),
-        (replace(COPY, source_cid=None), False),
-        (replace(COPY, source_cid="vol-3"), False),
-        (replace(COPY, attachments=HELD), False),
-        (replace(COPY, tags=EARLIER), True),
-        (replace(COPY, tags=LATER), False),
+        (COPY.replaced(tags={"bosh_replaces": "vol-1 known"}), False),
+        (COPY.replaced(tags={}), False),
+        (COPY.replaced(source_cid=None), False),
+        (COPY.replaced(source_cid="vol-3"), False),
+        (COPY.replaced(attachments=HELD), False),
+        (COPY.replaced(tags=EARLIER), True),
+        (COPY.replaced(tags=LATER), False),
     ],
     ids=["unknown", "known", "no tag", "no copy", "of another volume", "attached", "stale", "used"],
 )
 def test_unknown_copy(copy: Volume, *, expected: bool) -> None:
     """Only what EC2 and the tag call a copy of the volume, and nobody has used, may be discarded as one."""
-    assert replacements.is_unknown_copy(copy, replace(OLD, tags=USED)) is expected
+    assert replacements.is_unknown_copy(copy, OLD.replaced(tags=USED)) is expected
 
 
 @pytest.mark.parametrize(
@@ -72,22 +70,22 @@ def test_unknown_copy(copy: Volume, *, expected: bool) -> None:
 )
 def test_unnoted_copy(tags: dict[str, str], *, expected: bool) -> None:
     """The Director's tag shows that it has used a copy of which the link does not say so."""
-    assert replacements.is_unnoted_copy(replace(COPY, tags=tags), replace(OLD, tags=USED)) is expected
+    assert replacements.is_unnoted_copy(COPY.replaced(tags=tags), OLD.replaced(tags=USED)) is expected
 
 
 @pytest.mark.parametrize(
     ("copy", "named", "expected"),
     [
-        (replace(COPY, attachments=HELD), "vol-2", True),
-        (replace(COPY, attachments=HELD), "", False),
-        (replace(COPY, attachments=HELD, source_cid="vol-3"), "vol-2", False),
+        (COPY.replaced(attachments=HELD), "vol-2", True),
+        (COPY.replaced(attachments=HELD), "", False),
+        (COPY.replaced(attachments=HELD, source_cid="vol-3"), "vol-2", False),
         (COPY, "vol-2", False),
     ],
     ids=["the disk", "not named", "no copy", "not attached"],
 )
 def test_the_disk(copy: Volume, named: str, *, expected: bool) -> None:
     """An attached copy is the disk only if the volume names it and EC2 calls it a copy of the volume."""
-    assert replacements.is_the_disk(copy, replace(OLD, tags={"bosh_replaced_by": named})) is expected
+    assert replacements.is_the_disk(copy, OLD.replaced(tags={"bosh_replaced_by": named})) is expected
 
 
 @pytest.mark.parametrize(
@@ -103,7 +101,7 @@ def test_the_disk(copy: Volume, named: str, *, expected: bool) -> None:
 )
 def test_successor(value: str, source: str, *, expected: bool) -> None:
     """A copy succeeds its volume if the Director has used it, and not the volume after it."""
-    copy = replace(COPY, tags={"bosh_replaces": value}, source_cid=source)
+    copy = COPY.replaced(tags={"bosh_replaces": value}, source_cid=source)
     assert replacements.is_successor(copy, "vol-1") is expected
 
 
@@ -117,7 +115,7 @@ def test_tags_of_a_copy() -> None:
         "bosh_call": "call-0",
     }
     found = replacements.of_volume_copy(
-        replace(OLD, tags={**before, "bosh_replaces": "vol-9 known", "bosh_director_uuid": "b"}),
+        OLD.replaced(tags={**before, "bosh_replaces": "vol-9 known", "bosh_director_uuid": "b"}),
         "d",
         "call-1",
     )
@@ -127,5 +125,5 @@ def test_tags_of_a_copy() -> None:
 
 def test_tags_without_a_director() -> None:
     """Without a Director's UUID in the request the copy keeps the one that the volume has."""
-    volume = replace(OLD, tags={"bosh_director_uuid": "b"})
+    volume = OLD.replaced(tags={"bosh_director_uuid": "b"})
     assert replacements.of_volume_copy(volume, None, "call-1")["bosh_director_uuid"] == "b"

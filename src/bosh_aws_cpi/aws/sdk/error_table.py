@@ -7,9 +7,10 @@ its family (`FAMILIES`); one without a family is a `CloudError`, retriable when 
 """
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
+
+from bosh_aws_cpi.records import Record
 
 
 class Kind(Enum):
@@ -25,8 +26,7 @@ class Kind(Enum):
     STATE = "the resource is in the wrong state"
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Record):
     """One code: its kind, and the remedy for operators."""
 
     kind: Kind

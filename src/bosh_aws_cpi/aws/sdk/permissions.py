@@ -3,19 +3,20 @@
 docs/iam-policy.json, `cpi preflight` and the cut of the SDK's data are derived from it.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any, Final
 
+from bosh_aws_cpi.records import Record
 
-@dataclass(frozen=True)
-class Feature:
+
+class Feature(Record):
     """The actions that a feature needs beyond Baseline. No other feature depends on its statement."""
 
     called: str = ""
     """The actions that the program calls."""
     by_hand: str = ""
     """The actions that AWS checks during other calls: no test can see them, so they are listed by hand."""
-    condition: dict[str, Any] = field(default_factory=dict)
+    condition: Mapping[str, Any] = {}
     is_for_commands: bool = False
     """Whether only operators' commands call them, which load more of the SDK's data than the methods."""
 

@@ -7,7 +7,6 @@ off to a bound, with jitter, so that a hundred concurrent calls do not poll at t
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
@@ -15,6 +14,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, is_transient
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     import tenacity
@@ -26,8 +26,7 @@ GROWTH: Final = 1.04
 JITTER: Final = 0.25
 
 
-@dataclass(frozen=True)
-class Policy:
+class Policy(Record):
     """How long to wait, and the longest pause between two polls; both in seconds."""
 
     awaited: str

@@ -3,7 +3,6 @@
 import random
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from bosh_aws_cpi.aws import instances, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -15,6 +14,7 @@ from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.records import Record
 
 
 def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | None) -> str:
@@ -56,8 +56,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
 
 
-@dataclass(frozen=True)
-class _Wish:
+class _Wish(Record):
     """The volume to create: CreateVolume's arguments without the client token, and the tags."""
 
     arguments: Json

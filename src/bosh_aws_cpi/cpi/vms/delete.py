@@ -1,6 +1,5 @@
 """delete_vm: deregisters a VM from what sends traffic to it, and terminates it."""
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import recorded_targets
@@ -10,6 +9,7 @@ from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.recorded_targets import Target
 
 
-@dataclass(frozen=True)
-class _Before:
+class _Before(Record):
     """What the call has found and done before TerminateInstances."""
 
     instance: Instance | None = None
@@ -64,7 +63,7 @@ def _prepare(cloud: Cloud, vm_cid: str) -> _Before:
         if not before.deregistered or cloud.config.aws.skip_os_shutdown is None:
             return before
         # The drain may have taken minutes, in which disks may have been attached.
-        return replace(before, instance=instances.find(cloud.ec2, vm_cid))
+        return before.replaced(instance=instances.find(cloud.ec2, vm_cid))
     if cloud.config.aws.skip_os_shutdown is not None:
         return _Before(instances.find(cloud.ec2, vm_cid))
     return _Before()

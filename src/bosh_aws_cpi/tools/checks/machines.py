@@ -4,7 +4,7 @@ Each mistake is found once: in the property where it stands, whichever zones are
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import ValidationError
@@ -196,7 +196,7 @@ def _said_of(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, str
         defaults = defaults._replace(ephemeral_disk=EphemeralDisk())  # their size may depend on the type
     for name in properties.instance_types:
         tabled = instance_types.tabled_facts(name)
-        facts = tabled or replace(instance_types.static_facts(name), store_disks=1)
+        facts = tabled or instance_types.static_facts(name).replaced(store_disks=1)
         found += _said_of_type(properties, facts, defaults)
     others = dict.fromkeys(filter(None, found), "instance_type")
     return {**others, **({of_tags: "tags"} if of_tags is not None else {})}

@@ -40,7 +40,7 @@ def test_order() -> None:
     facts = healthy()
     assert facts.peer is not None
     assert facts.settings is not None
-    stopped = replace(facts.details.instance, state="stopped")
+    stopped = facts.details.instance.replaced(state="stopped")
     found = causes.of(
         replace(
             facts,
@@ -89,7 +89,7 @@ def test_gone(state: str) -> None:
 def test_pending() -> None:
     """A VM that is still starting is a warning."""
     facts = healthy()
-    instance = replace(facts.details.instance, state="pending")
+    instance = facts.details.instance.replaced(state="pending")
     ((severity, _),) = told(replace(facts, details=replace(facts.details, instance=instance)))
     assert severity == "warning"
 
@@ -316,7 +316,7 @@ def test_expired_certificate(key: str, days: int, age: int, severity: str | None
     """An agent with an expired certificate can't use the message bus."""
     facts, now = healthy(), datetime(2026, 11, 22, tzinfo=UTC)
     assert facts.settings is not None
-    instance = replace(facts.details.instance, age=age * 86_400.0)
+    instance = facts.details.instance.replaced(age=age * 86_400.0)
     found = told(
         replace(
             facts,

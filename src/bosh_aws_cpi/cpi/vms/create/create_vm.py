@@ -1,6 +1,5 @@
 """create_vm: parse, gather, plan, apply. All checks run before anything is created."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -15,14 +14,14 @@ from bosh_aws_cpi.plan import agent_settings, nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.launch_options import in_subnets
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
     from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
-@dataclass(frozen=True)
-class CreatedVm:
+class CreatedVm(Record):
     """The result of create_vm, which each contract version returns in its own form."""
 
     vm_cid: str

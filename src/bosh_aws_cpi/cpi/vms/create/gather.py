@@ -1,7 +1,6 @@
 """Collects the facts from AWS that create_vm needs before it creates anything, and refuses contradictions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from bosh_aws_cpi.aws import images, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -16,6 +15,7 @@ from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
 from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.records import Record
 
 
 def image(cloud: Cloud, stemcell_cid: str) -> Image:
@@ -83,8 +83,7 @@ def _with_devices(
     return facts, devices
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Record):
     """Where a VM will be."""
 
     zone: str

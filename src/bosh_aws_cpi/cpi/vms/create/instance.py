@@ -1,7 +1,6 @@
 """Launches a VM's instance: tries one launch option after the other, and relaunches if EC2 itself ends it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.aws import network_interfaces
@@ -16,6 +15,7 @@ from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.records import Record
 
 MAX_RELAUNCHES: Final = 2
 """The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""
@@ -23,8 +23,7 @@ _SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.Sp
 """Reasons that may not apply to another instance type."""
 
 
-@dataclass(frozen=True)
-class Launched:
+class Launched(Record):
     """A running instance, and the launch option that it came from."""
 
     instance: Instance

@@ -1,7 +1,6 @@
 """A VM that is checked and planned, but not created yet."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.model import Nic, NicPlan
@@ -9,13 +8,13 @@ from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.run_instances import LaunchSpec
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 
 
-@dataclass(frozen=True)
-class LaunchPlan:
+class LaunchPlan(Record):
     """The complete plan of a create_vm, before the first resource is created."""
 
     launch_spec: LaunchSpec
@@ -38,7 +37,7 @@ class LaunchPlan:
     def nic_plan_of(self, option: LaunchOption) -> NicPlan:
         """The interface that RunInstances creates, in the launch option's subnet."""
         first = self.nic_plans[0]
-        return replace(first, subnet_id=option.subnet_id) if option.subnet_id else first
+        return first.replaced(subnet_id=option.subnet_id) if option.subnet_id else first
 
     def mac_addresses(self, created: Sequence[Nic]) -> Mapping[str, str]:
         """MAC address by network, for the interfaces that were created before the launch."""

@@ -1,7 +1,5 @@
 """Parses create_vm's arguments, and checks them as far as possible without AWS."""
 
-from dataclasses import dataclass
-
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -11,10 +9,10 @@ from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.network import parse_networks
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.records import Record
 
 
-@dataclass(frozen=True)
-class VmRequest:
+class VmRequest(Record):
     """The requested VM.
 
     Attributes:

@@ -6,7 +6,6 @@ create_vm uses it, and `cpi sweep` deletes it when the instance group has no VMs
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -52,7 +51,7 @@ def wanted_group(cloud: Cloud, environment: Json | None) -> SpreadGroup | None:
         return wanted
     if (refusal := spread.refusal(wanted, found.strategy, found.tags)) is not None:
         raise refusal
-    return replace(wanted, exists=True)
+    return wanted.replaced(exists=True)
 
 
 def spreading(cloud: Cloud, group: SpreadGroup, zone: str, launch: Callable[[], Instance]) -> Instance:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,7 +79,7 @@ def test_other_arguments_with_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
     """An instance that was asked for otherwise and has the interfaces ends the launches: it is named."""
     lay_run(ec2, ON_DEMAND, 0, "IdempotentParameterMismatch")
     lay_agents(ec2, ("i-0", "running", token(ON_DEMAND, 0)))
-    made = [replace(nic, vm_cid="i-0", status="in-use") for nic in MADE]
+    made = [nic.replaced(vm_cid="i-0", status="in-use") for nic in MADE]
     with pytest.raises(CloudError) as caught:
         launch(cloud, ON_DEMAND, made=made)
     assert caught.value.message == (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -157,7 +156,7 @@ def test_found(cloud: Cloud, ec2: Ec2, clock: Clock, how: str, unseen: int) -> N
 
 def test_found_without_a_certain_address(cloud: Cloud, ec2: Ec2) -> None:
     """Of two interfaces in one subnet the one that this call has made already is not the other."""
-    first, second = (replace(plan, subnet_id="subnet-1") for plan in (FIRST, SECOND))
+    first, second = (plan.replaced(subnet_id="subnet-1") for plan in (FIRST, SECOND))
     lay_create(ec2, first, "eni-1")
     lay_look(ec2, "eni-1", entry("eni-1"))
     lay_create(ec2, second, "lost")

@@ -1,0 +1,116 @@
+"""The release, compiled once for all tests: by create-env, on the machine of an operator."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from testbed.environment import Environment, write_stemcell
+
+if TYPE_CHECKING:
+    from testbed.bosh_cli import Bosh, Run
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+
+STEMCELL = os.environ.get("E2E_STEMCELL", "ubuntu-resolute/1.1")
+"""What the packages are said to be compiled for: the pipeline's choice, else the newest line."""
+NO_IMAGE = "ami-00000000000000000"
+REFUSAL = "Stemcell does not contain an AMI in region us-east-1"
+"""What create-env ends with if its stemcell has NO_IMAGE: the CPI is installed by then, and answers."""
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """The run of create-env that compiled the release. It failed after that, before it created anything.
+
+    Attributes:
+        run: The run.
+        secrets: What nobody may find in its output.
+        state: The CLI's record.
+    """
+
+    run: Run
+    secrets: dict[str, str]
+    state: dict[str, Any]
+
+
+def compile_release(bosh: Bosh, folder: Path, release: Path, fake_aws: FakeAws, world: World) -> Compilation:
+    """Compile a release with the CLI, which keeps the result.
+
+    Args:
+        bosh: The CLI, with nothing compiled.
+        folder: For the environment's files.
+        release: The release.
+        fake_aws: The stand-in for AWS.
+        world: What is in it.
+    """
+    environment = Environment(bosh, folder, release, fake_aws, world)
+    environment.stemcell = stemcell(folder, NO_IMAGE)
+    run = environment.create()
+    assert REFUSAL in run.failed(), run.output
+    return Compilation(run, environment.secrets, environment.state)
+
+
+def stemcell(folder: Path, image_id: str) -> Path:
+    """Write a light stemcell of the line and version that the packages are compiled for; returns its file."""
+    line, _, version = STEMCELL.partition("/")
+    return write_stemcell(folder, image_id, version, 3, line)
+
+
+def pack(release: Path, installation: Path, output: Path) -> Path:
+    """Make a compiled release as docs/compiled-releases.md says; returns its file.
+
+    Args:
+        release: The release that was compiled.
+        installation: The CLI's folder with what it compiled.
+        output: The folder for the result.
+    """
+    arguments = {
+        "release": release,
+        "installation": installation,
+        "stemcell": STEMCELL,
+        "output": output,
+    }
+    words = [f"--{name}={value}" for name, value in arguments.items()]
+    made = subprocess.run(
+        [sys.executable, "-m", "bosh_release.compiled", *words], capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    path, digest = re.fullmatch(r"compiled-release: (.+)\nsha1: sha256:(\w+)\n", made.stdout).groups()  # type: ignore[union-attr]
+    assert hashlib.sha256(Path(path).read_bytes()).hexdigest() == digest
+    return Path(path)
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of a release's tarball: with its source, or compiled.
+
+    Attributes:
+        digest: The digest of `content`, as the release's manifest has it.
+        content: Its archive.
+    """
+
+    name: str
+    fingerprint: str
+    digest: str
+    content: bytes
+
+
+def read_package(release: Path, name: str) -> Package:
+    """Read a package from a source release, or from a compiled one."""
+    with tarfile.open(release) as packed:
+        files = {entry.name.removeprefix("./"): entry for entry in packed}
+        manifest = yaml.safe_load(packed.extractfile(files["release.MF"]))  # type: ignore[arg-type]
+        (kind,) = manifest.keys() & {"packages", "compiled_packages"}
+        (listed,) = (each for each in manifest[kind] if each["name"] == name)
+        content = packed.extractfile(files[f"{kind}/{name}.tgz"]).read()  # type: ignore[union-attr]
+    return Package(name, listed["fingerprint"], listed["sha1"], content)
