@@ -55,6 +55,7 @@ esac
 COMPILER = """#!/bin/sh
 case "$*" in
 --version) echo "$COMPILER" ;;
+-dumpversion) echo 97.1 ;;
 -print-prog-name=*) echo "$STAND_INS/profdata" ;;
 *) [ -z "$REFUSES" ] && printf '#!/bin/sh\\n' >count && chmod +x count ;;
 esac
@@ -72,7 +73,7 @@ LINKS = ["links _bootstrap_python", "links Programs/_freeze_module"]
 GCC = [*LINKS, "compiles [-fprofile-generate] [-fprofile-generate] ar", *["trains"] * 3]
 LTO = "-flto=3 -fuse-linker-plugin"
 USED = "-fprofile-use -fprofile-correction -Wno-missing-profile -Wno-error=coverage-mismatch"
-WHOLE = f"compiles [{USED} {LTO}] [{LTO}] gcc-ar"
+WHOLE = f"compiles [{USED} {LTO}] [{LTO}] gcc-ar-97"
 PARTS = f"compiles [{USED} ] [] ar"
 CLANG = [*LINKS, "compiles [-fprofile-instr-generate] [-fprofile-instr-generate] ar", *["trains"] * 3]
 PLAIN = [*LINKS, "compiles [] [] ar"]
@@ -108,8 +109,8 @@ def compiled(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     (sources / "bosh_release").mkdir()
     stand_ins.mkdir()
     executable(stand_ins / "cc", COMPILER)
-    executable(stand_ins / "gcc-ar", LIBRARIAN)
-    executable(stand_ins / "gcc-ranlib", LIBRARIAN)
+    executable(stand_ins / "gcc-ar-97", LIBRARIAN)
+    executable(stand_ins / "gcc-ranlib-97", LIBRARIAN)
     executable(stand_ins / "getconf", PROCESSORS)
     content = source(tmp_path / "made")
     (sources / "python" / f"{NAME}.tar.xz").write_bytes(content)

@@ -168,7 +168,7 @@ def test_no_other_source(userland: Userland, tmp_path: Path) -> None:
     lay_sources("python-3.13", folder)
     (source,) = (folder / "python").iterdir()
     source.write_bytes(b"another")
-    words = "cd /var/vcap/data/compile/python-3.13 && exec bash packaging"
+    words = "cd /var/vcap/data/compile/python-3.13 && BOSH_INSTALL_TARGET=/var/vcap/none exec bash packaging"
     done = vm.run_as_root("sh", "-c", words)
     assert done.returncode == 1
     *_, said = done.stderr.decode().splitlines()
