@@ -31,9 +31,10 @@ _KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _LEFT_OUT: Final = ("/usr/share/doc/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/man/*")
 _UUTILS: Final = "/usr/lib/cargo/bin/coreutils"
 """The folder in which Debian's package has a link for each of its programs."""
+# Not -O0: that keeps a function of _multiprocessing that nothing calls, and that does not link without /dev/shm.
 _HASTY: Final = """#!/bin/sh
 case " $* " in *" -fprofile-generate "*) exit 1 ;; esac
-exec /usr/bin/{} "$@" -O0
+exec /usr/bin/{} "$@" -O1
 """
 _VCAP: Final = {
     "passwd": f"x:{VCAP}:{VCAP}::/home/vcap:/bin/bash",
