@@ -31,7 +31,7 @@ _KEYRING: Final = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _LEFT_OUT: Final = ("/usr/share/doc/*", "/usr/share/info/*", "/usr/share/locale/*", "/usr/share/man/*")
 _UUTILS: Final = "/usr/lib/cargo/bin/coreutils"
 """The folder in which Debian's package has a link for each of its programs."""
-# Not -O0: that keeps a function of _multiprocessing that nothing calls, and that does not link without /dev/shm.
+# Not -O0: that keeps a function of _multiprocessing that nothing calls, which needs /dev/shm to link.
 _HASTY: Final = """#!/bin/sh
 case " $* " in *" -fprofile-generate "*) exit 1 ;; esac
 exec /usr/bin/{} "$@" -O1
