@@ -160,7 +160,7 @@ class Userland:
                     path.symlink_to(f"{_UUTILS}/{program.name}")
 
     def hurry_compiler(self) -> None:
-        """Have a compiler that neither optimises nor counts what a program does: it is done sooner.
+        """Have a compiler that optimises little, and does not count what a program does: it is done sooner.
 
         Its programs are slow. The real one has the line's version and options, and all warnings and errors.
         """

@@ -21,7 +21,7 @@ import yaml
 
 from bosh_release.blobs import measure
 from bosh_release.installation import Compiled, InstallationError, Key, keys, read_installation
-from bosh_release.userland import UserlandError, check, line_of
+from bosh_release.portability import PortabilityError, check, line_of
 
 MANIFEST = "release.MF"
 _ALONGSIDE = ("LICENSE", "NOTICE", "license.tgz")
@@ -131,7 +131,7 @@ def write(target: Path, source: Source, chosen: Mapping[str, Compiled], stemcell
 
     Raises:
         CompiledReleaseError: A package is not the one that the CLI compiled, or is gone.
-        UserlandError: A package can't run on the stemcell.
+        PortabilityError: A package can't run on the stemcell.
         OSError: The result can't be written.
     """
     manifest = yaml.dump(compiled_manifest(source, chosen, stemcell), Dumper=_Quoted, sort_keys=False)
@@ -202,7 +202,7 @@ def main() -> None:
         )
         target = target.with_name(f"{target.name}.tgz")
         write(target, source, chosen, arguments.stemcell)
-    except (CompiledReleaseError, InstallationError, UserlandError) as error:
+    except (CompiledReleaseError, InstallationError, PortabilityError) as error:
         sys.exit(f"compiled-release: {error}")
     except OSError as error:
         sys.exit(f"compiled-release: the result can't be written: {error}")

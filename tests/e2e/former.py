@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.e2e.publication import GIT, ROOT, copy_sources
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from testbed.bosh_cli import Bosh
 
-ROOT = Path(__file__).parents[2]
 COMMIT = "4e72c32a70d905b4b7cbf8c091f0cff27a61aebf"
 """The state before 1.0.0 was prepared. Once 1.0.0 is published, its tag belongs here."""
 VERSION = "0.9.0"
@@ -23,7 +25,6 @@ OWN = (
 )
 """What is taken from that state; all else is this working copy's."""
 SOURCES = ("LICENSE", "NOTICE", "blobs", "config", "jobs", "packages", "src")
-GIT = shutil.which("git") or "git"
 
 
 def write_source(folder: Path) -> Path:
@@ -35,10 +36,7 @@ def write_source(folder: Path) -> Path:
     Args:
         folder: The folder to create.
     """
-    folder.mkdir()
-    for name in SOURCES:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, folder / name)
+    copy_sources(SOURCES, folder)
     archive = folder.with_suffix(".tar")
     command = [GIT, "archive", f"--output={archive}", COMMIT, "--", *OWN]
     if subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0:

@@ -12,10 +12,14 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
 from testbed.bosh_cli import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (
@@ -53,10 +57,7 @@ class Pipeline:
             (folder / each).mkdir()
         self._write_hook(folder / "hooks" / "post-checkout")
         source = folder / "first"
-        for name in SOURCES:
-            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-            source.mkdir(exist_ok=True)
-            copy(ROOT / name, source / name)
+        copy_sources(SOURCES, source)
         self._unpublish(source, public_key)
         self.git(source, "init", "--quiet", "--initial-branch=main")
         self.commit(source, "All")
@@ -168,6 +169,14 @@ class Pipeline:
         for blob in blobs.values():
             blob.pop("object_id", None)
         (config / "blobs.yml").write_text(yaml.safe_dump(blobs))
+
+
+def copy_sources(names: Iterable[str], folder: Path) -> None:
+    """Copy files and folders of this working copy into a new folder."""
+    folder.mkdir()
+    for name in names:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, folder / name)
 
 
 def create_key(file: Path) -> tuple[str, str]:

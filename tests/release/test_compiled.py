@@ -15,7 +15,7 @@ import yaml
 
 from bosh_release import compiled
 from bosh_release.installation import InstallationError, read_installation
-from bosh_release.userland import LINES, UserlandError, check, symbols
+from bosh_release.portability import LINES, PortabilityError, check, symbols
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -245,7 +245,7 @@ def test_libraries(line: str, needs: tuple[str, ...], runs: bool) -> None:  # no
     if runs:
         check("python", archive, line)
     else:
-        with pytest.raises(UserlandError, match=f"which {line} lacks: compile it on {line}"):
+        with pytest.raises(PortabilityError, match=f"which {line} lacks: compile it on {line}"):
             check("python", archive, line)
 
 
@@ -259,5 +259,7 @@ def test_symbols() -> None:
 
 def test_files_of_their_owner_alone() -> None:
     """A package compiled under a strict umask could not be used by the user vcap."""
-    with pytest.raises(UserlandError, match=r"not every user may read \./lib of the package cpi.*umask 022"):
+    with pytest.raises(
+        PortabilityError, match=r"not every user may read \./lib of the package cpi.*umask 022"
+    ):
         check("cpi", io.BytesIO(packed({"lib": b""}, mode=0o640)), next(iter(LINES)))

@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.lines, pytest.mark.timeout(7200)]
 CHOSEN = os.environ.get("LINES_CHOSEN", "").split()
 """The lines to test; all, if it names none."""
 IS_HASTY = bool(os.environ.get("LINES_HASTY"))
-"""Whether the interpreter is compiled without optimisation: for a run that is over sooner."""
+"""Whether the interpreter is compiled once and with little optimisation: for a run that is over sooner."""
 KEPT = os.environ.get("LINES_KEPT")
 """A folder in which userlands and compiled packages stay, for the next run, which takes them as they are."""
 VERSIONS = {
@@ -77,9 +77,8 @@ def packages(userland: Userland, tmp_path_factory: pytest.TempPathFactory) -> Pa
     if not folder.exists():
         if IS_HASTY:
             userland.hurry_compiler()
-        unfinished = userland.root.with_name(
-            "unfinished"
-        )  # beside it: another file system allows no renaming
+        # Beside it, because nothing can be renamed into another file system.
+        unfinished = userland.root.with_name("unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         vm = Vm(tmp_path_factory.mktemp("compiling"), unfinished, {}, userland)
         vm.compile()

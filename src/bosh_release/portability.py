@@ -29,7 +29,7 @@ _FILE, _FOLDER = 0o004, 0o005
 """The permissions of others, without which the user vcap can't run a package that root has installed."""
 
 
-class UserlandError(Exception):
+class PortabilityError(Exception):
     """A compiled package can't run on a stemcell line; the message says why."""
 
 
@@ -42,23 +42,23 @@ def check(package: str, archive: IO[bytes], line: str) -> None:
         line: The operating system as stemcells name it, such as ubuntu-noble.
 
     Raises:
-        UserlandError: It can't, or the line is unknown.
+        PortabilityError: It can't, or the line is unknown.
     """
     if line not in LINES:
-        raise UserlandError(f"the stemcell line {line!r} is unknown; known lines: {', '.join(LINES)}")
+        raise PortabilityError(f"the stemcell line {line!r} is unknown; known lines: {', '.join(LINES)}")
     needed: dict[str, Version] = {}
     with tarfile.open(fileobj=archive) as packed:
         for entry in packed:
             wanted = _FOLDER if entry.isdir() else _FILE
             if not entry.issym() and entry.mode & wanted != wanted:
-                raise UserlandError(
+                raise PortabilityError(
                     f"not every user may read {entry.name} of the package {package}: "
                     "delete ~/.bosh/installations/ID, set `umask 022`, and run `bosh create-env` again"
                 )
             if entry.isfile() and (content := packed.extractfile(entry)):
                 _raise_to(needed, symbols(content.read()))
     if lacking := missing(needed, LINES[line]):
-        raise UserlandError(
+        raise PortabilityError(
             f"the package {package} needs {lacking}, which {line} lacks: "
             f"compile it on {line}, or on an older system with OpenSSL {LINES[line]['OPENSSL'].split('.')[0]}"
         )
@@ -92,11 +92,11 @@ def line_of(stemcell: str) -> str:
     """Return the operating system of a stemcell given as OS/VERSION, such as ubuntu-noble/1.84.
 
     Raises:
-        UserlandError: It is not of this form. The CLI takes no other (director/os_version_slug.go).
+        PortabilityError: It is not of this form. The CLI takes no other (director/os_version_slug.go).
     """
     line, _, version = stemcell.partition("/")
     if not line or not version or "/" in version:
-        raise UserlandError(
+        raise PortabilityError(
             f"a stemcell is given as OS/VERSION, such as ubuntu-noble/1.84, not as {stemcell!r}"
         )
     return line
