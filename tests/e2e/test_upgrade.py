@@ -15,6 +15,7 @@ from testbed.environment import free_port
 from testbed.executable import Cpi, config
 from tests.e2e import agents, former
 from tests.e2e.life import FRESH, GONE, NEW_DISK, NEW_VM, Life
+from tests.e2e.publication import ROOT
 from tests.permutations import vm_arguments
 
 if TYPE_CHECKING:
@@ -163,9 +164,9 @@ def test_without_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(former, "SOURCES", ("jobs", "src"))
     source = former.write_source(tmp_path / "former")
     module = "src/bosh_aws_cpi/__init__.py"
-    assert (source / module).read_text().startswith((former.ROOT / module).read_text())
-    compared = filecmp.dircmp(former.ROOT / "src", source / "src")
+    assert (source / module).read_text().startswith((ROOT / module).read_text())
+    compared = filecmp.dircmp(ROOT / "src", source / "src")
     assert (compared.left_only, compared.right_only) == ([], [])
-    assert filecmp.dircmp(
-        former.ROOT / "src" / "bosh_aws_cpi", source / "src" / "bosh_aws_cpi"
-    ).diff_files == ["__init__.py"]
+    assert filecmp.dircmp(ROOT / "src" / "bosh_aws_cpi", source / "src" / "bosh_aws_cpi").diff_files == [
+        "__init__.py"
+    ]
