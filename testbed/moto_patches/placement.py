@@ -229,8 +229,9 @@ def check_partition(response: Any, group: dict[str, Any]) -> None:
 def check_spread(response: Any, name: str) -> None:
     """Refuse more running instances in a zone than a spread placement group allows, and dedicated hardware.
 
-    EC2 user guide, "Placement groups", spread placement groups: seven per zone, and no Dedicated Instances.
-    The codes are guesses: none of the pages gives one.
+    EC2 user guide, "Placement groups", spread placement groups: seven per zone, and no Dedicated Instances,
+    whose code is a guess. Code and message of the limit: aws/karpenter-provider-aws, its design of placement
+    groups. That instances which are ending still count is a guess.
     """
     if kept(response, "placement_groups")[name]["Strategy"] != "spread":
         return
@@ -240,12 +241,13 @@ def check_spread(response: Any, name: str) -> None:
     there = [
         each
         for each in members(response, name)
-        if each.state in {"pending", "running"} and each.placement.zone == zone
+        if each.state not in {"stopped", "terminated"} and each.placement.zone == zone
     ]
     if len(there) >= MOST_IN_ZONE:
         refuse(
             "InsufficientInstanceCapacity",
-            f"The placement group '{name}' has no more room for instances in {zone}.",
+            "You've reached the limit of instances in this spread placement group. A spread placement group "
+            "can have up to seven instances per Availability Zone.",
         )
 
 

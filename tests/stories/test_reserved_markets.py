@@ -28,6 +28,7 @@ MARKET, RESERVED = "InstanceMarketOptions", "CapacityReservationSpecification"
 FIRST, SECOND = "t3.micro", "m5.large"
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/reserved"
 PENDING = "InvalidCapacityReservationState.PendingActivation"
+TAKEN_BACK = "InvalidCapacityReservationState.Unavailable"
 
 
 @pytest.fixture
@@ -130,12 +131,20 @@ def test_refused_on_the_market(
     assert left() == {}
 
 
-def test_before_the_block_begins(create_vm: CreateVm, short: RefuseLaunch, world: World, block: str) -> None:
-    """If a capacity block has not begun, the fallback is launched; the log has EC2's words."""
-    said = short(PENDING, {f"{MARKET}.MarketType": "capacity-block"})
-    answer = create_vm(wanted(block, instance_type_fallbacks=[SECOND]))
+@pytest.mark.parametrize(
+    ("market", "code"),
+    [("capacity-block", PENDING), ("interruptible-capacity-reservation", TAKEN_BACK)],
+)
+def test_closed(create_vm: CreateVm, short: RefuseLaunch, world: World, market: str, code: str) -> None:
+    """If a capacity block has not begun, or EC2 takes the reservation back, the fallback is launched.
+
+    The log has EC2's words.
+    """
+    reservation_id = reserved(world.ec2, FIRST, world.zone, market=market)
+    said = short(code, {f"{MARKET}.MarketType": market})
+    answer = create_vm(wanted(reservation_id, market, instance_type_fallbacks=[SECOND]))
     assert world.instance(answer.ok()[0])["InstanceType"] == SECOND
-    assert f"EC2 can't launch {FIRST} (capacity-block): {said.removesuffix(')')}" in answer.stderr
+    assert f"EC2 can't launch {FIRST} ({market}): {said.removesuffix(')')}" in answer.stderr
 
 
 @pytest.mark.parametrize("fallbacks", [[], [FIRST]], ids=["no-fallback", "fallback"])

@@ -8,6 +8,7 @@ import pytest
 
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at
+from testbed.reservations import reserved
 from tests.stories.operators import OTHER_DIRECTOR
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ NAME = f"bosh-{DIRECTOR_UUID}-{GROUP}"
 ENV = {"bosh": {"group": GROUP, "groups": ["bosh-1", "db", "etcd", GROUP]}}
 OWN = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_spread_group": GROUP}
 SPREAD = {"spread": True}
+EVERYTHING = {"spot_bid_price": 1, "spot_ondemand_fallback": True, "instance_type_fallbacks": ["t3.small"]}
+"""A VM that may be launched in several ways."""
+LIMIT = (
+    "You've reached the limit of instances in this spread placement group. A spread placement group can have "
+    "up to seven instances per Availability Zone."
+)
 COMPILATION = "bosh-1-db-compilation-6321488c-5d2e-4cb7-a50d-d9701a5dc122"
 FOREIGN = (
     f"spread: placement group '{NAME}' exists, but {{}}: the CPI did not create it. Delete it, or use "
@@ -326,75 +333,39 @@ def test_unknown_after_a_long_wait(
     assert fake_aws.actions().count("RunInstances") == OVER_A_MINUTE + 1
 
 
-@pytest.mark.parametrize("code", ["InsufficientInstanceCapacity", "InstanceLimitExceeded", "SomethingNew"])
 def test_full(
     spread_vm: Callable[..., Answer],
     have_group: Callable[..., None],
     have_members: Callable[[int], list[str]],
     world: World,
     fake_aws: FakeAws,
-    code: str,
 ) -> None:
-    """An eighth VM in a zone fails with EC2's limit and what to do, whatever code EC2 has for it."""
+    """An eighth VM in a zone fails at once, whatever types and markets it may have; retriable."""
     have_group()
     before = have_members(7)
-    fake_aws.rule(action="RunInstances", error={"code": code, "message": "no", "status": 400})
-    error = spread_vm().error
-    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)
-    assert error["message"].startswith(
-        f"spread: placement group '{NAME}' has 7 running instances in zone {world.zone}, and EC2 allows 7. "
-        f"Give the instance group more azs, divide it into several, or remove spread. "
-        f"RunInstances failed with {code}: no"
+    error = spread_vm(EVERYTHING).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert error["message"].startswith(f"RunInstances failed with InsufficientInstanceCapacity: {LIMIT} (")
+    assert error["message"].endswith(
+        ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide "
+        "it into several, or remove spread or placement_group"
     )
+    assert fake_aws.actions().count("RunInstances") == 1
     assert world.state()["instances"] == before
 
 
-def test_seventh_starts(
-    spread_vm: Callable[..., Answer],
-    have_group: Callable[..., None],
-    have_members: Callable[[int], list[str]],
-    world: World,
-    fake_aws: FakeAws,
-) -> None:
-    """A seventh VM that fails while it starts does not make the group full: only refused launches count."""
-    have_group()
-    before = have_members(6)
-    denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
-    fake_aws.rule(action="DescribeInstances", nth=1, error=denied)
-    message = spread_vm().error["message"]
-    assert message.startswith("DescribeInstances failed with UnauthorizedOperation")
-    assert world.state()["instances"] == before
-
-
-def test_full_with_other_types(
-    spread_vm: Callable[..., Answer],
+def test_full_placement_group(
+    create_vm: CreateVm,
     have_group: Callable[..., None],
     have_members: Callable[[int], list[str]],
     fake_aws: FakeAws,
 ) -> None:
-    """In a full group, no other type or market is tried."""
+    """So does one in the operator's own spread placement group."""
     have_group()
     have_members(7)
-    properties = {
-        "spot_bid_price": 1,
-        "spot_ondemand_fallback": True,
-        "instance_type_fallbacks": ["t3.small"],
-    }
-    assert "and EC2 allows 7" in spread_vm(properties).error["message"]
+    error = create_vm({**EVERYTHING, "placement_group": NAME}).error
+    assert LIMIT in error["message"]
     assert fake_aws.actions().count("RunInstances") == 1
-
-
-def test_instances_that_may_not_be_counted(
-    spread_vm: Callable[..., Answer], warnings: ReadWarnings, fake_aws: FakeAws
-) -> None:
-    """If the group's instances can't be counted, EC2's refusal is the error, and the log says why."""
-    denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
-    fake_aws.rule(action="RunInstances", error={"code": "SomethingNew", "message": "no", "status": 400})
-    fake_aws.rule(action="DescribeInstances", error=denied)
-    answer = spread_vm()
-    assert answer.error["message"].startswith("RunInstances failed with SomethingNew: no")
-    (counted,) = warnings(answer)
-    assert counted.startswith(f"Could not count the instances of placement group '{NAME}': DescribeInstances")
 
 
 def test_short_of_capacity(
@@ -463,10 +434,10 @@ def test_long_group(
             "spread and tenancy: dedicated exclude each other: EC2 spreads no VMs on dedicated hardware",
         ),
         (
-            {"capacity_reservation": {"id": "cr-1"}},
+            {"capacity_reservation": {"id": "cr-1", "market": "capacity-block"}},
             (
-                "spread and capacity_reservation exclude each other: "
-                "a Capacity Reservation holds no room in a spread placement group"
+                "market: capacity-block and spread exclude each other: "
+                "a Capacity Block can't be used with a placement group"
             ),
         ),
     ],
@@ -488,9 +459,17 @@ def test_type_without_it(spread_vm: Callable[..., Answer], refused: CheckRefused
     refused(spread_vm(), message)
 
 
-def test_open_reservation(spread_vm: Callable[..., Answer]) -> None:
-    """A preference for reservations that demands none goes together with spread."""
-    spread_vm({"capacity_reservation": {"preference": "open"}}).ok()
+@pytest.mark.parametrize("market", ["", "interruptible-capacity-reservation"])
+def test_reservation(spread_vm: Callable[..., Answer], world: World, market: str) -> None:
+    """VMs in a spread placement group can use reserved capacity."""
+    reservation_id = reserved(world.ec2, "t3.micro", world.zone, market=market)
+    vm_cid = spread_vm({"capacity_reservation": {"id": reservation_id, "market": market or None}}).ok()[0]
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
+    free = {
+        each["CapacityReservationId"]: each["AvailableInstanceCount"]
+        for each in world.ec2.describe_capacity_reservations()["CapacityReservations"]
+    }
+    assert free[reservation_id] == 0
 
 
 @pytest.mark.faults

@@ -62,7 +62,7 @@ def test_spread_group(ec2: Any, world: Any, run: Any, refused: Any) -> None:
     by_group = [{"Name": "placement-group-name", "Values": ["apart"]}]
     found = ec2.describe_instances(Filters=by_group)["Reservations"]
     assert sorted(each["InstanceId"] for entry in found for each in entry["Instances"]) == sorted(ids)
-    with refused("InsufficientInstanceCapacity", f"no more room for instances in {ZONE}"):
+    with refused("InsufficientInstanceCapacity", "limit of instances in this spread placement group"):
         run(**placed(GroupName="apart"))
     other = {"SubnetId": world.subnet_ids[2], "Placement": {"AvailabilityZone": OTHER_ZONE}}
     other["Placement"]["GroupName"] = "apart"

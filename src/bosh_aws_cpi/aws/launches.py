@@ -12,7 +12,14 @@ from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, GROUP_MISSING, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_shortage, is_subnet_full, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import (
+    described,
+    has_code,
+    is_group_full,
+    is_shortage,
+    is_subnet_full,
+    may_be_done,
+)
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
@@ -49,6 +56,10 @@ class SubnetFull(VMCreationFailed):
     def __init__(self, said: str, message: str) -> None:
         super().__init__(message, ok_to_retry=True)
         self.said = said
+
+
+class GroupFailed(VMCreationFailed):
+    """A spread placement group, which all launch options share, is full, or EC2 does not accept it."""
 
 
 class GroupUnknown(CloudError):
@@ -89,6 +100,10 @@ _SPOT_GRANT: Final = (
     "AWSServiceRoleForEC2Spot: aws kms create-grant"
 )
 _UNNAMED: Final = f". The usual cause is a KMS key that EC2 can't use{_KEY}"
+_GROUP_FULL: Final = (
+    ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide it "
+    "into several, or remove spread or placement_group"
+)
 _REMEDIES: Final = {
     "Client.InternalError": _UNNAMED,
     "Client.InvalidKMSKey": _KEY,
@@ -129,6 +144,7 @@ def run(
         The instance; if the client token was used before, in its current state.
 
     Raises:
+        GroupFailed: The spread placement group has as many instances in the zone as EC2 allows; retriable.
         GroupUnknown: EC2 does not know the placement group.
         NoCapacity: EC2 can't launch the type now.
         SubnetFull: The subnet has no free address.
@@ -201,6 +217,8 @@ def _meaning(error: "ClientError") -> Exception | None:
 
 def _lack(error: "ClientError") -> Exception | None:
     """The domain error if EC2 lacks capacity or addresses; otherwise None."""
+    if is_group_full(error):
+        return GroupFailed(described(error) + _GROUP_FULL, ok_to_retry=True)
     if is_shortage(error):
         return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
     return SubnetFull(described(error), explained(error)) if is_subnet_full(error) else None

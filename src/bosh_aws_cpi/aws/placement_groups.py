@@ -1,6 +1,5 @@
-"""Spread placement groups: find, create, count their instances; `inventory` deletes them for `cpi sweep`."""
+"""Spread placement groups: find, create; `inventory` deletes them for `cpi sweep`."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -64,22 +63,6 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
     if (found := find(client, name)) is None:
         raise timing.NotYet("exists, but EC2 does not show it, or is deleting it")
     return found
-
-
-def running(client: "EC2Client", name: str) -> Counter[str]:
-    """DescribeInstances: how many instances of a group run or start, by availability zone."""
-    pages = client.get_paginator("describe_instances").paginate(
-        Filters=[
-            {"Name": "placement-group-name", "Values": [name]},
-            {"Name": "instance-state-name", "Values": ["pending", "running"]},
-        ]
-    )
-    return Counter(
-        entry["Placement"]["AvailabilityZone"]
-        for page in pages
-        for reservation in page["Reservations"]
-        for entry in reservation["Instances"]
-    )
 
 
 def _read(entry: Any) -> PlacementGroup:  # noqa: ANN401 - the SDK's typed dict

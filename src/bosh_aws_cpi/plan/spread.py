@@ -93,12 +93,3 @@ def refusal(group: SpreadGroup, strategy: str, tags: Mapping[str, str]) -> Cloud
         "it, or use placement_group instead of spread"
     )
     return CloudError(message)
-
-
-def full(group: SpreadGroup, zone: str, running: int, said: str) -> str:
-    """The message for a launch that EC2 refused while the group was full."""
-    return (
-        f"spread: placement group '{group.name}' has {running} running instances in zone {zone}, and EC2 "
-        f"allows {MAX_RUNNING}. Give the instance group more azs, divide it into several, or remove spread. "
-        f"{said}"
-    )

@@ -18,9 +18,10 @@ EXCLUSIVE: Final = (
     ("spread", "placement_group", "a VM can be in only one placement group"),
     ("spread", "dedicated_host", "a Dedicated Host can't be in a placement group"),
     ("spread", "tenancy: dedicated", "EC2 spreads no VMs on dedicated hardware"),
-    ("spread", "capacity_reservation", "a Capacity Reservation holds no room in a spread placement group"),
-    # EC2 user guide, "Launch instances into Capacity Reservations in a group".
+    # EC2 user guide, "Launch instances into Capacity Reservations in a group". Instances in any placement
+    # group can use other reservations (the same guide, "Placement group rules and limitations").
     ("market: capacity-block", "placement_group", "a Capacity Block can't be used with a placement group"),
+    ("market: capacity-block", "spread", "a Capacity Block can't be used with a placement group"),
     # EC2 API reference, HibernationOptionsRequest and RunInstances: EC2 can't terminate an interrupted spot
     # instance with hibernation, as BOSH needs it; enclaves and hibernation exclude each other.
     (

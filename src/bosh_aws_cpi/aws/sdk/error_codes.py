@@ -66,8 +66,11 @@ NO_CAPACITY: Final = QUOTA_REACHED | {
 """RunInstances answers one of these when it can't launch this instance type here and now; another may work.
 
 Some of them come with HTTP 500. "Unsupported" means that the zone does not offer the type."""
-RESERVATION_PENDING: Final = frozenset({"InvalidCapacityReservationState.PendingActivation"})
-"""RunInstances answers this for a capacity block that has not begun."""
+RESERVATION_CLOSED: Final = frozenset(
+    {"InvalidCapacityReservationState.PendingActivation", "InvalidCapacityReservationState.Unavailable"}
+)
+"""RunInstances answers the first for a capacity block that has not begun, the second for an interruptible
+reservation that EC2 takes back (aws/karpenter-provider-aws, its errors for reserved capacity)."""
 AT_FAULT: Final = frozenset(
     {
         "InternalError",

@@ -355,6 +355,9 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidCapacityReservationState.PendingActivation": Row(
         Kind.STATE, "wait until the capacity block begins, or add instance_type_fallbacks"
     ),
+    "InvalidCapacityReservationState.Unavailable": Row(
+        Kind.STATE, "use another capacity_reservation, or add instance_type_fallbacks"
+    ),
     "InvalidRoute.InvalidState": Row(Kind.INVALID, "correct advertised_routes"),
     "Gateway.NotAttached": Row(Kind.STATE, "attach the gateway that the route points to"),
     "InvalidInstanceAttributeValue": Row(Kind.INVALID, _MANIFEST),

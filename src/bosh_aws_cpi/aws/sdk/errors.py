@@ -70,6 +70,15 @@ def is_shortage(error: BaseException | None) -> bool:
     return code in NO_CAPACITY or is_of_family
 
 
+def is_group_full(error: BaseException | None) -> bool:
+    """Whether a spread placement group has as many instances in the zone as EC2 allows.
+
+    EC2 reports it as a shortage of the instance type; only the message differs (aws/karpenter-provider-aws,
+    its design of placement groups).
+    """
+    return is_shortage(error) and "limit of instances in this spread placement group" in str(error)
+
+
 def is_subnet_full(error: BaseException | None) -> bool:
     """Whether a subnet is full; EC2 may report that under a code that does not say so."""
     return has_code(error, SUBNET_FULL) or is_subnet_full_by_message(error)

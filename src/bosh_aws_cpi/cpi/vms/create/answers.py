@@ -6,10 +6,6 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 
 
-class GroupFailed(VMCreationFailed):
-    """The spread placement group, which all launch options share, is full, or EC2 does not accept it."""
-
-
 class Answers:
     """The answers, in their order.
 

@@ -5,15 +5,14 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from bosh_aws_cpi.aws import instances, launches
-from bosh_aws_cpi.aws.launches import NeverSeen, NoCapacity, SubnetFull, TokenSpent, Unanswered
+from bosh_aws_cpi.aws.launches import GroupFailed, NeverSeen, NoCapacity, SubnetFull, TokenSpent, Unanswered
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
-from bosh_aws_cpi.aws.sdk.error_codes import RESERVATION_PENDING
+from bosh_aws_cpi.aws.sdk.error_codes import RESERVATION_CLOSED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
-from bosh_aws_cpi.cpi.vms.create.answers import GroupFailed
 from bosh_aws_cpi.cpi.vms.create.client_tokens import ClientTokens
 from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
@@ -55,7 +54,7 @@ class Launcher:
         Raises:
             Ended: EC2 ended the instance.
             NoCapacity: EC2 has no capacity for it; or, if it is not on demand, AWS is at fault, or the
-                reservation has not begun. For spot, any refusal.
+                reservation takes no VMs now. For spot, any refusal.
             SubnetFull: The option's subnet has no free address.
             TokenSpent: The client token belongs to an earlier instance, which is gone.
             GroupFailed: The spread placement group is full, or EC2 does not accept it in time.
@@ -103,9 +102,9 @@ class Launcher:
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:
-            # On demand costs more than a reservation: only a block that has not begun is a reason for it.
-            is_pending = not option.is_on_demand and has_code(error, RESERVATION_PENDING)
-            if option.is_spot or (has_more and is_pending):
+            # On demand costs more than a reservation: only one that takes no VMs now is a reason for it.
+            is_closed = not option.is_on_demand and has_code(error, RESERVATION_CLOSED)
+            if option.is_spot or (has_more and is_closed):
                 raise NoCapacity(described(error), explained(error)) from error
             raise
         except VMCreationFailed as error:
@@ -117,12 +116,12 @@ class Launcher:
 
     def _spread(self, launch: Callable[[], Instance]) -> Instance:
         """Launch into the spread placement group, if the VM has one."""
-        spec = self._plan.launch_spec
-        if spec.spread is None:
+        group = self._plan.launch_spec.spread
+        if group is None:
             return launch()
         from bosh_aws_cpi.cpi.vms.create.spread import spreading  # noqa: PLC0415 - few VMs have a group
 
-        return spreading(self._cloud, spec.spread, spec.zone, launch)
+        return spreading(self._cloud, group, launch)
 
     def is_new(self, instance: Instance) -> bool:
         """Whether this call launched the instance; EC2 may answer a client token with an earlier call's."""

@@ -8,15 +8,10 @@ create_vm uses it, and `cpi sweep` deletes it when the instance group has no VMs
 from collections.abc import Callable
 from typing import Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from bosh_aws_cpi.aws import placement_groups
-from bosh_aws_cpi.aws.launches import GroupUnknown, NoCapacity
+from bosh_aws_cpi.aws.launches import GroupFailed, GroupUnknown
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import described
-from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.vms.create.answers import GroupFailed
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -54,30 +49,20 @@ def wanted_group(cloud: Cloud, environment: Json | None) -> SpreadGroup | None:
     return wanted.replaced(exists=True)
 
 
-def spreading(cloud: Cloud, group: SpreadGroup, zone: str, launch: Callable[[], Instance]) -> Instance:
+def spreading(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) -> Instance:
     """Launch an instance into its spread placement group.
 
     Args:
         cloud: The call's cloud.
         group: The group.
-        zone: The instance's availability zone.
         launch: RunInstances. It is repeated while EC2 does not know the group, which may be new, or which a
-            sweep may have deleted since this call saw it: then the group is created again.
+            sweep may have deleted since this call saw it: then the group is created again. The wait begins
+            when EC2 first answers that it does not know the group.
 
     Raises:
-        GroupFailed: The group is full; or EC2 does not accept it in time, which is retriable.
+        GroupFailed: The group is full, or EC2 does not accept it in time; retriable.
         CloudError: Somebody else has created a placement group of that name.
     """
-    try:
-        return _into(cloud, group, launch)
-    except (NoCapacity, ClientError) as error:
-        if (refusal := _full(cloud, group, zone, error)) is not None:
-            raise refusal from error
-        raise
-
-
-def _into(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) -> Instance:
-    """Launch into the group; the wait for it begins when EC2 first answers that it does not know it."""
     try:
         return launch()
     except GroupUnknown:
@@ -124,23 +109,3 @@ def ensure_group(cloud: Cloud, group: SpreadGroup) -> None:
 
     what = f"placement group '{group.name}' to be available"
     timing.until(timing.GROUP_AVAILABLE, what, probe, timed_out, is_repeatable=False)
-
-
-def _full(cloud: Cloud, group: SpreadGroup, zone: str, error: NoCapacity | ClientError) -> GroupFailed | None:
-    """The error that names EC2's limit, if it may be why EC2 refused the launch.
-
-    AWS documents no code for that, so the group's instances are counted after any refusal.
-    """
-    if isinstance(error, ClientError) and error.operation_name != "RunInstances":
-        return None
-    try:
-        count = placement_groups.running(cloud.ec2, group.name)[zone]
-    except (BotoCoreError, ClientError) as unknown:
-        logger.warning(
-            "Could not count the instances of placement group '%s': %s", group.name, described(unknown)
-        )
-        return None
-    if count < spread.MAX_RUNNING:
-        return None
-    said = error.message if isinstance(error, NoCapacity) else explained(error)
-    return GroupFailed(spread.full(group, zone, count, said))
