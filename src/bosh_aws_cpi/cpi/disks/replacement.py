@@ -163,6 +163,8 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
         ) from error
     volumes.wait_until_available(cloud.ec2, copy_cid)
     _link(cloud, wish, copy_cid, undo)
+    if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
+        raise wish.refusal("it was attached in the meantime")
     return copy_cid
 
 
