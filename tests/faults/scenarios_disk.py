@@ -25,7 +25,7 @@ CHANGING = ("DescribeVolumes", LOOK, "ModifyVolume", LOOK, LOOK)
 CHANGED = {"ModifyVolume": ["modifying", "optimizing"]}
 ATTACHED = Change(loses=(VM_WITHOUT, FREE), gains=(VM_WITH, HELD))
 DETACHED = Change(loses=(VM_WITH, HELD), gains=(VM_WITHOUT, FREE))
-UPDATE = ("DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags")
+UPDATE = (*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes")
 AGAIN = (*UPDATE[:2], "DeleteVolume", "DescribeVolumes", *UPDATE[2:])
 SETTLING = (
     *("CreateTags", "DescribeVolumes", "DescribeVolumeStatus"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from bosh_aws_cpi.aws.attachments import MAX_KEPT
+from testbed.executable import finish
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -17,6 +20,7 @@ NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 ALL_NAMES = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
 IN_USE = {"code": "VolumeInUse", "message": "is already attached to an instance"}
 NOT_READY = {"code": "IncorrectState", "message": "Instance is not 'running'."}
+DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
 NO_INSTANCE = {"code": "InvalidInstanceID.NotFound", "message": "The instance ID does not exist"}
 ODD_TYPE = {"code": "InvalidInstanceType", "message": "The following supplied instance types do not exist"}
 
@@ -169,3 +173,63 @@ def test_disk_that_is_leaving(
     assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == "/dev/sdg"
     assert fake_aws.actions().count("AttachVolume") == 2
     assert devices(world, vm_cid)["/dev/sdg"] == disk_cid
+
+
+SHUTTING_DOWN = [
+    "<instanceState>.*?</instanceState>",
+    "<instanceState><code>32</code><name>shutting-down</name></instanceState>",
+]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_disk_that_another_vm_keeps(
+    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws, failure: WriteError
+) -> None:
+    """A VM that keeps a disk is named after half a minute, and not only after ten; it is logged at once."""
+    vm_cid, other, disk_cid = vm(), vm(), disk()
+    world.ec2.attach_volume(InstanceId=other, VolumeId=disk_cid, Device="/dev/sdg")
+    fake_aws.forget_calls()
+    answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
+    where = f"Volume '{disk_cid}' is attached to instance '{other}' (running), as /dev/sdg"
+    assert answer.stderr.count(f"INFO: {where}: waiting for its release") == 1
+    message = answer.error["message"]
+    assert message.startswith("AttachVolume failed with VolumeInUse: ")
+    assert message.endswith(f". {where}. Detach it from there first")
+    assert answer.error == failure("CloudError", message)
+    assert fake_aws.actions().count("AttachVolume") == MAX_KEPT + 1
+    assert fake_aws.actions().count("DescribeInstances") == 3
+    assert devices(world, other)["/dev/sdg"] == disk_cid
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("is_known", [True, False], ids=["shutting-down", "not-readable"])
+def test_disk_of_a_vm_that_leaves(
+    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws, *, is_known: bool
+) -> None:
+    """A disk of a VM that is shutting down is waited for, with a line of log a minute; so it is in doubt."""
+    vm_cid, other, disk_cid = vm(), vm(), disk()
+    world.ec2.attach_volume(InstanceId=other, VolumeId=disk_cid, Device="/dev/sdg")
+    shown: dict[str, Any] = {"replace": [SHUTTING_DOWN]} if is_known else {"error": DENIED}
+    fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": other}, **shown)
+    fake_aws.rule(action="AttachVolume", nth=MAX_KEPT + 18, hold_before=True)
+    process = cpi.start("attach_disk", vm_cid, disk_cid, stemcell=2)
+    assert fake_aws.wait_until_held() == ["AttachVolume"]
+    world.ec2.detach_volume(InstanceId=other, VolumeId=disk_cid)
+    fake_aws.release()
+    answer = finish(process)
+    answer.ok()
+    line = f"INFO: Still waiting after 1 min for volume '{disk_cid}' to be released: VolumeInUse"
+    assert answer.stderr.count(line) == 1
+    assert devices(world, vm_cid)["/dev/sdf"] == disk_cid
+
+
+@pytest.mark.usefixtures("hasty")
+def test_disk_whose_attachment_shows_too_long(
+    cpi: Cpi, vm: RunInstance, disk: CreateVolume, fake_aws: FakeAws
+) -> None:
+    """An attachment that EC2 still shows for seconds after its end is no reason to give up."""
+    vm_cid, other, disk_cid = vm(), vm(), disk()
+    fake_aws.rule(action="AttachVolume", times=MAX_KEPT - 5, error=IN_USE)
+    stale = attachment(other).replace("detaching", "attached")
+    fake_aws.rule(action="DescribeVolumes", times=MAX_KEPT - 5, replace=[["<attachmentSet/>", stale]])
+    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()

@@ -138,7 +138,7 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
     (
         "update_disk",
         lambda there: [there.disk_cid, 4 * MIB_OF_2_GIB, {"encrypted": True}],
-        ["DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags"],
+        [*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes"],
     ),
     (
         "attach_disk",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tests.stories.volumes import Volumes
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
-UPDATE = ["DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags"]
+UPDATE = [*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes"]
 NO_COPY = "A copy can't replace it either"
 ATTACH = ["DescribeInstances", "AttachVolume", "DescribeVolumes"]
 ASK = ["DescribeVolumes", "DescribeVolumeStatus"]
@@ -242,15 +242,19 @@ def test_old_disk_gone(copied: Copied, world: World) -> None:
     assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} deleted"
 
 
-def test_old_disk_attached_again(copied: Copied) -> None:
-    """If the Director uses the old disk again, the copy is discarded and the old disk's link emptied."""
+def test_old_disk_attached_again(copied: Copied, warnings: ReadWarnings) -> None:
+    """If the old disk is used again, its link is emptied; the next update_disk discards the copy."""
     new = copied.update().ok()
-    copied.attach(copied.cid).ok()
-    assert (copied.disks, copied.writes(copied.cid)) == ([copied.cid], 2)
+    answer = copied.attach(copied.cid)
+    answer.ok()
+    (said,) = warnings(answer)
+    assert said.startswith(f"Volume '{new}' is an outdated copy: the old disk '{copied.cid}' is used")
+    assert said.endswith(f"cpi sweep --delete --disk {new}")
+    assert (copied.disks, copied.writes(copied.cid)) == (sorted([copied.cid, new]), 2)
     assert copied.tags(copied.cid)["bosh_replaced_by"] == ""
     copied.detach(copied.cid).ok()
     newer = copied.update().ok()
-    assert newer != new
+    assert copied.disks == sorted([copied.cid, newer])
     assert copied.writes(newer) == 2
 
 

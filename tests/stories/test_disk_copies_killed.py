@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.faults
 
-UPDATE = ("DescribeVolumes", "DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags")
+UPDATE = (*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes")
 ATTACH = (
     *("DescribeInstances", "AttachVolume", "DescribeVolumes"),
     *("CreateTags", "DescribeVolumes", "DescribeVolumeStatus"),
@@ -68,7 +68,9 @@ def test_killed_while_attaching(copied: Copied, fake_aws: FakeAws, nth: int, whe
     """If the call that deletes the old disk is killed, the next one finishes the work."""
     new = copied.update().ok()
     fake_aws.forget_calls()
-    assert kill_at(fake_aws, lambda: copied.start_attaching(new), nth, when=when) == ATTACH[nth - 1]
+    assert (
+        kill_at(fake_aws, lambda: copied.start_other("attach_disk", new), nth, when=when) == ATTACH[nth - 1]
+    )
     copied.attach(new).ok()
     assert copied.disks == [new]
     assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} deleted"

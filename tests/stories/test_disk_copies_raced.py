@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.executable import finish
+from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at, leave
 from tests.stories.disk_copies import Copied
 from tests.stories.operators import ANY_AGE, Sweep
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
+    from testbed.executable import Answer, Cpi
     from testbed.world import World
     from tests.protocols import RunInstance, WriteError
 
@@ -66,6 +66,72 @@ def test_link_of_another_call(copied: Copied, fake_aws: FakeAws) -> None:
     assert copied.tags(copied.cid)["bosh_replaced_by"] == new
     copied.detach(new).ok()
     assert copied.disks == [new]
+
+
+UPDATE = (*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes")
+WHENS = ("hold_before", "hold")
+LAST = (len(UPDATE), "hold")
+
+
+@pytest.mark.parametrize("when", WHENS)
+@pytest.mark.parametrize("nth", range(1, len(UPDATE) + 1))
+def test_old_disk_attached_meanwhile(copied: Copied, fake_aws: FakeAws, nth: int, when: str) -> None:
+    """If the old disk is attached before the last look at it, that is an error; after it, the copy stays."""
+    fake_aws.rule(action="*", nth=nth, **{when: True})
+    process = copied.start()
+    try:
+        assert fake_aws.wait_until_held() == [UPDATE[nth - 1]]
+        copied.attach(copied.cid).ok()
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    check_outcome(copied, answer, is_copied=(nth, when) == LAST)
+
+
+@pytest.mark.parametrize("when", WHENS)
+@pytest.mark.parametrize(
+    ("verb", "action", "copied_at"),
+    [
+        ("attach_disk", "DescribeInstances", WHENS),
+        ("attach_disk", "AttachVolume", WHENS[:1]),
+        ("attach_disk", "DescribeVolumes", ()),
+        ("detach_disk", "DetachVolume", WHENS[1:]),
+        ("detach_disk", "DescribeVolumes", WHENS),
+    ],
+)
+def test_copied_meanwhile(
+    copied: Copied, fake_aws: FakeAws, verb: str, action: str, copied_at: tuple[str, ...], when: str
+) -> None:
+    """Whatever update_disk returns while another call attaches or detaches the old disk stays."""
+    if verb == "detach_disk":
+        copied.attach(copied.cid).ok()
+    fake_aws.rule(action=action, **{when: True})
+    process = copied.start_other(verb, copied.cid)
+    try:
+        assert fake_aws.wait_until_held() == [action]
+        answer = copied.update()
+    finally:
+        fake_aws.release()
+        finish(process).ok()
+    check_outcome(copied, answer, is_copied=when in copied_at)
+
+
+def check_outcome(copied: Copied, answer: Answer, *, is_copied: bool) -> None:
+    """Check that update_disk failed and left nothing, or that its copy stays, and no data are lost."""
+    if not is_copied:
+        assert answer.error["type"] == "Bosh::Clouds::NotSupported"
+        assert "A copy can't replace it either: it " in answer.error["message"]
+        assert (copied.disks, copied.writes(copied.cid)) == ([copied.cid], 2)
+        return
+    new = answer.ok()
+    assert copied.disks == sorted([copied.cid, new])
+    own = copied.tags(new)
+    assert (own["bosh_director_uuid"], own["bosh_replaces"]) == (DIRECTOR_UUID, copied.cid)
+    if copied.shown(copied.cid)["Attachments"]:
+        copied.detach(copied.cid).ok()
+    copied.attach(new).ok()
+    assert new in copied.disks
+    assert copied.cid in copied.disks or copied.writes(new) == 3
 
 
 def test_copy_that_is_another_disk(copied: Copied) -> None:

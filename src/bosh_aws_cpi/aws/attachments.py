@@ -1,13 +1,16 @@
 """Attachments of EBS volumes to instances: attach, detach, wait."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import VOLUME_IN_USE
-from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, may_be_done, naming_disk, naming_vm
+from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, may_be_done, naming_disk, naming_vm
 from bosh_aws_cpi.aws.volumes import find
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Volume
 
@@ -17,6 +20,14 @@ if TYPE_CHECKING:
 
 MAX_UNSEEN = 22
 """The number of polls, about 20 seconds, in which EC2 may fail to show an attachment that it has accepted."""
+MAX_KEPT: Final = 30
+"""The number of refusals, over about half a minute, after which another VM counts as keeping a volume.
+
+EC2 may still show an attachment that has just ended, or a VM that was just terminated as running.
+"""
+_HELD: Final = frozenset({"attaching", "attached"})
+_KEEPING: Final = frozenset({"pending", "running", "stopped"})
+"""The states of a VM that is not about to release its volumes."""
 _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
@@ -43,6 +54,7 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
     Raises:
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
+        CloudError: Another VM has the volume, and keeps it.
         NameTaken: All names are in use.
     """
     for name in device_names:
@@ -54,14 +66,16 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
 
 
 def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> str:
-    """AttachVolume, retried while the VM is not ready or another VM still holds the volume.
+    """AttachVolume, retried while the VM is not ready or another VM is releasing the volume.
 
     AttachVolume takes no client token. When EC2 answers that the volume or the name is in use, an earlier
     attempt whose answer was lost may have attached the volume.
 
     Raises:
+        CloudError: Another VM has the volume, and keeps it.
         NameTaken: Another volume uses the name.
     """
+    holder = _Holder(client)
 
     def call() -> str:
         try:
@@ -70,11 +84,14 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
             is_name_taken = says_name_taken(error)
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
                 raise
-            if attached := _attached_name(client, disk_cid, vm_cid):
+            volume = find(client, disk_cid)
+            state, attached = volume.attachments.get(vm_cid, ("", ""))
+            if state in _HELD:
                 logger.info("Volume '%s' is already attached to '%s', as %s", disk_cid, vm_cid, attached)
                 return attached
             if is_name_taken:
                 raise NameTaken from error
+            holder.look(volume, error)
             raise
         return device_name
 
@@ -92,9 +109,50 @@ def says_name_taken(error: BaseException) -> bool:
     return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
 
 
-def _attached_name(client: "EC2Client", disk_cid: str, vm_cid: str) -> str | None:
-    state, name = find(client, disk_cid).attachments.get(vm_cid, ("", ""))
-    return name if state in {"attaching", "attached"} else None
+class _Holder:
+    """The other VM that has a volume, refusal by refusal.
+
+    Args:
+        client: The EC2 client.
+    """
+
+    def __init__(self, client: "EC2Client") -> None:
+        self._client = client
+        self._looks = 0
+
+    def look(self, volume: Volume, error: ClientError) -> None:
+        """Look at the VM when the volume is first refused, and from `MAX_KEPT` refusals on.
+
+        Args:
+            volume: The volume, as EC2 shows it after the refusal.
+            error: The refusal.
+
+        Raises:
+            CloudError: The VM keeps the volume: neither the VM nor the attachment is ending.
+        """
+        held = {vm: name for vm, (state, name) in volume.attachments.items() if state in _HELD}
+        self._looks += bool(held)
+        is_last = self._looks > MAX_KEPT
+        if not held or not (is_last or self._looks == 1):
+            return
+        vm_cid, name = next(iter(held.items()))
+        state = self._state(vm_cid)
+        where = f"Volume '{volume.disk_cid}' is attached to instance '{vm_cid}' ({state}), as {name}"
+        if is_last and state in _KEEPING:
+            message = f"{described(error)}. {where}. Detach it from there first"
+            raise CloudError(message) from error
+        if self._looks == 1:
+            logger.info("%s: waiting for its release", where)
+
+    def _state(self, vm_cid: str) -> str:
+        """The VM's state; an error of this look-up must not replace the refusal."""
+        try:
+            return instances.find(self._client, vm_cid).state
+        except VMNotFound:
+            return "unknown to EC2"
+        except ClientError as error:
+            logger.info("Could not look at instance '%s': %s", vm_cid, described(error))
+            return "not known"
 
 
 def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> Volume:

@@ -60,7 +60,9 @@ def judge(volume: Resource, volumes: Sequence[Resource], progress: Mapping[str, 
     if keeper := _keeper(volume, volumes):
         why = f"replaced by {keeper.resource_id}, and perhaps used again since"
         return Verdict(", ".join(filter(None, [why, unknown])), is_certain=False, since=keeper.created)
-    return Verdict("a copy that update_disk did not finish", is_certain=False, since=volume.created)
+    return Verdict(
+        "a copy of update_disk that the Director may not know", is_certain=False, since=volume.created
+    )
 
 
 def _doubt(old: Resource, copy: Resource | None) -> str | None:

@@ -26,6 +26,7 @@ from bosh_aws_cpi.plan.tags import (
 )
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import replaced
+from bosh_aws_cpi.tools.twins import twins
 
 SEEN_TAG: Final = "bosh_sweep_seen"
 """The time when a sweep first saw the resource: EC2 does not report when it was detached."""
@@ -100,7 +101,8 @@ class Inventory:
     def strays(self) -> list[Stray]:
         """List the strays, in the order in which they can be deleted."""
         judged = (self.judge(each) for each in chain.from_iterable(self.own.values()))
-        return [stray for stray in judged if stray is not None]
+        perhaps = (Stray(each, why, Removal.HAND, each.created) for each, why in twins(self.own["snapshot"]))
+        return [*(stray for stray in judged if stray is not None), *perhaps]
 
     def judge(self, resource: Resource) -> Stray | None:
         """Judge a resource: return it as a stray, or None unless it certainly is one."""

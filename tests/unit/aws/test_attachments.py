@@ -57,6 +57,8 @@ def test_other_attachments(ec2: Ec2, clock: Clock, vm_cid: str, state: str, name
     """Another VM's attachment and one that is going are not taken for it."""
     ec2.refuses("attach_volume", "VolumeInUse", **ARGUMENTS)
     lay(ec2, entry("in-use", DISK, (vm_cid, state), name=name))
+    if vm_cid == OTHER_VM:
+        ec2.refuses("describe_instances", "InvalidInstanceID.NotFound", InstanceIds=[OTHER_VM])
     ec2.answers("attach_volume", **ARGUMENTS)
     attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"])
     assert len(clock.pauses) == 1

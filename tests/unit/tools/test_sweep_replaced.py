@@ -115,7 +115,7 @@ def test_old_disk_that_is_used_again(old: object) -> None:
 def test_copy_without_its_link(others: list[object]) -> None:
     """A copy that is not attached, and that its source does not name, may be unknown to the Director."""
     found = [stray for stray in strays(*others, UNLINKED) if stray.resource == UNLINKED]
-    why = "a copy that update_disk did not finish"
+    why = "a copy of update_disk that the Director may not know"
     assert found == [Stray(UNLINKED, why, Removal.DISK, UNLINKED.created)]
 
 

@@ -189,3 +189,31 @@ def test_looked_at() -> None:
         "placement group": 0,
         "instance": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("hours", "tags", "is_twin"),
+    [
+        (100.4, CALL, True),
+        (99.6, CALL, True),
+        (100.6, CALL, False),
+        (100, {"bosh_call": "another"}, False),
+        (100, {**CALL, **COPY, **DONE}, False),
+        (100, {**CALL, "bosh_director_uuid": "director-2"}, False),
+    ],
+    ids=["later", "earlier", "much earlier", "another call", "of a stemcell", "of another director"],
+)
+def test_snapshots_of_equal_calls(hours: float, tags: dict[str, str], *, is_twin: bool) -> None:
+    """Two snapshots with one call's id, taken at about the same time, are left to the operator, both."""
+    one = thing("snapshot", "completed", CALL)
+    other = thing("snapshot", "pending", tags, hours=hours, resource_id="snapshot-2")
+    twins = [(one, other), (other, one)] if is_twin else []
+    assert [(stray.resource, stray.why, stray.removal, stray.since) for stray in found(one, other)] == [
+        (
+            each,
+            f"perhaps taken twice: {twin.resource_id} is of an equal snapshot_disk",
+            Removal.HAND,
+            each.created,
+        )
+        for each, twin in twins
+    ]

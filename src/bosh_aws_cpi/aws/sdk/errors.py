@@ -195,7 +195,7 @@ def call_of(error: BaseException) -> Call | None:
     return found if isinstance(found, Call) else None
 
 
-def described(error: Exception) -> str:
+def described(error: BaseException) -> str:
     """An error of AWS on one line: operation, code, message, request id and ids."""
     call = call_of(error)
     ids = ", ".join(call.ids) if call else ""

@@ -49,7 +49,6 @@ INSTANCE_SEEN: Final = Policy("EC2 shows a new instance, within another wait", 2
 As long as in the Ruby release; AWS says "up to five minutes" (EC2 developer guide, "Eventual consistency").
 """
 NIC_SEEN: Final = Policy("EC2 shows a new interface, within another wait", 30)
-"""How long EC2 may fail to show an interface after it has returned its id."""
 NIC_AVAILABLE: Final = Policy("an interface is available", 300)
 TARGET_KNOWN: Final = Policy("ELB accepts a new instance", 60)
 """ELB learns with a delay that an instance exists and runs."""
@@ -82,7 +81,6 @@ VOLUME_MODIFIED: Final = Policy("a changed volume can be used", _AS_RUBY)
 BLOCK_WRITTEN: Final = Policy("EBS accepts a snapshot's block", 300, longest_pause=2)
 DEVICE_SEEN: Final = Policy("the kernel shows an attached volume", 60, longest_pause=1)
 NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)
-"""How long AWS may fail to show a resource after it has returned its id."""
 LOST_SEEN: Final = Policy("AWS shows a resource whose creation was not answered", 60)
 """How long AWS may fail to show a resource whose creation was not answered; then it counts as not created."""
 TAGGABLE: Final = Policy("a new resource accepts tags", 270)
@@ -103,7 +101,6 @@ A person waits for the command, which reports what it could not look up.
 UNTHROTTLED: Final = Policy("a deletion is no longer throttled", 120)
 """How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource leaks."""
 AT_ONCE: Final = Policy("none: one attempt", 0)
-"""One attempt."""
 
 
 class VisibilityWindow:
@@ -168,8 +165,7 @@ def until(
     except Exception as last:
         if not is_not_yet(last):
             raise
-        seen = code_of(last) or (last if isinstance(last, NotYet) else described(last))
-        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {seen}"
+        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {_seen(last)}"
         raise timed_out(message) from last
 
 
@@ -221,12 +217,23 @@ def _retrying(
 ) -> "tenacity.Retrying":
     import tenacity  # noqa: PLC0415 - many verbs import this module but never wait
 
+    minutes = 0
+
+    def log_pause(state: tenacity.RetryCallState) -> None:
+        """Log each pause at level debug, and one line a minute at level info."""
+        nonlocal minutes
+        seen = _seen(state.outcome.exception() if state.outcome else None)
+        logger.debug("Waiting for %s: %s", what, seen)
+        if (passed := int(state.seconds_since_start or 0) // 60) > minutes:
+            logger.info("Still waiting after %d min for %s: %s", passed, what, seen)
+        minutes = passed
+
     return tenacity.Retrying(
         retry=tenacity.retry_if_exception(is_transient),
         wait=lambda state: _pause_after(state.attempt_number, policy),
         stop=tenacity.stop_after_delay(policy.seconds),
         sleep=interrupts.pause,
-        before_sleep=lambda state: _log_pause(what, state),
+        before_sleep=log_pause,
         reraise=True,
     )
 
@@ -237,6 +244,6 @@ def _pause_after(attempt: int, policy: Policy) -> float:
     return backed_off + random.uniform(0, JITTER)  # noqa: S311 - spreads calls, protects nothing
 
 
-def _log_pause(what: str, state: "tenacity.RetryCallState") -> None:
-    error = state.outcome.exception() if state.outcome else None
-    logger.debug("Waiting for %s: %s", what, code_of(error) or error)
+def _seen(error: BaseException | None) -> object:
+    """What an attempt saw: a state, AWS's code, or an error."""
+    return error if error is None or isinstance(error, NotYet) else code_of(error) or described(error)

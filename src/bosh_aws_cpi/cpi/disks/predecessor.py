@@ -1,8 +1,9 @@
-"""Deletes the volume that a copy replaced, or the copy, when the Director uses the other one.
+"""Deletes the volume that a copy replaced, when the Director uses the copy.
 
 update_disk leaves two volumes, because its answer may be lost. A later call shows which one the Director
-knows. If it is the copy, the old volume is deleted once EBS no longer needs it. If it is the old volume, the
-copy is discarded, because it will lack the data that is written from then on.
+knows. If it is the copy, the old volume is deleted once EBS no longer needs it. If it is the old volume, both
+stay: the copy will lack the data that is written from then on, but update_disk may just be answering with it.
+The next update_disk of the old volume discards it.
 """
 
 from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
@@ -29,7 +30,7 @@ def follow_up(cloud: Cloud, volume: Volume) -> None:
         try:
             _take_back(cloud, volume)
         except Exception as error:  # noqa: BLE001 - the disk is attached or detached: the call succeeded
-            logger.warning("Could not discard the copy of volume '%s': %s", volume.disk_cid, described(error))
+            logger.warning("Could not note that '%s' is used again: %s", volume.disk_cid, described(error))
 
 
 def settle(cloud: Cloud, copy: Volume) -> None:
@@ -98,7 +99,7 @@ def _delete(cloud: Cloud, source: str, copy_cid: str) -> Step | None:
 
 
 def _take_back(cloud: Cloud, volume: Volume) -> None:
-    """Discard the copy of a volume that is used again, unless the Director may know the copy, too."""
+    """Empty the link of a volume that is used again to its copy, so that `settle` keeps the volume."""
     copy_cid = volume.tags[REPLACED_BY_TAG]
     try:
         copy = volumes.find(cloud.ec2, copy_cid)
@@ -106,12 +107,12 @@ def _take_back(cloud: Cloud, volume: Volume) -> None:
         copy = None
     if copy and replacements.is_unknown_copy(copy, volume):
         logger.warning(
-            "Deleting volume '%s', an outdated copy: the Director attached the old disk '%s' after "
-            "update_disk. A Director before 282.1.7 ignores the new id",
+            "Volume '%s' is an outdated copy: the old disk '%s' is used after update_disk. A Director before "
+            "282.1.7 ignores the new id. If it does not know the copy: cpi sweep --delete --disk %s",
             copy_cid,
             volume.disk_cid,
+            copy_cid,
         )
-        inventory.delete_idle_volume(cloud.ec2, copy_cid)
     elif copy and replacements.is_unnoted_copy(copy, volume):
         _note(cloud, copy, volume.disk_cid, Step.KNOWN)
     tags.require(cloud.ec2, volume.disk_cid, {REPLACED_BY_TAG: ""})

@@ -163,6 +163,8 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
         ) from error
     volumes.wait_until_available(cloud.ec2, copy_cid)
     _link(cloud, wish, copy_cid, undo)
+    if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
+        raise wish.refusal("it was attached in the meantime")
     return copy_cid
 
 
@@ -184,7 +186,11 @@ def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo) -> None:
     """Arm the step that empties the old volume's link if it still names a copy that is discarded."""
 
     def unlink() -> None:
-        if volumes.find(cloud.ec2, old).tags.get(REPLACED_BY_TAG) == copy_cid:
+        try:
+            linked = volumes.find(cloud.ec2, old).tags.get(REPLACED_BY_TAG)
+        except ClientError:  # when in doubt, empty it: then no call deletes the old volume
+            linked = copy_cid
+        if linked == copy_cid:
             tags.require(cloud.ec2, old, {REPLACED_BY_TAG: ""})
 
     undo.arm(f"tag {REPLACED_BY_TAG} of volume '{old}'", unlink)

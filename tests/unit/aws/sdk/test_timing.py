@@ -225,6 +225,17 @@ def test_log(clock: Clock, program_log: ProgramLog, way: Callable[..., Any]) -> 
     assert len(clock.pauses) == 2
 
 
+@BOTH_WAYS
+def test_log_of_each_minute(clock: Clock, program_log: ProgramLog, way: Callable[..., Any]) -> None:
+    """A wait that takes minutes logs one line a minute at level info, with what is waited for."""
+    with pytest.raises((CloudError, ClientError)):
+        way(Policy(WHAT, 200, longest_pause=15), Script(refusal("Throttling")))
+    assert clock.now >= 200
+    assert [record.text for record in program_log.records if record.level == "INFO"] == [
+        f"Still waiting after {minutes} min for {WHAT}: Throttling" for minutes in (1, 2, 3)
+    ]
+
+
 def test_log_of_a_state(clock: Clock, program_log: ProgramLog) -> None:
     """A state is logged as it is."""
     timing.until(POLICY, WHAT, Script(NotYet("pending"), 1))
