@@ -26,6 +26,7 @@ NAMES: Final = {DEBUG: "DEBUG", INFO: "INFO", WARNING: "WARNING", ERROR: "ERROR"
 LONGEST: Final = 300
 """The maximum length of a log message, except at level debug: the Director reads stderr byte by byte. The
 response still contains the whole error."""
+_STDERR: Final = 2
 PATIENCE: Final = 5.0
 """How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""
 _LAST_PATIENCE: Final = 1.0
@@ -164,7 +165,7 @@ logger: Final = Log()
 
 def start() -> None:
     """Log to stderr from now on, at level info."""
-    logger.descriptor = None if sys.stderr is None else sys.stderr.fileno()
+    logger.descriptor = None if sys.stderr is None else _STDERR
     logger.level = INFO
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import IO, TYPE_CHECKING
 
 import pytest
@@ -42,9 +41,8 @@ def stderr(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stderr]:
     monkeypatch.setattr(log, "logger", log.Log())
     monkeypatch.setattr(log, "redact", Redactor())
     with (tmp_path / "stderr").open("w+") as file:
-        with monkeypatch.context() as patch:
-            patch.setattr(sys, "stderr", file)
-            log.start()
+        log.start()
+        log.logger.descriptor = file.fileno()
         yield Stderr(file)
 
 
@@ -64,9 +62,13 @@ def test_request_id(stderr: Stderr) -> None:
 
 def test_traceback(stderr: Stderr) -> None:
     """Every line of a traceback carries the request id too, and a mark: none can look like a message."""
+
+    def fail() -> None:
+        raise ValueError("wrong\nforged")
+
     log.set_request_id("cpi-1")
     try:
-        raise ValueError("wrong\nforged")
+        fail()
     except ValueError:
         log.logger.exception("failed")
     lines = stderr.getvalue().splitlines()

@@ -134,13 +134,13 @@ def test_no_verdict() -> None:
 
 @pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("text", [None, json.dumps({"cloud": {"properties": {"aws": {"region": "x"}}}})])
-def test_bad_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None) -> None:
+def test_bad_configuration(tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str | None) -> None:
     """A configuration that can't be used ends the command with its error, before AWS is asked."""
     path = tmp_path / "cpi.json"
     if text:
         path.write_text(text)
     assert preflight.main([str(path)]) == 2
-    said = capsys.readouterr()
+    said = capfd.readouterr()
     assert said.out == ""
     assert ("aws:max_retries" if text else str(path)) in said.err
 
