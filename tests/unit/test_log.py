@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 from typing import IO, TYPE_CHECKING
 
@@ -160,6 +162,23 @@ def test_stderr_that_nobody_reads(stderr: Stderr) -> None:
     """A log line that can't be written ends no call."""
     stderr.file.close()
     log.logger.info("text")
+
+
+def test_line_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that stderr takes a part of is counted as dropped, and the next one begins anew."""
+    monkeypatch.setattr(log, "PATIENCE", 0)
+    log_to_pipe = log.Log()
+    reader, log_to_pipe.descriptor = os.pipe()
+    size = fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ)
+    log_to_pipe.info("x" * size, is_whole=True)
+    log_to_pipe.info("lost")
+    assert re.fullmatch(STAMP + "INFO: x+", os.read(reader, size).decode())
+    log_to_pipe.info("next")
+    _, count, line = os.read(reader, size).decode().split("\n")[:3]
+    assert re.fullmatch(STAMP + "WARNING: 2 log lines were dropped here, .*", count)
+    assert line.endswith("INFO: next")
+    os.close(reader)
+    os.close(log_to_pipe.descriptor)
 
 
 class Wordless:
