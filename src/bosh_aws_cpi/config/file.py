@@ -114,7 +114,7 @@ def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> obj
     except OverLimitError as error:
         message = f"Cannot read the configuration file '{path}', line {error.line}: {error}"
         raise Unknown(message) from None
-    except (yaml.YAMLError, RecursionError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (yaml.YAMLError, AttributeError, LookupError, TypeError, ValueError) as error:
         where = getattr(error, "problem_mark", None)
         place = f", line {where.line + 1} column {where.column + 1}" if where else ""
         message = (
