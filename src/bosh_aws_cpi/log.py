@@ -1,11 +1,13 @@
 """Logging: to stderr, each line with the request's id, and without secrets.
 
 It does not use `logging`, which with all that it imports would take a quarter of `info`: each call writes to
-one stream, in one form.
+one stream, in one form. It does not write through `sys.stderr`, which waits for ever when a pipe is full.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import time
 
@@ -13,7 +15,7 @@ from bosh_aws_cpi.redact import Redactor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final, TextIO
+    from typing import Final
 
 DEBUG, INFO, WARNING, ERROR = 10, 20, 30, 40
 LEVELS: Final = {"debug": DEBUG, "info": INFO, "warn": WARNING, "error": ERROR}
@@ -24,21 +26,39 @@ NAMES: Final = {DEBUG: "DEBUG", INFO: "INFO", WARNING: "WARNING", ERROR: "ERROR"
 LONGEST: Final = 300
 """The maximum length of a log message, except at level debug: the Director reads stderr byte by byte. The
 response still contains the whole error."""
-MOST_LINES: Final = 5
-"""The maximum number of lines of such a message; each line gets its own time, request id and level."""
+_STDERR: Final = 2
+PATIENCE: Final = 5.0
+"""How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""
+_LAST_PATIENCE: Final = 1.0
+"""The same, at the process's end, to tell how many lines were dropped."""
 
 redact: Final = Redactor()
 """The process's only redactor: all log lines and errors go through it."""
+
+
+def printable(text: str) -> str:
+    """Text for people, on one line: characters that show nothing, or steer a terminal, are escaped.
+
+    These are line breaks, control and format characters, and everything else that Python does not call
+    printable. The escapes are JSON's, so a JSON document keeps its meaning.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
 class Log:
     """The process's log. A message is a %-format; no message ends a call, even if it can't be written."""
 
     def __init__(self) -> None:
-        self.stream: TextIO | None = None
+        self.descriptor: int | None = None
         """Nothing is logged before `start`, and nothing if the process has no stderr."""
         self.level = INFO
         self.request_id: str | None = None
+        self._patience = PATIENCE
+        self._dropped = 0
+        self._is_cut = False
+        """Whether the last line that was written lacks its end."""
 
     def debug(self, text: str, *arguments: object) -> None:
         """Log at level debug."""
@@ -57,36 +77,87 @@ class Log:
         self.log(ERROR, text, *arguments, is_whole=is_whole)
 
     def exception(self, text: str, *arguments: object) -> None:
-        """Log at level error, with the traceback of the exception that is being handled."""
+        """Log at level error, with the traceback of the exception that is being handled.
+
+        The traceback may quote foreign text, so each of its lines is marked.
+        """
         from traceback import format_exc  # noqa: PLC0415 - only a bug in the CPI needs it
 
-        self.log(ERROR, f"{text}\n%s", *arguments, format_exc().rstrip("\n"), is_whole=True)
+        self.log(ERROR, text, *arguments, is_whole=True)
+        for line in redact(format_exc()).rstrip("\n").split("\n"):
+            self.log(ERROR, "| %s", line, is_whole=True)
 
     def log(self, level: int, text: str, *arguments: object, is_whole: bool = False) -> None:
         """Log at one of the levels."""
-        if self.stream is None or level < self.level:
+        if self.descriptor is None or level < self.level:
             return
         try:
             message = redact(text % arguments if arguments else text)
-            shown = message if is_whole or self.level == DEBUG else _shortened(message)
-            self.stream.write(self._lines(level, shown))
-            self.stream.flush()
+            self._put(self._line(level, message if is_whole or self.level == DEBUG else _shortened(message)))
         except Exception:  # noqa: BLE001 - whatever an argument's own text raises
             return
 
-    def _lines(self, level: int, message: str) -> str:
-        """Put time, request id and level before each line of a message."""
+    def say(self, text: str) -> None:
+        """Write a line for the operator of a command, without time and level."""
+        self._put(printable(redact(text)))
+
+    def end(self) -> None:
+        """Tell how many lines were dropped, now that the response is written."""
+        self._patience = _LAST_PATIENCE
+        self._tell_dropped()
+
+    def _line(self, level: int, message: str) -> str:
+        """A message after its time, request id and level."""
         now = time.time()
         request = f"[req_id {self.request_id}] " if self.request_id else ""
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now))
-        prefix = f"{stamp}.{int(now % 1 * 1000):03d} {request}{NAMES[level]}: "
-        return "".join(f"{prefix}{line}\n" for line in message.splitlines() or [""])
+        return f"{stamp}.{int(now % 1 * 1000):03d} {request}{NAMES[level]}: {printable(message)}"
+
+    def _put(self, line: str) -> None:
+        """Write a line, or count it as dropped."""
+        if not (self._tell_dropped() and self._is_written(line)):
+            self._dropped += 1
+
+    def _tell_dropped(self) -> bool:
+        """Write how many lines were dropped, if any; False if stderr is still full."""
+        text = f"{self._dropped} log lines were dropped here, because stderr was full and nobody read it"
+        if self._dropped and not self._is_written(self._line(WARNING, text)):
+            return False
+        self._dropped = 0
+        return True
+
+    def _is_written(self, line: str) -> bool:
+        """Write a line; False if stderr stays full. What can't be written for another reason is lost.
+
+        A pipe that is ready takes PIPE_BUF bytes without blocking (Python's documentation of `select`). The
+        parent process may use the same pipe, so it is not made non-blocking.
+        """
+        import select  # noqa: PLC0415 - a process that logs nothing does not need it
+
+        if self.descriptor is None:
+            return True
+        poller = select.poll()
+        poller.register(self.descriptor, select.POLLOUT)
+        whole = (f"\n{line}\n" if self._is_cut else f"{line}\n").encode()
+        rest = whole
+        try:
+            while rest:
+                began = time.monotonic()
+                is_ready = poller.poll(self._patience * 1000)
+                self._patience = max(0, self._patience - (time.monotonic() - began))
+                if not is_ready:
+                    return False
+                rest = rest[os.write(self.descriptor, rest[: select.PIPE_BUF]) :]
+        except OSError:
+            return True
+        finally:
+            self._is_cut = bool(rest) and (self._is_cut or rest != whole)
+        return True
 
 
 def _shortened(text: str) -> str:
-    begun = "".join(text[:LONGEST].splitlines(keepends=True)[:MOST_LINES])
-    left = len(text) - len(begun)
-    return f"{begun}… ({left} more characters at log level debug)" if left else text
+    left = len(text) - LONGEST
+    return f"{text[:LONGEST]}… ({left} more characters at log level debug)" if left > 0 else text
 
 
 logger: Final = Log()
@@ -94,7 +165,7 @@ logger: Final = Log()
 
 def start() -> None:
     """Log to stderr from now on, at level info."""
-    logger.stream = sys.stderr
+    logger.descriptor = None if sys.stderr is None else _STDERR
     logger.level = INFO
 
 

@@ -13,7 +13,7 @@ import time
 from importlib import import_module
 
 from bosh_aws_cpi import frame_memory, interrupts, log
-from bosh_aws_cpi.errors import BoshError, Unknown
+from bosh_aws_cpi.errors import BoshError, InvalidCall, Unknown
 from bosh_aws_cpi.rpc import dispatch
 
 TYPE_CHECKING = False  # `typing` itself is not loaded: docs/decisions/start-up.md
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
+_LARGEST_REQUEST = 16 << 20
 _COMMANDS = ("check", "diagnose", "preflight", "sweep")
 """Modules of `tools`, listed here so that an ordinary call does not import them."""
 _GARBAGE = 100_000
@@ -99,6 +100,7 @@ def main() -> int:
         written. For --help: 0. For a command: its exit status.
     """
     status = _carried_out(sys.argv[1:])
+    log.logger.end()
     _flush_logs()
     return status
 
@@ -132,6 +134,7 @@ def _answer(arguments: list[str]) -> int:
     host = _AwsHost(arguments)
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
     if _is_delivered(output, response):
+        os.close(output)  # a caller may read to its end before it reads the log
         return 0
     text = "The caller is gone and did not read the response: %s"
     log.logger.error(text, response.decode(), is_whole=True)
@@ -170,13 +173,21 @@ def _fill_gap(descriptor: int) -> bool:
 
 
 def _read_all() -> bytes:
-    chunks = []
+    """Read the request.
+
+    Raises:
+        InvalidCall: It is far larger than what EC2 would take of it.
+    """
+    found = bytearray()
     try:
         while chunk := os.read(_STDIN, _CHUNK):
-            chunks.append(chunk)
+            found += chunk
+            if len(found) > _LARGEST_REQUEST:
+                message = f"Request cannot be deserialized, details: more than {_LARGEST_REQUEST >> 20} MiB"
+                raise InvalidCall(message)
     except OSError as error:
         log.logger.warning("Reading the request failed: %s", error.strerror)
-    return b"".join(chunks)
+    return bytes(found)
 
 
 def _is_delivered(output: int, response: bytes) -> bool:

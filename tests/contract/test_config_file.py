@@ -3,7 +3,9 @@
 import base64
 import codecs
 import json
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +153,64 @@ def test_unreadable_file(kind: str, tmp_path: Path) -> None:
         cpi.config_path.mkdir()
     reason = {"missing": "No such file or directory", "folder": "Is a directory"}[kind]
     refused(cpi.call("has_vm", "i-1"), str(cpi.config_path), reason)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        pytest.param(f"a: {SECRET * 70_000}", "it is larger than 1 MiB", id="size"),
+        pytest.param(f"a:\n- [{'1,' * 20_000}]", "line 2: it has more than 20000 values", id="values"),
+        pytest.param(
+            "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else SECRET] * 9)}]" for n in range(9)),
+            "line 5: its aliases (*NAME) stand for more than 20000 values",
+            id="aliases",
+        ),
+        pytest.param("a: &a [*a]", "its aliases (*NAME) stand for more than 20000 values", id="endless"),
+        pytest.param("a:\n- " + "[" * 200, "line 2: it is nested deeper than 100 levels", id="depth"),
+        pytest.param(
+            "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 150)),
+            "line 101: with its aliases it is nested deeper than 100 levels",
+            id="depth of aliases",
+        ),
+        pytest.param(f"a:\n- {'1:' * 200}1.0", "line 2: a number has more than 300 characters", id="number"),
+    ],
+)
+def test_limits(content: str, said: str) -> None:
+    """A file that would take gigabytes or minutes is refused at once, and the limit is named."""
+    cpi = given(content)
+    answer = cpi.call("info")
+    refused(answer, f"Cannot read the configuration file '{cpi.config_path}'", said)
+    assert answer.milliseconds < 30_000
+
+
+def test_device() -> None:
+    """What never ends is not read."""
+    cpi = Cpi({})
+    cpi.config_path = Path("/dev/zero")
+    refused(cpi.call("info"), "'/dev/zero': it is neither a file nor a pipe")
+
+
+@pytest.fixture
+def fifo() -> Cpi:
+    """Return the executable with a pipe in place of its configuration file."""
+    cpi = Cpi({})
+    cpi.config_path.unlink()
+    os.mkfifo(cpi.config_path)
+    return cpi
+
+
+def test_pipe(fifo: Cpi) -> None:
+    """A pipe such as the shell's <(…) is read to its end."""
+    with ThreadPoolExecutor(1) as writers:
+        written = writers.submit(fifo.config_path.write_text, BLOCK)
+        assert fifo.call("info").ok()["api_version"] == 2
+        written.result()
+
+
+@pytest.mark.usefixtures("hasty")
+def test_pipe_without_writer(fifo: Cpi) -> None:
+    """A pipe that nobody writes to is given up."""
+    refused(fifo.call("info"), "it is a pipe, and its writer did not close it within 60 seconds")
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,12 @@ def test_no_json(offline: Cpi, early: Checked, raw: bytes) -> None:
     undeserializable(early(offline.raw(raw)))
 
 
+def test_too_large(offline: Cpi, early: Checked) -> None:
+    """A request that is larger than any honest one is refused before all of it is read."""
+    raw = ping(f', "a": "{"x" * 2 * MEGABYTES}"')
+    assert undeserializable(early(offline.raw(raw))) == "more than 16 MiB"
+
+
 @pytest.mark.parametrize("raw", [b"[]", b'"ping"', b"null", b"17", b"true"], ids=bytes.decode)
 def test_no_object(offline: Cpi, early: Checked, raw: bytes) -> None:
     """JSON that is no object is answered like a request that is no JSON."""

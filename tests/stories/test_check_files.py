@@ -88,15 +88,17 @@ def test_several_files(check: Callable[..., list[dict[str, Any]]], second: str, 
         ("a: !!set {b, c}", "marked !!set"),
         ("{[a]: b}", "a key must be a string"),
         ("azs: [\n@", "file-0.yml:2 is not valid YAML: found character '@' that cannot start any token\n"),
+        (f"a: {'1:' * 200}1.0", ":1 can't be read: a number has more than 300 characters"),
+        (f"a: {'x' * 5_000_000}", "it is larger than 4 MiB"),
         ("azs: [1, 2", "expected ',' or ']', but got '<stream end>'"),
         (f"[{'1,' * 200_000}]", "it has more than 200000 values"),
         (b"\x00\xff\xfe\x00binary\x00", "is not valid YAML"),
         ("a: 1\n---\na: 2\n", "is not valid YAML"),
-        ("[" * 5_000, "nested too deeply"),
-        ("a: &a [*a]", "too many values"),
+        ("[" * 5_000, ":1 can't be read: it is nested deeper than 100 levels"),
+        ("a: &a [*a]", "its aliases (*NAME) stand for more than 200000 values"),
         (
             "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]" for n in range(9)),
-            "too many",
+            "stand for more than 200000 values",
         ),
         ("instance_groups: []", "name it after --manifest"),
         ('{"Tables": [{"Content": "config", "Rows": [{"content": "azs: []"}]}]}', "save the content only"),
@@ -176,6 +178,13 @@ def test_help(cpi: Cpi) -> None:
     assert (
         "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept" in text
     )
+
+
+def test_device(cpi: Cpi) -> None:
+    """What never ends is not read."""
+    answer = cpi.run("check", "/dev/zero", "--offline")
+    said = "cpi: '/dev/zero' can't be read: it is neither a file nor a pipe\n"
+    assert (answer.returncode, answer.stderr) == (2, said)
 
 
 def test_absent_file(cpi: Cpi) -> None:

@@ -1,7 +1,26 @@
 """Reading the configuration file: JSON, or YAML, of which the Ruby CPI's files are a part."""
 
+from __future__ import annotations
+
+import os
+import stat
+import time
+
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.errors import Unknown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
+
+_LARGEST: Final = 1
+"""The maximum size of the file in MiB; the largest honest part is a bundle of certificates."""
+_MOST_VALUES: Final = 20_000
+"""The maximum number of values if it is YAML, which is read slowly."""
+_MIB: Final = 1 << 20
+_CHUNK: Final = 1 << 16
+_PATIENCE: Final = 60
+"""How many seconds a pipe's writer has: it may be a command that asks a Director."""
 
 
 def read(path: str) -> object:
@@ -11,15 +30,13 @@ def read(path: str) -> object:
         path: The file's path.
 
     Raises:
-        Unknown: It is missing, unreadable, or neither JSON nor YAML. The message names the
+        Unknown: It is missing, unreadable, too large, or neither JSON nor YAML. The message names the
             file and never quotes it.
     """
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - `info` would load pathlib for this alone
-            raw = file.read()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        message = f"Cannot read the configuration file '{path}': {reason}"
+        raw = content(path, _LARGEST)
+    except ValueError as error:
+        message = f"Cannot read the configuration file '{path}': {error}"
         raise Unknown(message) from None
     try:
         return jsontext.decode(raw)
@@ -27,12 +44,65 @@ def read(path: str) -> object:
         return _read_yaml(path, raw, error)
 
 
+def content(path: str, most: int) -> bytes:
+    """Read a file, or a pipe such as the shell's <(…).
+
+    Args:
+        path: Its path.
+        most: Its maximum size in MiB.
+
+    Raises:
+        ValueError: Why it can't be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            return _content(descriptor, most)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise ValueError(error.strerror) from None
+
+
+def _content(descriptor: int, most: int) -> bytes:
+    mode = os.fstat(descriptor).st_mode
+    is_pipe = stat.S_ISFIFO(mode)
+    if not (is_pipe or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # to read a directory is an error
+        message = "it is neither a file nor a pipe"
+        raise ValueError(message)
+    end = time.monotonic() + _PATIENCE
+    found = bytearray()
+    while True:
+        if is_pipe:
+            _await_writer(descriptor, end)
+        if not (chunk := os.read(descriptor, _CHUNK)):
+            return bytes(found)
+        found += chunk
+        if len(found) > most * _MIB:
+            message = f"it is larger than {most} MiB"
+            raise ValueError(message)
+
+
+def _await_writer(descriptor: int, end: float) -> None:
+    import select  # noqa: PLC0415 - only a pipe needs it
+
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    while not poller.poll(1000):
+        if time.monotonic() > end:
+            message = f"it is a pipe, and its writer did not close it within {_PATIENCE} seconds"
+            raise ValueError(message)
+
+
 def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> object:
     import yaml  # noqa: PLC0415 - not needed for JSON, the usual format
 
-    class JsonLoader(yaml.SafeLoader):
+    from bosh_aws_cpi.config.bounded_yaml import BoundedLoader, OverLimitError  # noqa: PLC0415 - the same
+
+    class JsonLoader(BoundedLoader):
         """Reads no dates, because JSON has none."""
 
+        most_values = _MOST_VALUES
         yaml_implicit_resolvers = {  # noqa: RUF012 - the library's own attribute
             first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
             for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
@@ -41,7 +111,10 @@ def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> obj
     try:
         document = yaml.load(raw, Loader=JsonLoader)  # noqa: S506 - a SafeLoader
         return jsontext.decode(jsontext.encode(document).encode())
-    except (yaml.YAMLError, RecursionError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except OverLimitError as error:
+        message = f"Cannot read the configuration file '{path}', line {error.line}: {error}"
+        raise Unknown(message) from None
+    except (yaml.YAMLError, AttributeError, LookupError, TypeError, ValueError) as error:
         where = getattr(error, "problem_mark", None)
         place = f", line {where.line + 1} column {where.column + 1}" if where else ""
         message = (

@@ -1,11 +1,10 @@
 """`cpi check CONFIG_PATH FILE…`: checks a cloud config before a deployment; read-only."""
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.findings import Finding, json_text, ordered, status, text
+from bosh_aws_cpi.tools.findings import Finding, json_lines, lines, ordered, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,7 +84,7 @@ def _check(given: argparse.Namespace) -> int:
     found = ordered([*files.findings(), *asked])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
-    sys.stdout.write(json_text(found, {"files": names}) if given.json else text(found, closing))
+    command.show(json_lines(found, {"files": names}) if given.json else lines(found, closing))
     return status(found)
 
 

@@ -2,8 +2,8 @@
 
 import argparse
 import sys
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, NoReturn
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
@@ -11,6 +11,14 @@ from bosh_aws_cpi.errors import BoshError
 
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reads the arguments of a command."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse arguments, which the message quotes."""
+        super().error(log.printable(message))
 
 
 def parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
@@ -21,7 +29,7 @@ def parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
         description: What it does, divided into lines.
         epilog: What its exit status says, divided into lines.
     """
-    created = argparse.ArgumentParser(
+    created = _Parser(
         f"cpi {name}",
         description=description,
         epilog=epilog,
@@ -62,6 +70,15 @@ def carried_out(body: Callable[[], int]) -> int:
     return status
 
 
+def show(lines: Iterable[str]) -> None:
+    """Write a report to stdout: the only place where a command does.
+
+    Args:
+        lines: The report's lines, without secrets, or one line of JSON. Foreign text can't break them.
+    """
+    sys.stdout.write("".join(f"{log.printable(line)}\n" for line in lines))
+
+
 def _failed(message: str) -> int:
-    sys.stderr.write(f"cpi: {log.redact(message)}\n")
+    log.logger.say(f"cpi: {message}")
     return FAILED

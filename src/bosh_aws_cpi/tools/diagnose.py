@@ -1,14 +1,13 @@
 """`cpi diagnose CONFIG_PATH VM_CID`: says why a VM does not answer, the likeliest cause first; read-only."""
 
 import argparse
-import sys
 from ipaddress import ip_address
 from typing import Final
 
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.findings import json_text, status
+from bosh_aws_cpi.tools.findings import json_lines, status
 
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
@@ -65,6 +64,5 @@ def _diagnose(given: argparse.Namespace) -> int:
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
     facts = gathering.gather(without_retries, config, details, given.director_address or "")
     found = causes.of(facts)
-    text = json_text(found, report.document(facts)) if given.json else report.text(facts, found)
-    sys.stdout.write(text)
+    command.show(json_lines(found, report.document(facts)) if given.json else report.lines(facts, found))
     return status(found)

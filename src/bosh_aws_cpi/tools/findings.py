@@ -83,7 +83,7 @@ class Finding:
         return (self.what, self.remedy, self.source, where)
 
     def __str__(self) -> str:
-        """One line without secrets.
+        """The finding without secrets.
 
         Each part is masked alone, because the end of a path and the text look like a key with its value.
         """
@@ -113,15 +113,15 @@ def status(findings: Iterable[Finding]) -> int:
     return int(any(each.severity is Severity.ERROR for each in findings))
 
 
-def text(findings: Sequence[Finding], closing: str) -> str:
+def lines(findings: Sequence[Finding], closing: str) -> list[str]:
     """The report for a terminal: a line for each finding, and a last line with their numbers."""
     counts = ", ".join(_count(severity, findings) for severity in Severity)
-    return "".join(f"{line}\n" for line in [*map(str, findings), redact(f"{counts}. {closing}")])
+    return [*map(str, findings), redact(f"{counts}. {closing}")]
 
 
-def json_text(findings: Sequence[Finding], more: Json) -> str:
-    """The report for scripts: ``findings``, and what else the command tells."""
-    return redact(f"{encode({**more, 'findings': [each.document() for each in findings]})}\n")
+def json_lines(findings: Sequence[Finding], more: Json) -> list[str]:
+    """The report for scripts, in one line: ``findings``, and what else the command tells."""
+    return [redact(encode({**more, "findings": [each.document() for each in findings]}))]
 
 
 def _count(severity: Severity, findings: Sequence[Finding]) -> str:

@@ -1,7 +1,6 @@
 """`cpi preflight CONFIG`: checks a configuration's credentials, endpoints and permissions; read-only."""
 
 import argparse
-import sys
 from typing import Final
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
@@ -53,5 +52,5 @@ def _check(given: argparse.Namespace) -> int:
 
     config = load(given.config, {}).aws
     report = preflight_report.document(examination.examine(config), given.feature, config.role_arn)
-    sys.stdout.write(redact(f"{encode(report)}\n" if given.json else preflight_report.text(report)))
+    command.show(map(redact, [encode(report)] if given.json else preflight_report.lines(report)))
     return preflight_report.status(report)

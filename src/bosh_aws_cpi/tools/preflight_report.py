@@ -84,9 +84,9 @@ def status(report: Document) -> int:
     return READY if report["is_ready"] else NOT_READY
 
 
-def text(report: Document) -> str:
+def lines(report: Document) -> list[str]:
     """The report for a person."""
-    return "\n".join([*_opening(report), "", *_features(report), "", _summary(report)]) + "\n"
+    return [*_opening(report), "", *_features(report), "", _summary(report)]
 
 
 def _opening(report: Document) -> list[str]:
@@ -94,12 +94,12 @@ def _opening(report: Document) -> list[str]:
     who = "unknown: STS did not name the account"
     if credentials["arn"]:
         who = f"account {credentials['account']}, {credentials['arn']}"
-    lines = [("Credentials", who)]
+    shown = [("Credentials", who)]
     if credentials["role_arn"]:
-        lines.append(("Role", f"{credentials['role_arn']} was assumed"))
-    lines.append(("Region", f"{region['name']}: {', '.join(region['zones']) or 'its zones are unknown'}"))
-    lines += [(f"Endpoint {each['service']}", _endpoint(each)) for each in report["endpoints"]]
-    return [f"{name:<{_WIDTH}}{value}" for name, value in lines]
+        shown.append(("Role", f"{credentials['role_arn']} was assumed"))
+    shown.append(("Region", f"{region['name']}: {', '.join(region['zones']) or 'its zones are unknown'}"))
+    shown += [(f"Endpoint {each['service']}", _endpoint(each)) for each in report["endpoints"]]
+    return [f"{name:<{_WIDTH}}{value}" for name, value in shown]
 
 
 def _endpoint(each: Document) -> str:
@@ -110,18 +110,18 @@ def _endpoint(each: Document) -> str:
 
 
 def _features(report: Document) -> list[str]:
-    lines = ["Permissions (* is needed)"]
+    shown = ["Permissions (* is needed)"]
     for each in report["features"]:
         mark = "* " if each["is_needed"] else "  "
-        lines.append(f"{mark}{each['name']:<{_WIDTH - 2}}{_state(each)}")
+        shown.append(f"{mark}{each['name']:<{_WIDTH - 2}}{_state(each)}")
         if each["missing"]:
-            lines.append(f"      missing: {', '.join(each['missing'])}")
-        lines += [
+            shown.append(f"      missing: {', '.join(each['missing'])}")
+        shown += [
             f"      {key.replace('_', ' ')}: {', '.join(actions)}: {why}"
             for key in ("no_verdict", "not_checkable")
             for why, actions in _by_reason(each[key]).items()
         ]
-    return lines
+    return shown
 
 
 def _state(each: Document) -> str:

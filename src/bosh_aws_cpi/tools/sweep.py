@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -17,9 +16,8 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.plan.tags import of_origin
-from bosh_aws_cpi.tools import replaced
+from bosh_aws_cpi.tools import command, replaced
 from bosh_aws_cpi.tools.actions import Wish
-from bosh_aws_cpi.tools.command import carried_out
 from bosh_aws_cpi.tools.deletion import Run
 from bosh_aws_cpi.tools.strays import Inventory
 from bosh_aws_cpi.tools.sweep_report import NEEDLESS, Report
@@ -27,6 +25,13 @@ from bosh_aws_cpi.tools.sweep_report import NEEDLESS, Report
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+_DESCRIPTION: Final = """\
+List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
+_EPILOG: Final = """\
+exit status:
+0: nothing is left to do
+1: something is left to do, or could not be listed
+2: the command failed: bad arguments, a bad configuration, or an error of AWS"""
 _OPTIONAL: Final[tuple[Kind, ...]] = ("snapshot", "placement group")
 """The kinds that some policies do not allow to be listed."""
 _BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "subnet", "instance")
@@ -52,12 +57,11 @@ def main(arguments: list[str]) -> int:
             "with --delete, --older-than must be 0, or at least 1, because a retried call reuses resources "
             "of the last 30 minutes; 0 includes all ages, and is safe only while no other call runs"
         )
-    return carried_out(lambda: _sweep(given))
+    return command.carried_out(lambda: _sweep(given))
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("cpi sweep", description=__doc__, allow_abbrev=False)
-    parser.add_argument("config", metavar="CONFIG_PATH", help="the configuration, cpi.json")
+    parser = command.parser("sweep", _DESCRIPTION, _EPILOG)
     parser.add_argument(
         "--director", required=True, type=_uuid, metavar="UUID", help="the Director that owns the resources"
     )
@@ -122,7 +126,8 @@ def _sweep(given: argparse.Namespace) -> int:
         report.is_complete = True
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
-        sys.stdout.write(log.redact(f"{encode(report.document())}\n" if given.json else report.table()))
+        lines = [encode(report.document())] if given.json else report.lines()
+        command.show(map(log.redact, lines))
     return report.status
 
 

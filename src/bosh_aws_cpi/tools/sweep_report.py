@@ -8,6 +8,7 @@ from typing import Final
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import printable
 from bosh_aws_cpi.tools.actions import Action, Wish
 from bosh_aws_cpi.tools.strays import Inventory, Stray
 
@@ -78,10 +79,10 @@ class Report:
         """The exit status: 1 when something is left to do, or a kind could not be listed."""
         return int(self._lacks_kinds or any(row.outcome not in _ASK_NOBODY for row in self.rows))
 
-    def table(self) -> str:
-        """The table, and its summary."""
+    def lines(self) -> list[str]:
+        """The table for people, and its summary."""
         unlisted = [f"{kind}s: not listed. Allow {_LISTING[kind]} to list them" for kind in self.not_listed]
-        return "\n".join([*self._lines(), *unlisted, *self._closing(), ""])
+        return [*self._table(), *unlisted, *self._closing()]
 
     def document(self) -> Json:
         """The report for scripts."""
@@ -98,7 +99,7 @@ class Report:
             "strays": [self._entry(row) for row in self.rows],
         }
 
-    def _lines(self) -> list[str]:
+    def _table(self) -> list[str]:
         if not self.rows:
             seen = ", but some kinds of resources could not be listed" if self._lacks_kinds else ""
             return [f"No strays of director {self.there.director}{seen}"]
@@ -112,7 +113,8 @@ class Report:
         stray, resource = row.stray, row.stray.resource
         outcome = f"{row.outcome}: {row.error}" if row.error else row.outcome
         age = _age_text(stray, self.now)
-        return resource.kind, resource.resource_id, age, _cost_text(resource), stray.why, outcome
+        cells = (resource.kind, resource.resource_id, age, _cost_text(resource), stray.why, outcome)
+        return tuple(map(printable, cells))  # before they are aligned
 
     def _sum(self) -> str:
         left = [row for row in self.rows if row.outcome not in _LEAVE_NOTHING]

@@ -24,7 +24,7 @@ def run(ec2: Ec2, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     """Return a function that sweeps, and lists what became of each stray."""
     monkeypatch.setattr(sweep, "load", lambda _path, _context: SimpleNamespace(aws=AWS))
     monkeypatch.setattr(sweep, "Clients", lambda _aws, _statistics: SimpleNamespace(ec2=ec2.client))
-    monkeypatch.setattr(sweep, "carried_out", lambda body: body())
+    monkeypatch.setattr("bosh_aws_cpi.tools.command.carried_out", lambda body: body())
 
     def carry_out(*more: str) -> list[tuple[str, str]]:
         sweep.main(["cpi.json", "--director", DIRECTOR, "--delete", *more])

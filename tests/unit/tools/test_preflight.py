@@ -91,7 +91,7 @@ def found(problems: dict[str, str], **states: Verdict) -> Findings:
 def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: list[str], ending: str) -> None:
     """Ready is who misses nothing of what is needed, at endpoints that answer."""
     report = preflight_report.document(found(problems, **states), chosen, None)
-    assert preflight_report.text(report).splitlines()[-1] == ending
+    assert preflight_report.lines(report)[-1] == ending
     assert preflight_report.status(report) == (0 if ending.startswith("Ready") else 1)
 
 
@@ -99,7 +99,7 @@ def test_actions_are_grouped_by_reason() -> None:
     """What could not be checked for one reason stands on one line."""
     verdict = Verdict("not checkable", "because")
     report = preflight_report.document(found({}, CreateRoute=verdict, DeleteRoute=verdict), [], "arn:role")
-    lines = [line.strip() for line in preflight_report.text(report).splitlines()]
+    lines = [line.strip() for line in preflight_report.lines(report)]
     assert "not checkable: ec2:CreateRoute, ec2:DeleteRoute: because" in lines
     assert any(line.split() == ["Role", "arn:role", "was", "assumed"] for line in lines)
 
@@ -127,20 +127,20 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_verdict() -> None:
     """An action on which AWS gave no verdict is told by its own word, with the answer."""
     report = preflight_report.document(found({}, RunInstances=Verdict("no verdict", "why")), [], None)
-    lines = [" ".join(line.split()) for line in preflight_report.text(report).splitlines()]
+    lines = [" ".join(line.split()) for line in preflight_report.lines(report)]
     assert lines[lines.index("* Baseline NO VERDICT") + 1] == "no verdict: ec2:RunInstances: why"
     assert (report["unverified"], report["features"][0]["no_verdict"]) == (1, {"ec2:RunInstances": "why"})
 
 
 @pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize("text", [None, json.dumps({"cloud": {"properties": {"aws": {"region": "x"}}}})])
-def test_bad_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str | None) -> None:
+def test_bad_configuration(tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str | None) -> None:
     """A configuration that can't be used ends the command with its error, before AWS is asked."""
     path = tmp_path / "cpi.json"
     if text:
         path.write_text(text)
     assert preflight.main([str(path)]) == 2
-    said = capsys.readouterr()
+    said = capfd.readouterr()
     assert said.out == ""
     assert ("aws:max_retries" if text else str(path)) in said.err
 
@@ -168,6 +168,7 @@ def test_example_of_the_documentation() -> None:
         zones=("us-east-1a", "us-east-1b"),
         endpoints={service: f"https://{HOSTS[service]}.amazonaws.com" for service in SERVICES},
     )
-    text = preflight_report.text(preflight_report.document(findings, ["ResizeUpdate"], None))
+    shown = preflight_report.lines(preflight_report.document(findings, ["ResizeUpdate"], None))
+    text = "\n".join(shown)
     page = (Path(__file__).parents[3] / "docs/preflight.md").read_text()
-    assert f"```\n{text}```" in page, text
+    assert f"```\n{text}\n```" in page, text

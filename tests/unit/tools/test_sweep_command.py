@@ -10,7 +10,7 @@ from tests.unit.tools.sweep_things import DIRECTOR
 
 @pytest.mark.parametrize("error", [ValueError("'password': 'hunter2'"), KeyError("x")])
 def test_fault_of_the_program(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], signals: None, error: Exception
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], signals: None, error: Exception
 ) -> None:
     """Whatever happens that nobody foresaw is told, masked, and is status 2."""
     assert signals is None
@@ -20,7 +20,7 @@ def test_fault_of_the_program(
 
     monkeypatch.setattr(sweep, "load", fail)
     assert sweep.main(["cpi.json", "--director", DIRECTOR]) == 2
-    said = capsys.readouterr()
+    said = capfd.readouterr()
     assert said.out == ""
     assert "Unexpected error: a bug in the CPI, please report it" in said.err
     assert said.err.splitlines()[-1].startswith(f"cpi: {type(error).__name__}: ")

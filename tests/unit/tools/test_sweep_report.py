@@ -115,7 +115,7 @@ def test_nothing() -> None:
     there = [thing("volume"), thing("instance", "running"), thing("instance", "stopped")]
     nothing = report(there=there)
     looked = LOOKED.replace("0 volumes", "1 volume").replace("0 instances", "2 instances")
-    assert nothing.table() == f"No strays of director {DIRECTOR}\n{looked}\n"
+    assert nothing.lines() == [f"No strays of director {DIRECTOR}", looked]
     assert (nothing.status, nothing.document()["strays"]) == (0, [])
 
 
@@ -124,14 +124,14 @@ def test_not_everything() -> None:
     partly = report(not_listed=["snapshot"])
     said = f"No strays of director {DIRECTOR}, but some kinds of resources could not be listed"
     allow = "snapshots: not listed. Allow ec2:DescribeSnapshots to list them"
-    assert partly.table() == f"{said}\n{allow}\n{LOOKED.replace('0 snapshots', 'snapshots not permitted')}\n"
+    assert partly.lines() == [said, allow, LOOKED.replace("0 snapshots", "snapshots not permitted")]
     assert (partly.status, "snapshot" in partly.document()["looked_at"]) == (1, False)
 
 
 def test_not_complete() -> None:
     """A run that was ended says so."""
     ended = report(Row(VOLUME, "not certain"), is_complete=False)
-    assert ended.table().splitlines()[-1] == "INCOMPLETE: the run was interrupted"
+    assert ended.lines()[-1] == "INCOMPLETE: the run was interrupted"
     assert ended.document()["is_complete"] is False
 
 
@@ -152,7 +152,7 @@ def test_table() -> None:
         Row(replace(VOLUME, resource=thing("instance", "stopped", type="t3.micro")), "left to you"),
         Row(Stray(thing("volume", "", hours=None), "named", Removal.DISK, None), "failed", "none"),
     ]
-    assert report(*rows, wish=DELETING).table().splitlines() == [
+    assert report(*rows, wish=DELETING).lines() == [
         "KIND       ID               AGE             COST                   WHAT   OUTCOME",
         "volume     volume-1         4 days          10 GiB gp3, $0.80      lost   removed",
         "volume     volume-1         4 days          5 GiB gp9              lost   failed: AWS said no",

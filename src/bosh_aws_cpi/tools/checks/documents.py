@@ -2,9 +2,9 @@
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from bosh_aws_cpi.config.file import content
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.tools.checks.yaml_loading import loaded
@@ -13,6 +13,8 @@ from bosh_aws_cpi.tools.findings import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_LARGEST: Final = 4
+"""The maximum size of a file in MiB. A larger one would take half a minute or more."""
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 
 
@@ -40,10 +42,10 @@ class Document:
             CloudError: It can't be read, or is not YAML.
         """
         try:
-            content = Path(name).read_bytes()
-        except OSError as error:
-            raise CloudError(f"'{name}' can't be read: {error.strerror}") from error
-        found = loaded(name, content)
+            raw = content(name, _LARGEST)
+        except ValueError as error:
+            raise CloudError(f"'{name}' can't be read: {error}") from error
+        found = loaded(name, raw)
         return cls(name, found.value, found.places, found.repeated)
 
     @property

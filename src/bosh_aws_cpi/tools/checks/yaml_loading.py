@@ -8,11 +8,10 @@ from typing import Any, Final
 
 import yaml
 
+from bosh_aws_cpi.config.bounded_yaml import BoundedLoader, OverLimitError
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
 
-_MOST_VALUES: Final = 200_000
-"""A file with more keys and values than this is refused: no cloud config is so large."""
 _STRING: Final = "tag:yaml.org,2002:str"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _FORMLESS: Final = ("binary", "omap", "pairs", "set")
@@ -38,23 +37,10 @@ class Loaded:
     repeated: tuple[tuple[Route, int], ...] = ()
 
 
-class _TooManyError(Exception):
-    """The file has too many values."""
-
-
-class _Loader(yaml.SafeLoader):
+class _Loader(BoundedLoader):
     """Reads keys and dates as strings, and refuses what JSON lacks."""
 
-    def __init__(self, content: bytes) -> None:
-        super().__init__(content)
-        self._composed = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """A node of the file, counted."""
-        self._composed += 1
-        if self._composed > _MOST_VALUES:
-            raise _TooManyError
-        return super().compose_node(parent, index)
+    most_values = 200_000
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Resolve merge keys, and read all other keys as strings: JSON has no others."""
@@ -107,9 +93,9 @@ def loaded(name: str, content: bytes) -> Loaded:
             may contain secrets.
     """
     try:
-        return _loaded(name, content)
-    except _TooManyError:
-        raise CloudError(f"'{name}' can't be read: it has more than {_MOST_VALUES} values") from None
+        return _loaded(content)
+    except OverLimitError as error:
+        raise CloudError(f"{name}:{error.line} can't be read: {error}") from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{name}:{mark.line + 1}" if mark is not None else f"'{name}'"
@@ -118,21 +104,17 @@ def loaded(name: str, content: bytes) -> Loaded:
     except (yaml.YAMLError, ValueError) as error:
         problem = error.reason if isinstance(error, yaml.reader.ReaderError) else "it can't be parsed"
         raise CloudError(f"'{name}' is not valid YAML: {problem}") from None
-    except RecursionError:
-        raise CloudError(f"'{name}' can't be read: its values are nested too deeply") from None
 
 
 def _harmless(quoted: re.Match[str]) -> str:
     return quoted[0] if _TELLS_NOTHING.fullmatch(quoted[0]) else ""
 
 
-def _loaded(name: str, content: bytes) -> Loaded:
+def _loaded(content: bytes) -> Loaded:
     loader = _Loader(content)
     node = loader.get_single_node()
     if node is None:
         return Loaded(None)
-    if _size(node, {}) > _MOST_VALUES:
-        raise CloudError(f"'{name}' can't be read: its aliases (*NAME) stand for too many values")
     repeated = tuple(_repeated(node, (), set()))
     value = loader.construct_document(node)
     return Loaded(value, dict(_places(node, ())), repeated)
@@ -147,20 +129,6 @@ def _as_string(key: yaml.Node) -> yaml.Node:
 
 def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
-
-
-def _size(node: yaml.Node, known: dict[int, int | None]) -> int:
-    """How many values a node stands for, with aliases in full."""
-    if id(node) not in known:
-        known[id(node)] = None
-        inner: list[yaml.Node] = []
-        if isinstance(node, yaml.MappingNode):
-            inner = [each for pair in node.value for each in pair]
-        elif isinstance(node, yaml.SequenceNode):
-            inner = node.value
-        known[id(node)] = 1 + sum(_size(each, known) for each in inner)
-    size = known[id(node)]
-    return _MOST_VALUES + 1 if size is None else size  # an alias within its own anchor never ends
 
 
 def _repeated(node: yaml.Node, route: Route, seen: set[int]) -> Iterator[tuple[Route, int]]:

@@ -121,7 +121,7 @@ def lines(text: str) -> list[str]:
     Args:
         text: The console's text, from `masked`.
     """
-    stripped = (line.strip() for line in text.split("\n"))
+    stripped = (line.expandtabs().strip() for line in text.split("\n"))
     return [line[:_LONGEST] for line in stripped if line]
 
 

@@ -12,7 +12,7 @@ from bosh_aws_cpi.tools.findings import Finding
 
 _NEXT: Final = (
     "No error was found from outside. The agent's log is on the VM: /var/vcap/bosh/log/current "
-    '(docs/diagnose.md, "Look into the VM")\n'
+    '(docs/diagnose.md, "Look into the VM")'
 )
 
 
@@ -40,12 +40,15 @@ def document(facts: Facts) -> Json:
     }
 
 
-def text(facts: Facts, found: Sequence[Finding]) -> str:
+def lines(facts: Facts, found: Sequence[Finding]) -> list[str]:
     """The report for a terminal: the findings, the VM, and the console's last lines."""
     told = document(facts)
     vm = told["vm"]
     mbus = f"; mbus {facts.mbus}" if facts.mbus else ""
     closing = f"{vm['id']}: {vm['state']}, {vm['type']}, {vm['zone'] or 'no zone'}{mbus}"
-    lines = "".join(f"  {line}\n" for line in told["console"])
-    shown = f"\nThe console's last lines:\n{lines}" if lines else ""
-    return f"{findings.text(found, closing)}{'' if findings.status(found) else _NEXT}{log.redact(shown)}"
+    shown = [f"  {log.redact(line)}" for line in told["console"]]
+    return [
+        *findings.lines(found, closing),
+        *([] if findings.status(found) else [_NEXT]),
+        *(["", "The console's last lines:", *shown] if shown else []),
+    ]

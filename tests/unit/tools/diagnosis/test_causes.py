@@ -298,8 +298,8 @@ def test_example_of_the_documentation() -> None:
             ),
         ),
     )
-    text = report.text(found, causes.of(found))
-    assert f"```\n{text}```" in PAGE.read_text(), text
+    text = "\n".join(report.lines(found, causes.of(found)))
+    assert f"```\n{text}\n```" in PAGE.read_text(), text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+"""A stderr that is full and that nobody reads: the call is answered, and its log lines are counted."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import PATIENCE, Answer, Cpi, config, finish, popen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+
+FULL = """
+import os, sys
+os.set_blocking(2, False)
+try:
+    while True:
+        os.write(2, b"." * 4096)
+except BlockingIOError:
+    os.set_blocking(2, True)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""The executable, whose stderr is full."""
+COMMAND = [sys.executable, "-c", FULL, str(Path(sys.executable).parent / "cpi")]
+COUNT = re.compile(
+    r"\S+ WARNING: (\d+) log lines were dropped here, because stderr was full and nobody read it"
+)
+
+
+@pytest.mark.parametrize("is_read", [True, False], ids=["read later", "never read"])
+def test_answer(result: Callable[[Answer], Any], fake_aws: FakeAws, world: World, *, is_read: bool) -> None:
+    """The call does its work and is answered; who reads the log afterwards learns how many lines it lacks."""
+    cpi = Cpi(config(fake_aws.endpoint), command=COMMAND)
+    process = cpi.start("create_disk", 1024, {}, None)
+    assert process.stdout is not None
+    stdout = process.stdout.read()
+    if not is_read:
+        process.wait(PATIENCE)
+    answer = replace(finish(process), stdout=stdout)
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[result(answer)])["Volumes"]
+    assert volume["Size"] == 1
+    log = answer.stderr.lstrip(".").splitlines()
+    counts = [found[1] for line in log if (found := COUNT.fullmatch(line))]
+    assert counts == (["2"] if is_read else [])  # Starting, Finished
+    assert len(log) == len(counts)
+
+
+def test_command(tmp_path: Path) -> None:
+    """A command whose error nobody reads ends with its exit status."""
+    with popen([*COMMAND, "check", str(tmp_path / "cpi.json"), "file"], {}, tmp_path) as process:
+        assert process.wait(PATIENCE) == 2
