@@ -5,7 +5,7 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -31,7 +31,7 @@ _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes
 
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
-UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
+UNREADABLE: Final = "its answer can't be read"
 """For an answer that does not come from AWS; the SDK's own message would quote all of it."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
@@ -39,6 +39,22 @@ REFUSED: Final = 300
 """HTTP statuses from here on mean that the call failed."""
 _SERVER_FAULT: Final = 500
 """HTTP statuses from here on mean that AWS is at fault."""
+
+
+class Unreadable(ResponseParserError):
+    """An answer that can't be read, or lacks what it must contain; it never quotes the answer.
+
+    Args:
+        said: What is wrong with it.
+    """
+
+    def __init__(self, said: str = UNREADABLE) -> None:
+        super().__init__(f"AWS could not be called: {said}. Is there a proxy in between?")
+
+
+def is_page(headers: Mapping[str, str]) -> bool:
+    """Whether a proxy answered with a web page: AWS's services answer with XML and JSON."""
+    return "html" in headers.get("content-type", "").lower()
 
 
 def detail_of(error: ClientError) -> dict[str, Any]:
@@ -196,6 +212,9 @@ def described(error: Exception) -> str:
         said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
         about = f"request id {request_id}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
-    said = UNREADABLE if isinstance(error, ResponseParserError) else str(error)
+    if isinstance(error, ResponseParserError):
+        said = str(error if isinstance(error, Unreadable) else Unreadable())
+    else:
+        said = f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""
-    return f"{type(error).__name__}: {said}" + (f" ({about})" if about else "")
+    return said + (f" ({about})" if about else "")
