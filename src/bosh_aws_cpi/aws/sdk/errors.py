@@ -5,12 +5,12 @@
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from botocore.exceptions import ClientError, HTTPClientError, SSLError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, SSLError
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
@@ -22,6 +22,9 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     VOLUME_MISSING,
 )
 from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
+from bosh_aws_cpi.log import logger
+
+Found = TypeVar("Found")
 
 _SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
 _OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
@@ -39,6 +42,10 @@ REFUSED: Final = 300
 """HTTP statuses from here on mean that the call failed."""
 _SERVER_FAULT: Final = 500
 """HTTP statuses from here on mean that AWS is at fault."""
+
+
+FAILURES: Final = (BotoCoreError, ClientError, ResponseParserError)
+"""What the SDK raises if a call fails."""
 
 
 class Unreadable(ResponseParserError):
@@ -157,6 +164,20 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
         if is_volume_missing(error):
             raise DiskNotFound(disk_cid) from error
         raise
+
+
+def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
+    """Look up something that only makes an error clearer; None if that fails, so that the error stays.
+
+    Args:
+        what: What is looked up, for the log: "the instances of placement group 'x'".
+        ask: The look-up.
+    """
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001 - the caller has an error that says more
+        logger.warning("Could not look up %s: %s", what, described(error))
+        return None
 
 
 @dataclass

@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import RESERVATION_PENDING
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.vms.create.answers import GroupFailed
 from bosh_aws_cpi.cpi.vms.create.client_tokens import ClientTokens
@@ -152,4 +152,8 @@ class Launcher:
 
 def _discard(cloud: Cloud, vm_cid: str) -> None:
     """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
-    in_turn(lambda: instances.discard(cloud.ec2, vm_cid), lambda: cloud.registry.delete(vm_cid))
+    settings = f"the settings of '{vm_cid}' in the registry"
+    in_turn(
+        lambda: instances.discard(cloud.ec2, vm_cid),
+        lambda: attempt(settings, lambda: cloud.registry.delete(vm_cid)),
+    )

@@ -8,12 +8,12 @@ create_vm uses it, and `cpi sweep` deletes it when the instance group has no VMs
 from collections.abc import Callable
 from typing import Final
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import placement_groups
 from bosh_aws_cpi.aws.launches import GroupUnknown, NoCapacity
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.errors import looked_up
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.vms.create.answers import GroupFailed
@@ -133,14 +133,9 @@ def _full(cloud: Cloud, group: SpreadGroup, zone: str, error: NoCapacity | Clien
     """
     if isinstance(error, ClientError) and error.operation_name != "RunInstances":
         return None
-    try:
-        count = placement_groups.running(cloud.ec2, group.name)[zone]
-    except (BotoCoreError, ClientError) as unknown:
-        logger.warning(
-            "Could not count the instances of placement group '%s': %s", group.name, described(unknown)
-        )
-        return None
-    if count < spread.MAX_RUNNING:
+    what = f"the instances of placement group '{group.name}'"
+    running = looked_up(what, lambda: placement_groups.running(cloud.ec2, group.name))
+    if running is None or (count := running[zone]) < spread.MAX_RUNNING:
         return None
     said = error.message if isinstance(error, NoCapacity) else explained(error)
     return GroupFailed(spread.full(group, zone, count, said))
