@@ -8,6 +8,7 @@ import pytest
 
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at
+from tests.stories.lookups import FAILING_LOOKUPS
 from tests.stories.operators import OTHER_DIRECTOR
 
 if TYPE_CHECKING:
@@ -384,17 +385,18 @@ def test_full_with_other_types(
     assert fake_aws.actions().count("RunInstances") == 1
 
 
-def test_instances_that_may_not_be_counted(
-    spread_vm: Callable[..., Answer], warnings: ReadWarnings, fake_aws: FakeAws
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("fault", FAILING_LOOKUPS)
+def test_instances_that_can_not_be_counted(
+    spread_vm: Callable[..., Answer], warnings: ReadWarnings, fake_aws: FakeAws, fault: str
 ) -> None:
     """If the group's instances can't be counted, EC2's refusal is the error, and the log says why."""
-    denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
     fake_aws.rule(action="RunInstances", error={"code": "SomethingNew", "message": "no", "status": 400})
-    fake_aws.rule(action="DescribeInstances", error=denied)
+    fake_aws.rule(action="DescribeInstances", **FAILING_LOOKUPS[fault])
     answer = spread_vm()
     assert answer.error["message"].startswith("RunInstances failed with SomethingNew: no")
     (counted,) = warnings(answer)
-    assert counted.startswith(f"Could not count the instances of placement group '{NAME}': DescribeInstances")
+    assert counted.startswith(f"Could not look up the instances of placement group '{NAME}': ")
 
 
 def test_short_of_capacity(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import VOLUME_IN_USE
-from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, looked_up, may_be_done, naming_disk, naming_vm
+from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, may_be_done, naming_disk, naming_vm
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
 from bosh_aws_cpi.log import logger
@@ -70,7 +70,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
             is_name_taken = says_name_taken(error)
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
                 raise
-            if attached := looked_up(disk_cid, lambda: _attached_name(client, disk_cid, vm_cid)):
+            if attached := _attached_name(client, disk_cid, vm_cid):
                 logger.info("Volume '%s' is already attached to '%s', as %s", disk_cid, vm_cid, attached)
                 return attached
             if is_name_taken:

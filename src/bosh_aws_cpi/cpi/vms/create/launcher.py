@@ -19,7 +19,7 @@ from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.log import logger, redact
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan.launch_options import LaunchOption
@@ -139,13 +139,15 @@ class Launcher:
             interfaces = [nics.inline_specification(nic_plan, plan.group_ids, is_public=is_public)]
         is_registry_used = self._cloud.registry.is_used
         macs = plan.mac_addresses(self._created)
+        user_data = agent_settings.user_data(
+            plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
+        )
+        redact.learn({"user_data": user_data})  # AWS's error may repeat the call's parameters
         return run_instances.arguments(
             plan.launch_spec,
             option,
             interfaces=interfaces,
-            user_data=agent_settings.user_data(
-                plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
-            ),
+            user_data=user_data,
             client_token=token,
         )
 
