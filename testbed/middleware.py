@@ -113,7 +113,7 @@ class Middleware:
         """Let moto answer, or a rule in its place, and apply the rules for the answer."""
         error = next((rule.error for rule in rules if rule.error), None)
         if error:
-            return protocols.failure(error, call.service)
+            return protocols.failure(error.quoting(call.parameters), call.service)
         response = self._forward(request, call, rules)
         for rule in rules:
             if rule.replace:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 from testbed.tag_policy import lacks_tag
 
@@ -19,7 +21,7 @@ class Error:
 
     Attributes:
         code: AWS's error code, such as `RequestLimitExceeded`.
-        message: AWS's message.
+        message: AWS's message; `{parameters}` in it stands for the call's parameters, in three spellings.
         status: The HTTP status.
         reason: The reason that the EBS direct APIs add to some codes, such as `INVALID_BLOCK`.
     """
@@ -28,6 +30,11 @@ class Error:
     message: str
     status: int = 400
     reason: str = ""
+
+    def quoting(self, parameters: dict[str, str]) -> Error:
+        """Repeat a call's parameters in the message, where it says so."""
+        said = f"{urlencode(parameters)} {json.dumps(parameters)} {parameters}"
+        return replace(self, message=self.message.replace("{parameters}", said))
 
 
 LATE = Error("InternalError", "this call came before everything was deleted", 500)

@@ -19,10 +19,7 @@ class CallStatistics:
             self._calls[name] += 1
 
     def attempted(self, number: int, *, is_throttled: bool) -> None:
-        """Count a completed attempt at a call: the first one or a retry, which AWS may have throttled.
-
-        An attempt whose answer can't be parsed is not counted: the SDK emits no event for it.
-        """
+        """Count a completed attempt at a call: the first one or a retry, which AWS may have throttled."""
         with self._lock:
             self._retries += number > 1
             self._throttled += is_throttled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from binascii import b2a_base64
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ It may be an ordinary word ("agent", "vcap"): masking it everywhere would garble
 """
 
 _SECRET_NAME = re.compile(
-    r"(password|passwd|passphrase|secret|token|certificate|credential)"
+    r"(password|passwd|passphrase|secret|token|certificate|credential|user_?data)"
     r"|(^|[_-])(cert|key|ca|auth)$"
     r"|^access_key"
 )
@@ -132,14 +133,21 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _spellings(value: str) -> set[str]:
-    """The forms that a secret may have in a text: unchanged, in JSON, in a Python literal, in a URL."""
-    return {
-        value,
-        json.dumps(value)[1:-1],
-        json.dumps(value, ensure_ascii=False)[1:-1],
-        repr(value)[1:-1],
-        _in_url(value),
-    }
+    """The forms that a secret may have in a text: unchanged, in JSON, a Python literal, a URL or Base64."""
+    in_json = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    encoded = {text for form in in_json for text in _in_base64(form.encode(errors="surrogatepass"))}
+    return {*in_json, repr(value)[1:-1], _in_url(value), *encoded, *map(_in_url, encoded)}
+
+
+def _in_base64(value: bytes) -> Iterator[str]:
+    """The Base64 of a value: alone, and as a part of a longer text, where it depends on the value's position.
+
+    Characters that also depend on what comes before or after the value are left out.
+    """
+    yield b2a_base64(value, newline=False).decode()
+    for before in range(3):
+        text = b2a_base64(bytes(before) + value, newline=False).decode()
+        yield text[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
 
 
 def _in_url(value: str) -> str:

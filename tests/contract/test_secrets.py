@@ -157,6 +157,22 @@ def test_aws_echoes_on_create_vm(world: World, fake_aws: FakeAws, seeded: Cpi) -
     assert "@10.0.1.6:4222 (request id 00000000-0000-4000-8000-000000000000" in answer.error["message"]
 
 
+@pytest.mark.parametrize("stemcell", [1, 2])
+def test_aws_repeats_parameters(world: World, fake_aws: FakeAws, seeded: Cpi, stemcell: int) -> None:
+    """An error that repeats the launch's parameters shows user_data neither in Base64 nor its secrets."""
+    said = {"code": "InvalidParameterValue", "message": "No: {parameters}", "status": 400}
+    fake_aws.rule(action="RunInstances", error=said)
+    env = {**ENV, "bosh": {**ENV["bosh"], "tags": {}}}  # tags are not secret: anybody may read them in AWS
+    answer = clean(seeded.call("create_vm", *arguments_of_vm(world)[:-1], env, stemcell=stemcell))
+    (call,) = [each for each in fake_aws.calls() if each["action"] == "RunInstances"]
+    blob = call["parameters"]["UserData"]
+    shown = answer.stdout.decode() + answer.stderr
+    assert "No: Action=RunInstances&" in answer.error["message"]
+    assert "UserData=<redacted>" in answer.error["message"]
+    pieces = {blob[start : start + 24] for start in range(0, len(blob) - 24, 4)}
+    assert [piece for piece in pieces if piece in shown or quote(piece, safe="") in shown] == []
+
+
 def test_password_in_a_url(fake_aws: FakeAws) -> None:
     """The message bus's password stands in its URL as it is, whatever its characters are."""
     password = "a/SEEDED b@SEEDED:c?SEEDED#d"

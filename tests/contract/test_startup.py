@@ -44,6 +44,7 @@ AT_AWS = {
         "data",
         "error_codes",
         "errors",
+        "parsing",
         "timing",
     )
 } | {"sdk"}

@@ -60,7 +60,7 @@ class Stage:
         section = {"endpoint": self.registry.endpoint, "user": USER, "password": PASSWORD}
         registry = section if scenario.version == 1 else None
         self._cpi = self.executable(
-            config(self.fake_aws.endpoint, registry=registry, max_retries=MAX_RETRIES, **scenario.aws)
+            config(self.fake_aws.endpoint, registry=registry, **{"max_retries": MAX_RETRIES, **scenario.aws})
         )
         self._words = [scenario.verb, *arguments]
         stemcell = 1 if scenario.version == 1 else 2

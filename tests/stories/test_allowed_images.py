@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.stories.lookups import FAILING_LOOKUPS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -21,7 +23,6 @@ HIDDEN = (
     "whose AMI belongs to your account"
 )
 MISSING = "ami-0123456789abcdef0"
-DENIED = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
 
 
 @pytest.fixture
@@ -86,9 +87,14 @@ def test_other_region(cpi: Cpi, restrict: Any, failure: WriteError) -> None:
     assert answer.error == failure("CloudError", NOT_IN_REGION)
 
 
-def test_not_permitted(cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws, failure: WriteError) -> None:
-    """Without the permission to read the setting, the error stays what it is."""
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("fault", FAILING_LOOKUPS)
+def test_not_looked_up(
+    cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws, failure: WriteError, fault: str
+) -> None:
+    """If the setting can't be read, for whatever reason, the error stays what it is."""
     restrict("enabled")
-    fake_aws.rule(action="GetAllowedImagesSettings", error=DENIED)
+    fake_aws.rule(action="GetAllowedImagesSettings", **FAILING_LOOKUPS[fault])
     answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": public}})
     assert answer.error == failure("CloudError", NOT_IN_REGION)
+    assert "WARNING: Could not look up the Allowed AMIs setting: " in answer.stderr

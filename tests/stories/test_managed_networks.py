@@ -11,6 +11,7 @@ import pytest
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at
 from tests.conftest import SPEED
+from tests.stories.lookups import FAILING_LOOKUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -419,6 +420,19 @@ def test_delete_in_use(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, f
     assert (stray["id"], stray["removal"]) == (subnet_id, "a person")
     assert stray["why"] == "delete_network failed, and it has interfaces: the Director has forgotten it"
     assert world.state()["subnets"] == [subnet_id]
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("fault", FAILING_LOOKUPS)
+def test_delete_in_use_by_unknown(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, fault: str) -> None:
+    """If the interfaces can't be looked up, the deletion goes on waiting for their release."""
+    subnet_id, _, _ = cpi.call("create_network", wish()).ok()
+    in_use = {"code": "DependencyViolation", "message": "It has dependencies."}
+    fake_aws.rule(action="DeleteSubnet", times=3, error=in_use)
+    fake_aws.rule(action="DescribeNetworkInterfaces", **FAILING_LOOKUPS[fault])
+    assert cpi.call("delete_network", subnet_id).ok() is None
+    fake_aws.clear_rules()
+    assert world.state() == world.empty
 
 
 @pytest.mark.usefixtures("hasty")

@@ -9,6 +9,7 @@ import pytest
 from bosh_aws_cpi.cpi.vms.create.addresses import MAX_UNATTACHED
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at
+from tests.stories.lookups import FAILING_LOOKUPS
 
 pytestmark = pytest.mark.faults
 
@@ -59,6 +60,27 @@ def holder(world: World, fake_aws: FakeAws) -> Callable[..., str]:
         return nic_id
 
     return make
+
+
+@SEVERAL
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("fault", FAILING_LOOKUPS)
+def test_holder_that_can_not_be_looked_up(
+    create_vm: CreateVm,
+    networks: Callable[..., dict[str, Any]],
+    vm: RunInstance,
+    fake_aws: FakeAws,
+    fault: str,
+    *,
+    is_several: bool,
+) -> None:
+    """Where nobody can say who holds the address, EC2's refusal is the error."""
+    vm(PrivateIpAddress=ADDRESS)
+    where = {"Filter.2.Name": "addresses.private-ip-address"}
+    fake_aws.rule(action="DescribeNetworkInterfaces", where=where, **FAILING_LOOKUPS[fault])
+    message = create_vm(networks=networks(is_several)).error["message"]
+    assert "InvalidIPAddress.InUse" in message
+    assert "EC2 shows no network interface" not in message
 
 
 @SEVERAL

@@ -77,6 +77,32 @@ def test_end_that_can_not_be_seen(
     assert left() == {}
 
 
+def test_settings_that_stay(world: World, two_networks: dict[str, Any], server: FakeAws) -> None:
+    """What the log names as left behind are the settings in the registry, not the terminated VM."""
+    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
+    networks = {"first": two_networks["first"]}
+    with Registry(USER, PASSWORD) as registry:
+        registry.answer(500, times=9)
+        section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
+        cpi = Cpi(config(server.endpoint, registry=section))
+        answer = cpi.call("create_vm", "agent-1", world.image_id, properties, networks, [], {}, stemcell=1)
+        vm_cid = registry.requests[0].path.split("/")[2]
+    assert world.instance(vm_cid)["State"]["Name"] == "terminated"
+    (left,) = [line.partition(": ")[2] for line in answer.stderr.splitlines() if LEFT in line]
+    assert left.startswith(f"{LEFT}, because its undo failed: the settings of '{vm_cid}' in the registry: ")
+
+
+def test_instance_that_ended_by_itself(create_vm: CreateVm, fake_aws: FakeAws, left: ListResources) -> None:
+    """An instance that EC2 ended is not left behind, even if its termination is refused."""
+    denied = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
+    fake_aws.rule(action="RunInstances", times=None, ends="Client.VolumeLimitExceeded: Volume limit exceeded")
+    fake_aws.rule(action="TerminateInstances", error=denied)
+    answer = create_vm()
+    assert "Volume limit exceeded" in answer.error["message"]
+    assert LEFT not in answer.stderr
+    assert left() == {}
+
+
 def test_undo_that_fails(
     create_vm: CreateVm,
     two_networks: dict[str, Any],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from typing import Any
 from urllib.parse import quote
 
@@ -36,6 +37,19 @@ def test_spellings(spelling: str) -> None:
     """A secret is masked however it is spelled, as often as it stands there."""
     redact = learned({"password": SECRET})
     assert redact(f"a {spelling} b {spelling} c") == f"a {MASK} b {MASK} c"
+
+
+@pytest.mark.parametrize("form", [SECRET, json.dumps(SECRET)[1:-1]], ids=["plain", "JSON"])
+@pytest.mark.parametrize("before", range(6))
+def test_base64(before: int, form: str) -> None:
+    """A secret is masked in Base64, wherever in the encoded text it stands."""
+    redact = learned({"password": SECRET})
+    for after in range(3):
+        encoded = b64encode(b"x" * before + form.encode() + b"y" * after).decode()
+        for text in (encoded, quote(encoded, safe="")):
+            masked = redact(text)
+            assert masked.count(MASK) == 1
+            assert len(masked.replace(MASK, "")) <= len(b64encode(b"x" * before)) + 16
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from bosh_aws_cpi.aws.sdk.errors import described
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.aws.sdk.errors import looked_up
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -20,12 +17,8 @@ def hint(client: "EC2Client") -> str:
     Returns:
         A sentence for the end of an error; empty when the setting is not enabled, or can't be read.
     """
-    try:
-        settings = client.get_allowed_images_settings()
-    except (ClientError, BotoCoreError) as error:
-        logger.debug("The Allowed AMIs setting can't be read: %s", described(error))
-        return ""
-    if settings.get("State") != "enabled":
+    settings = looked_up("the Allowed AMIs setting", client.get_allowed_images_settings)
+    if settings is None or settings.get("State") != "enabled":
         return ""
     owner = "an organisation's policy" if settings.get("ManagedBy") == "declarative-policy" else "the account"
     return (

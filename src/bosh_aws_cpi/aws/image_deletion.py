@@ -10,7 +10,7 @@ from bosh_aws_cpi.aws.images import AMI_TAG, describe, find
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, code_of, described, has_code
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
@@ -144,7 +144,7 @@ def _shown(client: "EC2Client", ami_id: str) -> Image | None:
     """An AMI; None when EC2 does not show it, or the lookup fails: the AMI is deleted anyway."""
     try:
         return find(client, ami_id)
-    except client.exceptions.ClientError as error:
+    except FAILURES as error:
         logger.warning("Could not look up the snapshots of AMI '%s': %s", ami_id, described(error))
         return None
 
@@ -181,7 +181,7 @@ def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
     try:
         if not snapshots.delete(client, snapshot_id, ami_id):
             logger.warning("Snapshot '%s' of AMI '%s' is kept: another AMI uses it", snapshot_id, ami_id)
-    except (client.exceptions.ClientError, CloudError) as error:
+    except (*FAILURES, CloudError) as error:
         said = described(error)
         logger.warning("Could not delete snapshot '%s' of AMI '%s': %s", snapshot_id, ami_id, said)
         tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SHUTDOWN_NOT_SKIPPED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, naming_vm
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_vm
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
@@ -167,12 +167,18 @@ def discard(client: "EC2Client", vm_cid: str) -> None:
         CloudError: The termination is not certain.
     """
     logger.info("Terminating instance '%s'", vm_cid)
-    timing.discard(
-        f"instance '{vm_cid}'",
-        lambda error: isinstance(error, VMNotFound),
-        lambda: terminate(client, vm_cid),
-        timing.INSTANCE_SEEN,
-    )
+    try:
+        timing.discard(
+            f"instance '{vm_cid}'",
+            lambda error: isinstance(error, VMNotFound),
+            lambda: terminate(client, vm_cid),
+            timing.INSTANCE_SEEN,
+        )
+    except Exception as error:
+        seen = looked_up(f"instance '{vm_cid}'", lambda: find(client, vm_cid))
+        if seen is None or not seen.is_ending:
+            raise
+        logger.info("Instance '%s' was ending before: %s", vm_cid, described(error))
     wait_until_terminated(client, vm_cid)
 
 

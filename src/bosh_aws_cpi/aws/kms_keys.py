@@ -3,9 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
@@ -49,7 +47,7 @@ def arn(key: str, region: str, clients: "Clients") -> str:
         raise CloudError(message)
     try:
         caller = clients.sts.get_caller_identity()["Arn"]
-    except (ClientError, BotoCoreError) as error:
+    except FAILURES as error:
         message = (
             f"kms_key_arn '{key}' is a key's id, and its ARN can't be completed because STS did not name the "
             f"account: {described(error)}. Set kms_key_arn to the key's ARN"

@@ -78,7 +78,7 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
     """
     for name in dict.fromkeys(names):
         try:
-            (balancer,) = client.describe_load_balancers(LoadBalancerNames=[name])["LoadBalancerDescriptions"]
+            balancer = client.describe_load_balancers(LoadBalancerNames=[name])["LoadBalancerDescriptions"][0]
         except client.exceptions.ClientError as error:
             if code_of(error) != "LoadBalancerNotFound":
                 raise

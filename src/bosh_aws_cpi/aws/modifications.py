@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, naming_disk
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_disk
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -61,7 +61,7 @@ def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: A
         except client.exceptions.ClientError as error:
             if not has_code(error, NOT_MODIFIABLE):
                 raise
-            latest = _latest(client, disk_cid)
+            latest = looked_up(f"the changes of '{disk_cid}'", lambda: _latest(client, disk_cid)) or {}
             if _is_for(latest, changes):  # started by this call, whose first answer was lost
                 return latest.get("StartTime")
             message = f"Volume '{disk_cid}' can't be changed now: {described(error)}"

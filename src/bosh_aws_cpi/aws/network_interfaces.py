@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET
-from bosh_aws_cpi.aws.sdk.errors import has_code
+from bosh_aws_cpi.aws.sdk.errors import has_code, looked_up
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, tags_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -132,7 +132,7 @@ def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
     try:
         _once_seen(nic.nic_id, assign)
     except client.exceptions.ClientError:
-        now = find(client, nic.nic_id)
+        now = looked_up(f"network interface '{nic.nic_id}'", lambda: find(client, nic.nic_id))
         if now is None or prefix not in now.prefixes:  # otherwise an unanswered attempt has succeeded
             raise
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from bosh_aws_cpi.aws import tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SUBNET_MISSING, SUBNET_USED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.errors import CloudError, NetworkNotFound
 from bosh_aws_cpi.log import logger
@@ -108,14 +106,13 @@ def _in_use(client: "EC2Client", subnet_id: str, interfaces: Sequence[_Interface
 
 def _interfaces(client: "EC2Client", subnet_id: str) -> list[_Interface]:
     """DescribeNetworkInterfaces: the interfaces in a subnet; none if the call fails."""
-    try:
-        pages = client.get_paginator("describe_network_interfaces").paginate(
-            Filters=[{"Name": "subnet-id", "Values": [subnet_id]}]
-        )
-        return [_interface(entry) for page in pages for entry in page["NetworkInterfaces"]]
-    except (ClientError, BotoCoreError) as error:
-        logger.warning("Could not list the interfaces in subnet '%s': %s", subnet_id, described(error))
-        return []
+    by_subnet: list[FilterTypeDef] = [{"Name": "subnet-id", "Values": [subnet_id]}]
+    pages = client.get_paginator("describe_network_interfaces").paginate(Filters=by_subnet)
+    found = looked_up(
+        f"the interfaces in subnet '{subnet_id}'",
+        lambda: [_interface(entry) for page in pages for entry in page["NetworkInterfaces"]],
+    )
+    return found or []
 
 
 def _interface(entry: Any) -> _Interface:  # noqa: ANN401 - the SDK's typed dict, looked at by name
@@ -140,8 +137,5 @@ def _is_one_alive(client: "EC2Client", vm_cids: Sequence[str]) -> bool:
         {"Name": "instance-id", "Values": vm_cids},
         {"Name": "instance-state-name", "Values": _ALIVE},
     ]
-    try:
-        return bool(client.describe_instances(Filters=filters)["Reservations"])
-    except (ClientError, BotoCoreError) as error:
-        logger.warning("Could not look up %s: %s", ", ".join(vm_cids), described(error))
-        return False
+    found = looked_up(", ".join(vm_cids), lambda: client.describe_instances(Filters=filters)["Reservations"])
+    return bool(found)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET
+from bosh_aws_cpi.aws.sdk.errors import looked_up
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -78,7 +79,7 @@ def _once_seen(
     try:
         timing.patiently(timing.VISIBLE, what, NOT_FOUND_YET, call)
     except client.exceptions.ClientError:
-        if not is_done():
+        if not looked_up(f"subnet '{subnet_id}'", is_done):
             raise
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE
-from bosh_aws_cpi.aws.sdk.errors import described, detail_of, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, detail_of, has_code
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 
@@ -85,7 +85,7 @@ def try_to_create(
     """
     try:
         _create(client, [resource_id], tags, patience)
-    except (client.exceptions.ClientError, BotoCoreError) as error:
+    except FAILURES as error:
         _log_refusal(resource_id, error)
 
 

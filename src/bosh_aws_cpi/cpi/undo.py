@@ -41,7 +41,7 @@ class Undo:
             what: The resource or change that is undone; the log shows it as a string.
             discard: The step.
         """
-        self._steps.append(lambda: _attempt(what, discard))
+        self._steps.append(lambda: attempt(what, discard))
 
     def run(self, reason: str) -> None:
         """Run the undo steps, the last one first.
@@ -95,7 +95,8 @@ def _is_transient(error: BaseException) -> bool:
     return error.ok_to_retry if isinstance(error, BoshError) else errors.is_transient(error)
 
 
-def _attempt(what: object, discard: Callable[[], object]) -> None:
+def attempt(what: object, discard: Callable[[], object]) -> None:
+    """Discard something; a failure is logged with what may be left behind."""
     try:
         discard()
     except Exception as error:  # noqa: BLE001 - the caller gets the first error

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, tags, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.cpi.vms.addresses_in_groups import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
@@ -77,7 +75,7 @@ class Run:
                 tags.require(self.clients.ec2, stray.resource.resource_id, {SEEN_TAG: written_time(self.now)})
             elif then is Action.REMOVE:
                 return Row(stray, self._delete(stray, before))
-        except (ClientError, BotoCoreError, BoshError) as error:
+        except (*FAILURES, BoshError) as error:
             said = error.message if isinstance(error, BoshError) else described(error)
             return Row(stray, FAILED, said)
         return Row(stray, then.value)

@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws import inventory, volume_copies
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
@@ -154,7 +154,7 @@ def _progress(client: "EC2Client", copies: list[str]) -> dict[str, int]:
     """How far copies of volumes are initialized; empty if EC2 refuses the call."""
     try:
         return volume_copies.progress(client, copies)
-    except client.exceptions.ClientError as error:
+    except FAILURES as error:
         log.logger.warning("Could not read the progress of volume copies: %s", described(error))
         return {}
 

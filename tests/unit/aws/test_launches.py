@@ -257,7 +257,9 @@ def test_unreadable_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPat
         raise ResponseParserError("<html>")
 
     monkeypatch.setattr(ec2.client, "run_instances", garble)
-    with pytest.raises(launches.Unanswered, match="EC2 did not answer: ResponseParserError"):
+    with pytest.raises(
+        launches.Unanswered, match="EC2 did not answer: AWS could not be called: its answer can't be read"
+    ):
         launches.run(ec2.client, {}, Finder(1000), always)
     assert launches.run(ec2.client, {}, Finder(0), always) == MADE
     assert 60 <= clock.now <= 66

@@ -20,6 +20,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     is_uncertain,
     is_untrusted,
 )
+from bosh_aws_cpi.aws.sdk.parsing import failure_of
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL
 
 if TYPE_CHECKING:
@@ -142,5 +143,7 @@ def _error(event: dict[str, Any]) -> BaseException | None:
         error: BaseException | None = event["caught_exception"]
         return error
     http_response, parsed = event["response"]
+    if failure := failure_of(parsed, event["request_dict"]["context"][CALL]):
+        return failure
     is_refused = "Error" in parsed or http_response.status_code >= REFUSED
     return ClientError(parsed, event["operation"].name) if is_refused else None

@@ -4,14 +4,14 @@ A call that is missing from the table of permissions raises an error that names 
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from botocore.client import BaseClient
-from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
-from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, UNREADABLE, Call, described, remember_call
+from bosh_aws_cpi.aws.sdk import parsing
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call, described, is_page, remember_call
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.redact import MASK
@@ -25,11 +25,6 @@ def install(session: Session, statistics: CallStatistics) -> None:
         statistics: Counts each call.
     """
 
-    def parsing(**event: Any) -> None:  # noqa: ANN401
-        answer = event["response_dict"]
-        if answer["status_code"] < REFUSED and _is_page(answer["headers"]):
-            raise ResponseParserError(UNREADABLE)
-
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = _name(event["model"])
         statistics.called(name)
@@ -39,7 +34,7 @@ def install(session: Session, statistics: CallStatistics) -> None:
     def after(**event: Any) -> None:  # noqa: ANN401
         metadata = event["parsed"].get("ResponseMetadata", {})
         remember_call(event["parsed"], event["context"][CALL])
-        if "Error" in event["parsed"] and _is_page(event["http_response"].headers):
+        if "Error" in event["parsed"] and is_page(event["http_response"].headers):
             event["parsed"]["Error"]["Message"] = _PAGE
         error = event["parsed"].get("Error", {})
         logger.debug(
@@ -50,13 +45,16 @@ def install(session: Session, statistics: CallStatistics) -> None:
             metadata.get("RequestId"),
             metadata.get("RetryAttempts", 0),
         )
+        if failure := parsing.failure_of(event["parsed"], event["context"][CALL]):
+            failed(exception=failure, context=event["context"])
+            raise failure
 
     def failed(**event: Any) -> None:  # noqa: ANN401
         exception = event["exception"]
         setattr(exception, CALL, event["context"][CALL])
         logger.debug("AWS did not answer: %s", described(exception))
 
-    session.register("before-parse", parsing)
+    session.register_component("response_parser_factory", parsing.Parsers())
     session.register("before-parameter-build", before)
     session.register("after-call", after)
     session.register("after-call-error", failed)
@@ -121,11 +119,6 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
 
 _PAGE: Final = "a web page instead of an AWS service's answer"
 """Replaces the message of a proxy, whose page may contain anything."""
-
-
-def _is_page(headers: Mapping[str, str]) -> bool:
-    """Whether a proxy answered with a web page: AWS's services answer with XML and JSON."""
-    return "html" in headers.get("content-type", "").lower()
 
 
 class _Lazily:

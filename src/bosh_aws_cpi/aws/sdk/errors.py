@@ -5,12 +5,12 @@
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from botocore.exceptions import ClientError, HTTPClientError, SSLError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, SSLError
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
@@ -22,6 +22,9 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     VOLUME_MISSING,
 )
 from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
+from bosh_aws_cpi.log import logger
+
+Found = TypeVar("Found")
 
 _SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
 _OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
@@ -31,7 +34,7 @@ _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes
 
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
-UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
+UNREADABLE: Final = "its answer can't be read"
 """For an answer that does not come from AWS; the SDK's own message would quote all of it."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
@@ -39,6 +42,26 @@ REFUSED: Final = 300
 """HTTP statuses from here on mean that the call failed."""
 _SERVER_FAULT: Final = 500
 """HTTP statuses from here on mean that AWS is at fault."""
+
+
+FAILURES: Final = (BotoCoreError, ClientError, ResponseParserError)
+"""What the SDK raises if a call fails."""
+
+
+class Unreadable(ResponseParserError):
+    """An answer that can't be read, or lacks what it must contain; it never quotes the answer.
+
+    Args:
+        said: What is wrong with it.
+    """
+
+    def __init__(self, said: str = UNREADABLE) -> None:
+        super().__init__(f"AWS could not be called: {said}. Is there a proxy in between?")
+
+
+def is_page(headers: Mapping[str, str]) -> bool:
+    """Whether a proxy answered with a web page: AWS's services answer with XML and JSON."""
+    return "html" in headers.get("content-type", "").lower()
 
 
 def detail_of(error: ClientError) -> dict[str, Any]:
@@ -152,6 +175,20 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
         raise
 
 
+def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
+    """Look up something that only makes an error clearer; None if that fails, so that the error stays.
+
+    Args:
+        what: What is looked up, for the log: "the instances of placement group 'x'".
+        ask: The look-up.
+    """
+    try:
+        return ask()
+    except Exception as error:  # noqa: BLE001 - the caller has an error that says more
+        logger.warning("Could not look up %s: %s", what, described(error))
+        return None
+
+
 @dataclass
 class Call:
     """A call to AWS with all its attempts.
@@ -205,6 +242,9 @@ def described(error: BaseException) -> str:
         said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
         about = f"request id {request_id}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
-    said = UNREADABLE if isinstance(error, ResponseParserError) else str(error)
+    if isinstance(error, ResponseParserError):
+        said = str(error if isinstance(error, Unreadable) else Unreadable())
+    else:
+        said = f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""
-    return f"{type(error).__name__}: {said}" + (f" ({about})" if about else "")
+    return said + (f" ({about})" if about else "")

@@ -15,7 +15,6 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, Row, row_of
 from bosh_aws_cpi.aws.sdk.errors import (
     CERTIFICATES,
-    UNREADABLE,
     call_of,
     code_of,
     described,
@@ -73,7 +72,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
             f"web identity, the container's keys and the instance profile. {described(error)}"
         )
     if isinstance(error, ResponseParserError):
-        return _busy(UNREADABLE, method)
+        return _busy(described(error), method)
     if isinstance(error, SSLError) and (certificates := getattr(error, CERTIFICATES, "")):
         return CloudError(f"AWS could not be called with {certificates}: {described(error)}")
     if isinstance(error, BotoCoreError):

@@ -10,7 +10,7 @@ from botocore.exceptions import SSLError
 from bosh_aws_cpi.aws import ebs_direct, image_deletion, images, kms_keys, snapshots
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.current_vm import current_vm_id
 from bosh_aws_cpi.cpi.identity import call_id
@@ -170,7 +170,7 @@ def _by_volume_instead(cloud: Cloud, source: ImageSource, undo: Undo, refused: E
         )
         undo.run("a snapshot without blocks")  # StartSnapshot alone may be permitted
         return volume_upload.upload(cloud, source, vm_cid, undo)
-    except (CloudError, cloud.ec2.exceptions.ClientError) as error:
+    except (CloudError, *FAILURES) as error:
         message = (
             f"{described(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
             "ebs:CompleteSnapshot: allow them, or use the light stemcell of the same version. "

@@ -3,11 +3,11 @@
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, load_balancers
-from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
@@ -45,7 +45,7 @@ def deregister_addresses(
         logger.info("Deregistering %s from '%s'", target, target.group_arn)
         try:
             load_balancers.remove_target(clients.elbv2, target)
-        except (BotoCoreError, ClientError) as error:
+        except FAILURES as error:
             raise CloudError(_still_registered(instance.vm_cid, target, error)) from error
 
 
@@ -58,7 +58,7 @@ def _is_of_another(clients: "Clients", instance: Instance, target: Target) -> bo
     return any(each.vm_cid != instance.vm_cid and not each.is_gone for each in found)
 
 
-def _still_registered(vm_cid: str, target: Target, error: BotoCoreError | ClientError) -> str:
+def _still_registered(vm_cid: str, target: Target, error: Exception) -> str:
     said = explained(error) if isinstance(error, ClientError) else described(error)
     command = (
         f"aws elbv2 deregister-targets --target-group-arn {target.group_arn} "

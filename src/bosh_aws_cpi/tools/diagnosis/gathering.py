@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from botocore.exceptions import ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnected
+from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import log
 from bosh_aws_cpi.aws import firewalls, instance_details, interface_lookups, routes, vpc_settings
@@ -196,7 +197,7 @@ class _Gathering:
         except ClientError as error:
             remedy = f"Allow ec2:{error.operation_name}" if has_code(error, UNAUTHORIZED) else _AGAIN
             self._leave_out(f"{what}: {described(error)}", remedy)
-        except (HTTPClientError, NotConnected) as error:
+        except (HTTPClientError, NotConnected, ResponseParserError) as error:
             self._leave_out(f"{what}: {described(error)}", _AGAIN)
         return None
 

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import code_of, described
+from bosh_aws_cpi.aws.sdk.errors import code_of, described, looked_up
 from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import DEBUG, INFO, logger
 from bosh_aws_cpi.model import Instance, Nic
@@ -81,10 +82,12 @@ class _Holders:
         Raises:
             AddressTaken: An interface keeps one, or no holder can be found.
         """
-        found = {
-            each: network_interfaces.holder(self._cloud.ec2, self._subnet_id, each) for each in addresses
-        }
-        holders = {address: nic for address, nic in found.items() if nic is not None}
+        ec2, subnet_id = self._cloud.ec2, self._subnet_id
+        found = looked_up(
+            f"who holds {' and '.join(addresses)}",
+            lambda: {each: network_interfaces.holder(ec2, subnet_id, each) for each in addresses},
+        )
+        holders = {address: nic for address, nic in (found or {}).items() if nic is not None}
         for address, nic in holders.items():
             self._looks[nic.nic_id] += 1
             vm = self._vm_of(nic)
@@ -96,18 +99,21 @@ class _Holders:
         if not holders:
             self._looks[""] += 1
         if self._looks[""] > MAX_UNHELD:
-            message = (
-                f"{described(error)}: EC2 shows no network interface that has this address. "
+            why = (
+                ": EC2 shows no network interface that has this address. "
                 "Check the subnet's CIDR reservations, or use another address"
             )
-            raise AddressTaken(message) from error
+            raise AddressTaken(described(error) + (why if found is not None else "")) from error
 
     def _vm_of(self, nic: Nic) -> Instance | None:
-        """The instance of an interface; None when there is none."""
-        try:
-            return None if nic.vm_cid is None else instances.find(self._cloud.ec2, nic.vm_cid)
-        except VMNotFound:
+        """The instance of an interface; None when there is none, or it can't be looked up."""
+
+        def find(vm_cid: str) -> Instance | None:
+            with suppress(VMNotFound):
+                return instances.find(self._cloud.ec2, vm_cid)
             return None
+
+        return looked_up(f"instance '{nic.vm_cid}'", lambda: find(nic.vm_cid) if nic.vm_cid else None)
 
     def _is_departing(self, nic: Nic, vm: Instance | None) -> bool:
         if nic.vm_cid is None:

@@ -11,14 +11,14 @@ from bosh_aws_cpi.aws.sdk.error_codes import RESERVATION_CLOSED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.undo import Undo
+from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create.addresses import AddressTaken, claiming
 from bosh_aws_cpi.cpi.vms.create.client_tokens import ClientTokens
 from bosh_aws_cpi.cpi.vms.create.interfaces import nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.log import logger, redact
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan.launch_options import LaunchOption
@@ -138,17 +138,23 @@ class Launcher:
             interfaces = [nics.inline_specification(nic_plan, plan.group_ids, is_public=is_public)]
         is_registry_used = self._cloud.registry.is_used
         macs = plan.mac_addresses(self._created)
+        user_data = agent_settings.user_data(
+            plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
+        )
+        redact.learn({"user_data": user_data})  # AWS's error may repeat the call's parameters
         return run_instances.arguments(
             plan.launch_spec,
             option,
             interfaces=interfaces,
-            user_data=agent_settings.user_data(
-                plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
-            ),
+            user_data=user_data,
             client_token=token,
         )
 
 
 def _discard(cloud: Cloud, vm_cid: str) -> None:
     """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
-    in_turn(lambda: instances.discard(cloud.ec2, vm_cid), lambda: cloud.registry.delete(vm_cid))
+    settings = f"the settings of '{vm_cid}' in the registry"
+    in_turn(
+        lambda: instances.discard(cloud.ec2, vm_cid),
+        lambda: attempt(settings, lambda: cloud.registry.delete(vm_cid)),
+    )

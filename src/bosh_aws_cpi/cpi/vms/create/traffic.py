@@ -5,19 +5,25 @@ All of them are looked up before the VM is created, so that a missing one is rep
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes, tags
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.aws.load_balancers import TargetGroup
 from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import may_be_done
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Vip
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.recorded_targets import Target, tags_of
 from bosh_aws_cpi.route_tables import Route, RouteTable
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
 
 
 @dataclass(frozen=True)
@@ -150,17 +156,27 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
             return _LedRoute(table.table_id, destination, None)
         return _LedRoute(table.table_id, destination, before)
 
-    def restore(led: _LedRoute) -> None:
-        now = routes.find(ec2, led.table_id, destination)
-        if now is None or now.target != target:  # somebody else has changed it since
-            return
-        if led.before is None:
-            routes.delete(ec2, led.table_id, destination)
-        elif led.before.target and not led.before.is_blackhole:
-            routes.replace(ec2, led.table_id, destination, dict(led.before.target))
-        # A route that was a blackhole becomes one again when the interface is deleted.
+    def lead_or_restore() -> _LedRoute:
+        try:
+            return lead()
+        except Exception as error:
+            if may_be_done(error):
+                led = _LedRoute(table.table_id, destination, table.route(destination))
+                undo.arm(led, lambda: _restore(ec2, led, target))
+            raise
 
-    undo.create(lead, restore)
+    undo.create(lead_or_restore, lambda led: _restore(ec2, led, target))
+
+
+def _restore(ec2: "EC2Client", led: _LedRoute, target: Json) -> None:
+    now = routes.find(ec2, led.table_id, led.destination)
+    if now is None or now.target != target:  # somebody else has changed it since
+        return
+    if led.before is None:
+        routes.delete(ec2, led.table_id, led.destination)
+    elif led.before.target and not led.before.is_blackhole:
+        routes.replace(ec2, led.table_id, led.destination, dict(led.before.target))
+    # A route that was a blackhole becomes one again when the interface is deleted.
 
 
 def _target(group: TargetGroup, instance: Instance) -> Target:
