@@ -10,7 +10,7 @@ import pytest
 from testbed.matrix import sampled
 from tests.faults.pair_outcome import PairOutcome
 from tests.faults.pairs import HASTY, NUMBER, SEED, TIMED_OUT, Place, Play, draw, places
-from tests.faults.summary import FOUND, TRIED
+from tests.faults.summary import DRAWN, FOUND, TRIED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,8 @@ DRAWS = 25
 def test_pair(stage: Stage, place: Place, record_property: Callable[[str, object], None]) -> None:
     """After two faults each resource is known to the caller or listed by sweep, and the answer is true."""
     lot = random.Random(place.name)  # noqa: S311 - must be the same again
-    for _ in range(DRAWS):
+    for drawn in range(1, DRAWS + 1):
+        record_property(DRAWN, drawn)  # the last one counts
         pair = draw(lot, place)
         stage.prepare(place.scenario, HASTY if TIMED_OUT in (pair.first, pair.second) else None)
         before, there = stage.painter.picture(), stage.painter.holders()
