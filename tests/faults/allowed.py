@@ -238,7 +238,7 @@ UNLISTED: dict[str, Unlisted] = {
         "snap-",
     )
 }
-"""What may stay though sweep does not list it: after SIGKILL, or with its id in the log if its undo is refused."""
+"""What may stay unlisted: after SIGKILL, or with its id in the log if its undo is refused."""
 
 
 def is_retried(scenario: str, call: str, kind: str) -> bool:
