@@ -13,7 +13,7 @@ from testbed.hold import PATIENCE, Hold
 from testbed.rules import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from werkzeug.wrappers import Request
 
@@ -51,10 +51,22 @@ class Control:
         with self._lock:
             self._calls.append(call)
 
-    def rules_for(self, action: str, parameters: dict[str, str]) -> list[Rule]:
-        """Count a call, and find the rules that fire at it."""
+    def rules_for(
+        self, action: str, parameters: dict[str, str], known: Sequence[Rule] = ()
+    ) -> tuple[list[Rule], list[Rule]]:
+        """Count a call, and find the rules that fire at it.
+
+        Args:
+            action: The call's action.
+            parameters: Its parameters.
+            known: Rules that have counted the call already.
+
+        Returns:
+            Those that fire, and all that there are.
+        """
         with self._lock:
-            return [rule for rule in self._rules if rule.fires(action, parameters)]
+            new = [rule for rule in self._rules if not any(rule is each for each in known)]
+            return [rule for rule in new if rule.fires(action, parameters)], [*self._rules]
 
     def answer(self, request: Request) -> Response:
         """Answer a test."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import struct
 import threading
 from typing import TYPE_CHECKING, NoReturn
 
@@ -25,11 +27,15 @@ def is_gone(request: Request) -> bool:
         return True
 
 
-def drop(request: Request) -> NoReturn:
-    """Close a connection in the middle of a call, like a network failure."""
+def drop(request: Request, *, is_reset: bool = False) -> NoReturn:
+    """Close a connection in the middle of a call, like a network failure, or reset it."""
     connection: socket.socket = request.environ["werkzeug.socket"]
     with contextlib.suppress(OSError):  # the client may be gone already
-        connection.shutdown(socket.SHUT_RDWR)
+        if is_reset:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            os.close(connection.detach())  # closing with this option sends the reset
+        else:
+            connection.shutdown(socket.SHUT_RDWR)
     # This ends werkzeug's work on the call without an answer.
     raise ConnectionAbortedError
 
@@ -48,8 +54,8 @@ class Hold:
         with self._condition:
             self._held.append(action)
             self._condition.notify_all()
-            self._wait_for_release(PATIENCE)
-            self._held.remove(action)
+            if not self._wait_for_release(PATIENCE):
+                self._held.remove(action)
 
     def delay(self, seconds: float) -> None:
         """Delay the calling thread for some seconds, or until the next release; it does not count as held."""
@@ -60,6 +66,7 @@ class Hold:
         """Release everything that is held or late now."""
         with self._condition:
             self._releases += 1
+            self._held.clear()  # at once: what waits next must not find these calls
             self._condition.notify_all()
 
     def wait(self, seconds: float) -> list[str]:
@@ -68,6 +75,6 @@ class Hold:
             self._condition.wait_for(lambda: self._held, timeout=seconds)
             return list(self._held)
 
-    def _wait_for_release(self, seconds: float) -> None:
+    def _wait_for_release(self, seconds: float) -> bool:
         mine = self._releases
-        self._condition.wait_for(lambda: self._releases > mine, timeout=seconds)
+        return self._condition.wait_for(lambda: self._releases > mine, timeout=seconds)

@@ -111,7 +111,7 @@ def _harmed(
     fake_aws.rule(action=action, nth=nth, **{"hold_before" if when == "before" else "hold": True})
     process = start()
     try:
-        held = _wait_until_held(fake_aws, process)
+        held = hold_next(fake_aws, process)
         harm(process)
     except BaseException:
         process.kill()
@@ -122,9 +122,18 @@ def _harmed(
     return held, finish(process)
 
 
-def _wait_until_held(fake_aws: FakeAws, process: Process) -> str:
+def hold_next(fake_aws: FakeAws, process: Process) -> str:
+    """Wait until a call is held, which must be before the executable ends; returns its action."""
+    held = wait_until_held(fake_aws, process)
+    if not held:
+        raise AssertionError("the call ended before it made so many calls to AWS")
+    return held
+
+
+def wait_until_held(fake_aws: FakeAws, process: Process) -> str:
+    """Wait until a call is held; returns its action, nothing if the executable ends before one is."""
     while process.poll() is None:
         held = fake_aws.held_within(STEP)
         if held:
             return held[0]
-    raise AssertionError("the call ended before it made so many calls to AWS")
+    return ""

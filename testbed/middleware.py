@@ -85,11 +85,12 @@ class Middleware:
             if not self._has_token(call):
                 record["status"] = THROTTLED.status
                 return protocols.failure(THROTTLED, call.service)
-        rules = self._control.rules_for(call.action, call.parameters)
+        rules, known = self._control.rules_for(call.action, call.parameters)
         if any(rule.hold_before for rule in rules):
             self._control.hold.hold(call.action)
             if is_gone(request):
                 return Response("nobody reads this", 500)
+            rules += self._control.rules_for(call.action, call.parameters, known)[0]
         if any(rule.drop == "before" for rule in rules):
             drop(request)
         response = self._answer(request, call, rules)
@@ -106,8 +107,8 @@ class Middleware:
             self._control.hold.hold(call.action)
         if delay := max((rule.delay for rule in rules), default=0.0):
             self._control.hold.delay(delay)
-        if any(rule.drop == "after" for rule in rules):
-            drop(request)
+        if any(rule.drop in {"after", "reset"} for rule in rules):
+            drop(request, is_reset=any(rule.drop == "reset" for rule in rules))
 
     def _answer(self, request: Request, call: Call, rules: list[Rule]) -> Response:
         """Let moto answer, or a rule in its place, and apply the rules for the answer."""

@@ -56,13 +56,15 @@ class Rule:
         error: The error to answer with.
         hold: Whether the answer is held back until the release; the call has had its effect.
         hold_before: Whether the call is held back until the release; it has no effect
-            before that, and none at all when its client is gone by then.
+            before that, and none at all when its client is gone by then. Rules that are set
+            meanwhile count it as their first call.
         delay: Seconds by which the answer is late, unless it is released; the call has had its
             effect.
         ends: The reason for which EC2 ends the instances in the answer right afterwards, such as
             `Server.InternalError: Internal error on launch`.
         drop: When to close the client's connection without an answer: `before` the call has
-            its effect, which it then never has, or `after` that.
+            its effect, which it then never has, or `after` that; `reset` is after it, too, with a
+            reset (RST) in place of an orderly end.
         states: The states of the resource that the call creates, modifies or completes, such as
             `["modifying", "optimizing", "completed"]`. Each later call that asks for the
             resource shows the next one, and the last one stays; see
@@ -83,7 +85,7 @@ class Rule:
     hold_before: bool = False
     delay: float = 0.0
     ends: str = ""
-    drop: Literal["", "before", "after"] = ""
+    drop: Literal["", "before", "after", "reset"] = ""
     states: list[str] = field(default_factory=list)
     unseen: int = 0
     replace: list[tuple[str, str]] = field(default_factory=list)
@@ -99,7 +101,7 @@ class Rule:
         fields["replace"] = [(old, new) for old, new in fields.get("replace", [])]
         for pattern, _ in fields["replace"]:
             re.compile(pattern)
-        if fields.get("drop", "") not in {"", "before", "after"}:
+        if fields.get("drop", "") not in {"", "before", "after", "reset"}:
             raise ValueError(fields["drop"])
         rule = cls(**fields)
         if "times" not in document and not rule.seconds and (rule.nth or rule.hold or rule.hold_before):

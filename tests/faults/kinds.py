@@ -77,6 +77,7 @@ class Expected(Enum):
         ENDED: It answers that it was ended, and nothing is left, or it succeeds.
         REPEATED: It ends without an answer; made again, it succeeds and does so once.
         ABANDONED: Nobody reads its response: what it creates is deleted, what it changes is changed.
+        UNCLEAR: It succeeds, or it answers that the same request may succeed later, and nothing is left.
     """
 
     SURVIVED = auto()
@@ -85,6 +86,7 @@ class Expected(Enum):
     ENDED = auto()
     REPEATED = auto()
     ABANDONED = auto()
+    UNCLEAR = auto()
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,9 @@ class Kind:
     Attributes:
         name: For the table.
         expected: What the request has to come to.
-        inflict: Makes the request, with the fault at a call, and returns its answer, or that to
-            the request that is made again.
+        rule: What the stand-in for AWS does at a call of this action.
+        harm: Makes the request, with the fault at a call, and returns its answer, or that to
+            the request that is made again; none where the rule alone is the fault.
         words: What an error has to say, of the call's action; none are asked for where it is survived.
         renames: What is called otherwise in the picture, and how, where it is survived.
         gains: Lines that the picture has besides.
@@ -103,10 +106,15 @@ class Kind:
 
     name: str
     expected: Expected
-    inflict: Callable[[Stage, Call], Answer]
+    rule: Callable[[str], dict[str, Any]] = lambda _: {}
+    harm: Callable[[Stage, Call], Answer] | None = None
     words: Callable[[str], tuple[str, ...]] = lambda _: ()
     renames: Mapping[str, str] = field(default_factory=dict)
     gains: Sequence[str] = ()
+
+    def inflict(self, stage: Stage, call: Call) -> Answer:
+        """Make the request with the fault at a call; returns the last answer."""
+        return self.harm(stage, call) if self.harm else _ruled(stage, call, self.rule)
 
 
 def refusal(action: str) -> dict[str, Any]:
@@ -144,10 +152,6 @@ def _ruled(stage: Stage, call: Call, rule: Callable[[str], dict[str, Any]]) -> A
     return stage.call()
 
 
-def _by_rule(rule: Callable[[str], dict[str, Any]]) -> Callable[[Stage, Call], Answer]:
-    return lambda stage, call: _ruled(stage, call, rule)
-
-
 def hollow(action: str) -> dict[str, Any]:
     """Replace an answer by one of the bodies that are none; which one depends on the call's name."""
     return {"replace": [[r"\A.*\Z", HOLLOW[len(action) % len(HOLLOW)]]]}
@@ -175,31 +179,31 @@ def _killed(stage: Stage, call: Call, when: When) -> Answer:
 REFUSED = Kind(
     "permanent error",
     Expected.REFUSED,
-    _by_rule(lambda action: {"error": refusal(action), "times": None}),
+    lambda action: {"error": refusal(action), "times": None},
     words=lambda action: (action, refusal(action)["code"]),
 )
-ANSWER_HOLLOW = Kind("answer hollow", Expected.SURVIVED, _by_rule(lambda name: {**hollow(name), "times": 1}))
+ANSWER_HOLLOW = Kind("answer hollow", Expected.SURVIVED, lambda name: {**hollow(name), "times": 1})
 TRANSIENT = (
-    Kind("throttled once", Expected.SURVIVED, _by_rule(lambda action: {"error": throttle(action)})),
+    Kind("throttled once", Expected.SURVIVED, lambda action: {"error": throttle(action)}),
     Kind(
         f"throttled {THROTTLED_SECONDS} s",
         Expected.SURVIVED,
-        _by_rule(lambda action: {"error": throttle(action), "seconds": THROTTLED_SECONDS / SPEED}),
+        lambda action: {"error": throttle(action), "seconds": THROTTLED_SECONDS / SPEED},
     ),
-    Kind("HTTP 500 once", Expected.SURVIVED, _by_rule(lambda action: {"error": fault(action)})),
-    Kind("connection dropped", Expected.SURVIVED, _by_rule(lambda _: {"drop": "before"})),
-    Kind("answer lost", Expected.SURVIVED, _by_rule(lambda _: {"drop": "after"})),
+    Kind("HTTP 500 once", Expected.SURVIVED, lambda action: {"error": fault(action)}),
+    Kind("connection dropped", Expected.SURVIVED, lambda _: {"drop": "before"}),
+    Kind("answer lost", Expected.SURVIVED, lambda _: {"drop": "after"}),
     ANSWER_HOLLOW,
-    Kind("lost, then throttled", Expected.SURVIVED, _lost_then_throttled),
+    Kind("lost, then throttled", Expected.SURVIVED, harm=_lost_then_throttled),
 )
-NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, _by_rule(lambda _: {"unseen": LOOKS}))
+NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, lambda _: {"unseen": LOOKS})
 TERMINATED = (
-    Kind("SIGTERM before", Expected.ENDED, partial(_interrupted, when="before")),
-    Kind("SIGTERM after", Expected.ENDED, partial(_interrupted, when="after")),
+    Kind("SIGTERM before", Expected.ENDED, harm=partial(_interrupted, when="before")),
+    Kind("SIGTERM after", Expected.ENDED, harm=partial(_interrupted, when="after")),
 )
 ABANDONED = (
-    Kind("stdout closed before", Expected.ABANDONED, partial(_abandoned, when="before")),
-    Kind("stdout closed after", Expected.ABANDONED, partial(_abandoned, when="after")),
+    Kind("stdout closed before", Expected.ABANDONED, harm=partial(_abandoned, when="before")),
+    Kind("stdout closed after", Expected.ABANDONED, harm=partial(_abandoned, when="after")),
 )
 AWS_ENDS = "Server.InternalError: Internal error on launch"
 ACCOUNT_ENDS = "Client.VolumeLimitExceeded: Volume limit exceeded"
@@ -208,39 +212,39 @@ LAUNCHES = (
     Kind(
         "launch ended once",
         Expected.SURVIVED,
-        _by_rule(lambda _: {"ends": AWS_ENDS}),
+        lambda _: {"ends": AWS_ENDS},
         gains=["ended instance new"],
     ),
     Kind(
         "launches ended",
         Expected.BUSY,
-        _by_rule(lambda _: {"ends": AWS_ENDS, "times": None}),
+        lambda _: {"ends": AWS_ENDS, "times": None},
         words=lambda _: (AWS_ENDS,),
     ),
     Kind(
         "launch ended, our fault",
         Expected.REFUSED,
-        _by_rule(lambda _: {"ends": ACCOUNT_ENDS, "times": None}),
+        lambda _: {"ends": ACCOUNT_ENDS, "times": None},
         words=lambda _: (ACCOUNT_ENDS, "quota"),
     ),
 )
 SUBNET_FULL = Kind(
     "subnet full",
     Expected.BUSY,
-    _by_rule(lambda action: {"error": FULL[action], "times": None}),
+    lambda action: {"error": FULL[action], "times": None},
     words=lambda action: (FULL[action]["message"],),
 )
 DEVICE_TAKEN = Kind(
     "device name taken",
     Expected.SURVIVED,
-    _by_rule(lambda _: {"error": TAKEN}),
+    lambda _: {"error": TAKEN},
     renames={"/dev/sdf": "/dev/sdg"},
 )
 BLOCK_REFUSED = tuple(
     Kind(
         f"block refused, {reason.partition('_')[0].lower()}",
         Expected.SURVIVED,
-        _by_rule(lambda _, reason=reason: {"error": {**BLOCK, "reason": reason}}),  # type: ignore[misc]
+        lambda _, reason=reason: {"error": {**BLOCK, "reason": reason}},  # type: ignore[misc]
     )
     for reason in ("WRITE_REQUEST_TIMEOUT", "CONFLICTING_BLOCK_UPDATE")
 )
@@ -253,8 +257,8 @@ OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
 """What befalls these calls alone."""
 OF_MADE = (NOT_FOUND_YET, *LAUNCHES)
 """What befalls only calls that make something."""
-KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, partial(_killed, when="before"))
-KILLED = Kind("SIGKILL after", Expected.REPEATED, partial(_killed, when="after"))
+KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, harm=partial(_killed, when="before"))
+KILLED = Kind("SIGKILL after", Expected.REPEATED, harm=partial(_killed, when="after"))
 KINDS = (
     *(REFUSED, *TRANSIENT, NOT_FOUND_YET, *TERMINATED, *ABANDONED, KILLED_FIRST, KILLED),
     *(*LAUNCHES, SUBNET_FULL, DEVICE_TAKEN, *BLOCK_REFUSED),
@@ -281,14 +285,28 @@ def kinds_at(call: Call, place: int) -> Iterator[Kind]:
 
 @dataclass(frozen=True)
 class Case:
-    """A fault at one call of a scenario."""
+    """A fault at one call of a scenario.
+
+    Attributes:
+        scenario: The request.
+        call: The call that the fault meets.
+        kind: The fault.
+        then: The kind of a second fault, and the call that it has met; none where there is one alone.
+    """
 
     scenario: Scenario
     call: Call
     kind: Kind
+    then: tuple[Kind, Call] | None = None
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """Its one fault, or both."""
+        return [self.kind, *([self.then[0]] if self.then else [])]
 
     def __str__(self) -> str:
-        return f"{self.scenario.name}-{self.call}-{self.kind.name}".replace(" ", "_")
+        second = f"-then-{self.then[1]}-{self.then[0].name}" if self.then else ""
+        return f"{self.scenario.name}-{self.call}-{self.kind.name}{second}".replace(" ", "_")
 
 
 def cases(scenario: Scenario) -> Iterator[Case]:

@@ -98,18 +98,18 @@ class Outcome:
         return self.answer.error is None or self._is_done_before(self.answer.error)
 
     def _is_done_before(self, error: dict[str, Any]) -> bool:
-        is_repeated = self.case.kind.expected == Expected.REPEATED
+        is_repeated = any(kind.expected == Expected.REPEATED for kind in self.case.kinds)
         return is_repeated and is_done_before(self.case.scenario.name, error["type"])
 
     @property
-    def _outlived(self) -> Change | None:
+    def outlived(self) -> Change | None:
         """How a success may differ, where the refusal of a call is none of the request."""
         if self.case.kind is not REFUSED:
             return None
         return outlived(self.case.scenario.name, str(self.case.call))
 
     @property
-    def _is_retried(self) -> bool:
+    def is_retried(self) -> bool:
         """Whether it may fail though the fault passes."""
         return is_retried(self.case.scenario.name, str(self.case.call), self.case.kind.name)
 
@@ -123,43 +123,60 @@ class Outcome:
         result = self.painter.named(json.dumps(shown))
         if result != case.scenario.result:
             yield Problem(OTHER, f"it answered {result}")
-        is_refused = case.kind.expected in {Expected.REFUSED, Expected.BUSY} and self._outlived is None
-        is_refused = is_refused or self._is_retried
-        is_ended_early = case.kind.expected == Expected.ENDED and not case.call.is_settled
-        if is_refused or is_ended_early:
+        if not self.may_succeed:
             yield Problem(OTHER, "it succeeded")
 
+    @property
+    def may_succeed(self) -> bool:
+        """Whether a success is right."""
+        kind = self.case.kind
+        is_refused = kind.expected in {Expected.REFUSED, Expected.BUSY} and self.outlived is None
+        is_ended_early = kind.expected == Expected.ENDED and not self.case.call.is_settled
+        return not (is_refused or self.is_retried or is_ended_early)
+
     def _of_error(self) -> Iterator[Problem]:
-        case, error = self.case, self.answer.error
+        error = self.answer.error
         if error is None:
             return
         if error["type"] not in TYPES:
             yield Problem(UNKNOWN, f"type {error['type']}: {error['message']}")
-        is_foreseen = {
-            Expected.SURVIVED: self._is_retried and error["ok_to_retry"],
-            Expected.REFUSED: self._outlived is None and self._is_refusal(error) and not error["ok_to_retry"],
+        if not self.is_foreseen(error):
+            yield Problem(OTHER, f"it failed: {error}")
+
+    def is_foreseen(self, error: dict[str, Any]) -> bool:
+        """Whether the fault asks for this error."""
+        is_foreseen: dict[Expected, bool] = {
+            Expected.SURVIVED: self.is_retried and error["ok_to_retry"],
+            Expected.REFUSED: self.outlived is None and self._is_refusal(error) and not error["ok_to_retry"],
             Expected.BUSY: self._is_refusal(error) and error["ok_to_retry"],
             Expected.ENDED: "interrupted by SIGTERM" in error["message"],
             Expected.REPEATED: self._is_done_before(error),
+            Expected.UNCLEAR: error["ok_to_retry"],
         }
-        if not is_foreseen[case.kind.expected]:
-            yield Problem(OTHER, f"it failed: {error}")
+        return is_foreseen[self.case.kind.expected]
 
     def _is_refusal(self, error: dict[str, Any]) -> bool:
         return all(word in error["message"] for word in self.case.kind.words(self.case.call.action))
 
     def _of_undo(self) -> Iterator[Problem]:
         """What AWS refuses for good may be what the undo needs; any other fault it has to live with."""
-        if UNDO_FAILED in self.answer.stderr and self.case.kind is not REFUSED:
+        if UNDO_FAILED in self.answer.stderr and not self.may_fail_to_undo:
             yield Problem(OTHER, f"its log says: {UNDO_FAILED}")
+
+    @property
+    def may_fail_to_undo(self) -> bool:
+        """Whether its undo may be refused."""
+        return REFUSED in self.case.kinds
 
     def _of_world(self) -> Iterator[Problem]:
         found, wanted = self.painter.picture(), self._wanted()
-        if not self._is_done:
+        if not self._is_done or self.case.then:  # what one fault has undone is repeated after the other
             found, wanted = lasting(found), [lasting(each) for each in wanted]
         if found not in wanted:
-            nearest = min((_difference(found, each) for each in wanted), key=len)
-            yield Problem(LEFT, "\n  ".join(["the world is another:", *nearest]))
+            yield from self._of_rest(min((difference(found, each) for each in wanted), key=len))
+
+    def _of_rest(self, lines: list[str]) -> Iterator[Problem]:
+        yield Problem(LEFT, "\n  ".join(["the world is another:", *lines]))
 
     def _wanted(self) -> list[list[str]]:
         """List the pictures that are well."""
@@ -169,7 +186,7 @@ class Outcome:
             return [sorted(self.before), *steps]
         success = scenario.success.of(self.before)
         if self._is_done:
-            return [self._with_traces(self._outlived.of(success) if self._outlived else success)]
+            return [self._with_traces(self.outlived.of(success) if self.outlived else success)]
         return [sorted(self.before), *steps, *([success] if scenario.is_in_place else [])]
 
     def _with_traces(self, picture: list[str]) -> list[str]:
@@ -180,7 +197,8 @@ class Outcome:
         return sorted([*picture, *kind.gains])
 
 
-def _difference(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def difference(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """List the lines of a picture that are too many (`+`) and those that are missing (`-`)."""
     more, less = Counter(found) - Counter(wanted), Counter(wanted) - Counter(found)
     return [*(f"+ {line}" for line in more.elements()), *(f"- {line}" for line in less.elements())]
 

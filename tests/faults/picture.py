@@ -80,6 +80,26 @@ class Painter:
         ]
         return sorted(self.named(line) for line in lines)
 
+    def holders(self) -> dict[str, set[str]]:
+        """List the ids of all that a call can leave behind, each with the ids of what it belongs to."""
+        ec2 = self.world.ec2
+        instances = (each for part in ec2.describe_instances()["Reservations"] for each in part["Instances"])
+        found: dict[str, set[str]] = {
+            each["InstanceId"]: set() for each in instances if each["State"]["Name"] != "terminated"
+        }
+        for each in ec2.describe_volumes()["Volumes"]:
+            found[each["VolumeId"]] = {held["InstanceId"] for held in each["Attachments"]}
+        for each in ec2.describe_network_interfaces()["NetworkInterfaces"]:
+            found[each["NetworkInterfaceId"]] = {each.get("Attachment", {}).get("InstanceId", "")}
+        images = ec2.describe_images(Owners=["self"])["Images"]
+        for each in ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]:
+            of = {image["ImageId"] for image in images if each["SnapshotId"] in str(image)}
+            found[each["SnapshotId"]] = of
+        found |= {each["ImageId"]: set() for each in images}
+        found |= {each["SubnetId"]: set() for each in ec2.describe_subnets()["Subnets"]}
+        groups = ec2.describe_placement_groups()["PlacementGroups"]
+        return found | {each["GroupId"]: set() for each in groups}
+
     def _instances(self) -> Iterator[str]:
         for reservation in self.world.ec2.describe_instances()["Reservations"]:
             yield from map(_instance, reservation["Instances"])

@@ -43,7 +43,7 @@ class Stage:
     world: World
     registry: Registry
     folder: Path
-    executable: Callable[[Mapping[str, Any]], Cpi] = Cpi
+    executable: Callable[..., Cpi] = Cpi
     painter: Painter = field(init=False)
     _cpi: Cpi = field(init=False)
     _request: dict[str, Any] = field(init=False)
@@ -54,13 +54,14 @@ class Stage:
         self.registry.documents.clear()
         self.painter = Painter(self.world, self.registry)
 
-    def prepare(self, scenario: Scenario) -> None:
-        """Lay what a scenario needs, and get the executable ready for its request."""
+    def prepare(self, scenario: Scenario, env: Mapping[str, str] | None = None) -> None:
+        """Lay what a scenario needs, and get the executable ready for its request, with these variables."""
         arguments = scenario.lay(self)
         section = {"endpoint": self.registry.endpoint, "user": USER, "password": PASSWORD}
         registry = section if scenario.version == 1 else None
         self._cpi = self.executable(
-            config(self.fake_aws.endpoint, registry=registry, **{"max_retries": MAX_RETRIES, **scenario.aws})
+            config(self.fake_aws.endpoint, registry=registry, **{"max_retries": MAX_RETRIES, **scenario.aws}),
+            env=env,
         )
         self._words = [scenario.verb, *arguments]
         stemcell = 1 if scenario.version == 1 else 2
@@ -68,6 +69,17 @@ class Stage:
         for action, states in scenario.states.items():
             self.fake_aws.rule(action=action, states=list(states))
         self.fake_aws.forget_calls()
+
+    def reset(self) -> None:
+        """Lay the world anew, as if nothing had been tried."""
+        self.fake_aws.reset()
+        self.world = self.fake_aws.lay()
+        self.__post_init__()
+
+    def strays(self) -> set[str]:
+        """List what `cpi sweep` finds."""
+        answer = self._cpi.run("sweep", "--director", DIRECTOR_UUID, "--older-than", "0", "--json")
+        return {stray["id"] for stray in answer.document["strays"]}
 
     def call(self) -> Answer:
         """Make the request."""

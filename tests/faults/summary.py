@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.faults.kinds import KINDS
 from tests.faults.outcome import COLUMNS, OTHER
+from tests.faults.pairs import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 TRIED, FOUND = "fault tried", "fault found"
 """What a case notes: its verb and kind, and then the columns that it counts in; none when it is well."""
+DRAWN = "pairs drawn"
+"""What a pair notes besides: how many were drawn until both faults of one were injected."""
 WELL = "survived or well refused"
 ALL = "all"
 
@@ -67,3 +70,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for line in written(table, title):
             terminalreporter.write_line(line)
         terminalreporter.write_line("")
+    if drawn := [note[DRAWN] for note in notes if DRAWN in note]:
+        terminalreporter.write_line(f"both faults of {len(drawn)} pairs, of {sum(drawn)} drawn, seed {SEED}")

@@ -9,7 +9,7 @@ import pytest
 
 from testbed.executable import MBUS_PASSWORD, Answer
 from tests.faults import summary
-from tests.faults.allowed import AGAIN, OUTLIVED, RETRIED, STEPS
+from tests.faults.allowed import AGAIN, OUTLIVED, RETRIED, STEPS, UNLISTED
 from tests.faults.kinds import ACCOUNT_ENDS, AWS_ENDS, KINDS, Case
 from tests.faults.outcome import LEFT, MALFORMED, OTHER, UNKNOWN, Outcome
 from tests.faults.scenarios import SCENARIOS
@@ -104,10 +104,10 @@ def test_done_before(stage: Stage, columns: list[str], *, is_gone: bool) -> None
 def test_allowances_are_of_use() -> None:
     """Each allowance has its reason, and is about a scenario and a call that there are."""
     known = {scenario.name: {str(call) for call in scenario.each()} for scenario in SCENARIOS}
-    entries: list[Any] = [*AGAIN.values()]
+    entries: list[Any] = [*AGAIN.values(), *UNLISTED.values()]
     entries += [each for table in (OUTLIVED, STEPS, RETRIED) for listed in table.values() for each in listed]
     assert all(each.why for each in entries)
-    assert {*OUTLIVED, *STEPS, *AGAIN, *RETRIED} <= known.keys()
+    assert {*OUTLIVED, *STEPS, *AGAIN, *RETRIED, *UNLISTED} <= known.keys()
     for name, listed in RETRIED.items():
         assert {each.call for each in listed} <= known[name]
         assert {kind for each in listed for kind in each.kinds} <= KIND.keys()

@@ -113,7 +113,7 @@ def test_copy_that_its_call_discards(
     """A call does not answer a copy that the call that created it has just discarded."""
     light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE}
     first = copied(**NOBLE, request_id="cpi-1")
-    fake_aws.rule(action="CreateTags", nth=2, hold=True)
+    fake_aws.rule(action="CreateTags", nth=1, hold=True)
     process = cpi.start("create_stemcell", "/x/image", light, context={"request_id": "cpi-2"})
     assert fake_aws.wait_until_held() == ["CreateTags"]
     world.ec2.deregister_image(ImageId=first)

@@ -50,6 +50,21 @@ def killed(
     return kill
 
 
+def test_copy_whose_repeated_call_failed(cpi: Cpi, world: World, fake_aws: FakeAws, sweep: Sweep) -> None:
+    """The copy of a killed create_stemcell is listed, even if the repeated call fails at its last look."""
+    light = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+    arguments, context = ("create_stemcell", "/x/image", light), {"request_id": "cpi-1"}
+    kill_at(fake_aws, lambda: cpi.start(*arguments, context=context), action="CopyImage", when="after")
+    fake_aws.forget_calls()
+    refused = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
+    fake_aws.rule(action="DescribeImages", nth=4, error=refused)
+    answer = cpi.call(*arguments, context=context)
+    assert "You may not." in answer.error["message"]
+    assert fake_aws.actions()[-2:] == ["CreateTags", "DescribeImages"]
+    (ami_id,) = world.state()["images"]
+    assert sweep.outcomes(*ANY_AGE) == {ami_id: "left to you"}
+
+
 @pytest.mark.parametrize(
     ("call", "action", "kind"),
     [

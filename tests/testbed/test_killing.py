@@ -5,6 +5,7 @@ import threading
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
@@ -37,6 +38,33 @@ def test_too_few_calls(fake_aws: FakeAws, cpi: Cpi) -> None:
     """It is an error if the executable ends before the moment of the kill."""
     with pytest.raises(AssertionError, match="ended before"):
         kill_at(fake_aws, lambda: cpi.start("ping"))
+
+
+def test_rule_for_a_held_call(fake_aws: FakeAws, ec2: Any) -> None:
+    """A rule that is set while a call is held counts it as its first one; the next hold is another call's."""
+    fake_aws.rule(action="DescribeVpcs", nth=1, hold_before=True)
+    codes: list[str] = []
+
+    def call() -> None:
+        for _ in range(2):
+            try:
+                ec2.describe_vpcs()
+            except ClientError as error:
+                codes.append(error.response["Error"]["Code"])
+            else:
+                codes.append("")
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert fake_aws.wait_until_held() == ["DescribeVpcs"]
+    fake_aws.rule(action="DescribeVpcs", nth=1, error={"code": "Busy", "message": "x"})
+    fake_aws.rule(action="*", nth=2, hold_before=True)
+    fake_aws.release()
+    assert fake_aws.wait_until_held() == ["DescribeVpcs"]
+    assert codes == ["Busy"]
+    fake_aws.release()
+    thread.join(timeout=30)
+    assert codes == ["Busy", ""]
 
 
 def test_held_call(fake_aws: FakeAws, ec2: Any, world: Any) -> None:

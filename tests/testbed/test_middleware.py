@@ -103,9 +103,9 @@ def test_rest_error(fake_aws: FakeAws, code: str, status: int, reason: dict[str,
     assert response.get("Reason") == reason.get("reason")
 
 
-@pytest.mark.parametrize(("when", "made"), [("before", 0), ("after", 1)])
+@pytest.mark.parametrize(("when", "made"), [("before", 0), ("after", 1), ("reset", 1)])
 def test_drop(fake_aws: FakeAws, ec2: Any, world: Any, when: str, made: int) -> None:
-    """A connection is closed without an answer, before or after the call has its effect."""
+    """A connection is closed without an answer, before or after the call has its effect, or reset."""
     fake_aws.rule(action="CreateVolume", times=1, drop=when)
     with pytest.raises(ConnectionClosedError):
         ec2.create_volume(AvailabilityZone=world.zone, Size=1)

@@ -14,6 +14,7 @@ from testbed import executable
 from testbed.executable import ABSENT, Cpi, config, finish, request
 from testbed.killing import kill_at
 from testbed.warm import fork
+from testbed.warm_server import TIMEOUT_SPEED
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -97,6 +98,19 @@ def test_several_at_once(fake_aws: FakeAws, cpi: Cpi) -> None:
     fake_aws.wait_until_held()
     fake_aws.release()
     assert finish(first).ok() is False
+
+
+@pytest.mark.usefixtures("warm")
+def test_hasty_timeouts(fake_aws: FakeAws) -> None:
+    """A forked executable whose connections time out earlier makes the call again, and others do not."""
+    delay = 3
+    for variables, calls in (({TIMEOUT_SPEED: "60"}, 2), ({}, 1)):
+        fake_aws.forget_calls()
+        fake_aws.rule(action="DescribeInstances", nth=1, delay=delay)
+        answer = Cpi(config(fake_aws.endpoint), env=variables).call("has_vm", "i-0123456789abcdef0")
+        assert answer.ok() is False
+        assert fake_aws.actions() == ["DescribeInstances"] * calls
+        fake_aws.clear_rules()
 
 
 def test_sees_only_its_environment(loaded: Warm) -> None:

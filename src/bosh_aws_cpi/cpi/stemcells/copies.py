@@ -99,10 +99,10 @@ def _reuse(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
     """
     image = images.wait_until_available(cloud.ec2, ami_id)
     tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
-    images.note_snapshots(cloud.ec2, image)
     if images.find(cloud.ec2, ami_id) is None:
         message = f"The call that created AMI '{ami_id}' has deleted it: upload the stemcell again"
         raise CloudError(message)
+    images.note_snapshots(cloud.ec2, image)  # last: the sweep lists an AMI whose snapshots lack this tag
     return ami_id
 
 

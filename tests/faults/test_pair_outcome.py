@@ -1,0 +1,99 @@
+"""The judgement on two faults, and the draw: what sweep does not list is seen, and whose error it is."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID, Answer
+from tests.faults.kinds import KILLED, REFUSED, TERMINATED, Case
+from tests.faults.outcome import LEFT, OTHER, UNDO_FAILED
+from tests.faults.pair_outcome import PairOutcome
+from tests.faults.pairs import FIRST, LOST, SECOND, Where, draw, places
+from tests.faults.scenario import Call
+from tests.faults.scenarios_disk import DISKS
+from tests.faults.test_outcome import ENDED, failed
+
+if TYPE_CHECKING:
+    from tests.faults.kinds import Kind
+    from tests.faults.stage import Stage
+
+CREATE_DISK = next(each for each in DISKS if each.name == "create_disk")
+CREATE, LOOK = (Call(action, 1, is_settled=False) for action in ("CreateVolume", "DescribeVolumes"))
+DELETE = Call("DeleteVolume", 1, is_settled=True)
+DENIED, UNDO_DENIED = (f"{each.action} failed with UnauthorizedOperation: No." for each in (LOOK, DELETE))
+TAGS = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_call": "1"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "met", "message", "columns"),
+    [
+        (REFUSED, REFUSED, DELETE, DENIED, []),
+        (REFUSED, REFUSED, DELETE, UNDO_DENIED, [OTHER]),
+        (TERMINATED[0], REFUSED, DELETE, ENDED, []),
+        (TERMINATED[0], REFUSED, DELETE, UNDO_DENIED, [OTHER]),
+        (LOST, REFUSED, DELETE, UNDO_DENIED, []),
+        (LOST, REFUSED, DELETE, ENDED, [OTHER]),
+        (KILLED, TERMINATED[0], CREATE, ENDED, []),
+        (LOST, LOST, CREATE, DENIED, [OTHER]),
+    ],
+)
+def test_whose_error(
+    stage: Stage, first: Kind, second: Kind, met: Call, message: str, columns: list[str]
+) -> None:
+    """The caller gets the error of the fault that ended the request, not that of what followed."""
+    assert judged(stage, first, (second, met), message) == columns
+
+
+@pytest.mark.parametrize(
+    ("first", "log", "tags", "columns"),
+    [
+        (REFUSED, UNDO_FAILED, TAGS, []),
+        (REFUSED, UNDO_FAILED, {}, [LEFT]),
+        (REFUSED, "", TAGS, [LEFT]),
+        (KILLED, "", TAGS, []),
+        (KILLED, "", {}, [LEFT]),
+    ],
+)
+def test_what_is_left(stage: Stage, first: Kind, log: str, tags: dict[str, str], columns: list[str]) -> None:
+    """A disk that stays is in the log or of a killed process, and `cpi sweep` lists it by its tags."""
+    message = DENIED if first is REFUSED else UNDO_DENIED
+    assert judged(stage, first, (REFUSED, DELETE), message, log, tags) == columns
+
+
+def judged(
+    stage: Stage,
+    first: Kind,
+    then: tuple[Kind, Call],
+    message: str,
+    log: str = "",
+    left: dict[str, str] | None = None,
+) -> list[str]:
+    """Judge an error of create_disk, whose process is not started, and a disk that it leaves."""
+    stage.prepare(CREATE_DISK)
+    before, there = stage.painter.picture(), stage.painter.holders()
+    if left is not None:
+        volume_id = stage.disk()
+        stage.painter.names.pop(volume_id)
+        tags = [{"Key": key, "Value": value} for key, value in left.items()]
+        stage.ec2.create_tags(Resources=[volume_id], Tags=[*tags, {"Key": "n", "Value": "1"}])
+    answer = Answer(failed(message).encode(), log, 0, 0.0)
+    case = Case(CREATE_DISK, LOOK, first, then)
+    outcome = PairOutcome(case, answer, before, stage.painter, there, stage.strays)
+    return [problem.column for problem in outcome.problems()]
+
+
+def test_seed() -> None:
+    """A seed draws the same pairs each time, another one others; each kind and each place is among them."""
+    listed = places("1", 400)
+    assert listed == places("1", 400)
+    assert [str(each) for each in listed] != [str(each) for each in places("2", 400)]
+    assert Counter(each.where for each in listed) == dict.fromkeys(Where, 100)
+    drawn = [draw(random.Random(each.name), each) for each in listed]  # noqa: S311 - as the test does
+    assert drawn == [draw(random.Random(each.name), each) for each in listed]  # noqa: S311 - the same
+    assert {each.second.name for each in drawn} == {kind.name for kind in SECOND}
+    assert {each.first.name for each in drawn} == {kind.name for kinds in FIRST.values() for kind in kinds}
+    assert listed[7].again == """FAULT_SEED=1 make faults PYTEST_ARGS="-k 'test_pair[1-007'\""""
