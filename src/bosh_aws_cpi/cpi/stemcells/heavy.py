@@ -95,7 +95,8 @@ def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
     if snapshot_id is None:
         volume_upload.discard_earlier(cloud, mark)
         return None
-    if ami_id := images.find_marked(cloud.ec2, dict([mark])):
+    found = images.marked(cloud.ec2, dict([mark]))
+    if ami_id := next((each.ami_id for each in found if snapshot_id in each.snapshot_ids), None):
         logger.info("AMI '%s' was created by an earlier attempt at this request", ami_id)
         return _finish_or_discard(cloud, ami_id, snapshot_id)
     volume_upload.discard_earlier(cloud, mark)
