@@ -141,11 +141,11 @@ class Yard:
         ebs.complete_snapshot(SnapshotId=snapshot_id, ChangedBlocksCount=0)
         return str(snapshot_id)
 
-    def snapshot_of_volume(self, **tags: str) -> str:
+    def snapshot_of_volume(self, description: str = "", **tags: str) -> str:
         """Make a snapshot of a volume, which is gone."""
         volume_id = self.volume(bosh_director_uuid="none")
         answer = self._ec2.create_snapshot(
-            VolumeId=volume_id, TagSpecifications=_specifications(tags, "snapshot")
+            VolumeId=volume_id, Description=description, TagSpecifications=_specifications(tags, "snapshot")
         )
         self._ec2.delete_volume(VolumeId=volume_id)
         return str(answer["SnapshotId"])

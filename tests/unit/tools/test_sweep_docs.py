@@ -14,9 +14,10 @@ from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
-from bosh_aws_cpi.tools import strays, sweep
+from bosh_aws_cpi.tools import sweep
 from bosh_aws_cpi.tools.actions import Action
 from bosh_aws_cpi.tools.deletion import _DELETERS
+from bosh_aws_cpi.tools.marks import SEEN_TAG
 from bosh_aws_cpi.tools.strays import Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 from tests.unit.tools.sweep_things import hours_ago, report, thing
@@ -55,7 +56,7 @@ def test_tags() -> None:
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
         *(tags.NETWORK_TAG, tags.SPREAD_TAG),
-        *(AMI_TAG, DELETE_FAILED_TAG, strays.SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
+        *(AMI_TAG, DELETE_FAILED_TAG, SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
 
