@@ -171,12 +171,13 @@ def test_image_that_is_no_copy(
 
 
 def test_image_of_another_snapshot(
-    heavy: Heavy, yard: Yard, world: World, fake_aws: FakeAws, tags_of: ReadTags
+    cpi: Cpi, heavy: Heavy, yard: Yard, world: World, fake_aws: FakeAws, tags_of: ReadTags
 ) -> None:
     """A retry of a heavy stemcell does not answer an AMI of another snapshot, whatever its tags say."""
-    kill_at(fake_aws, heavy.start, action="CompleteSnapshot", when="after")
+    call = ("create_stemcell", *heavy.arguments)
+    context = {"director_uuid": DIRECTOR_UUID, "request_id": "cpi-1"}
+    kill_at(fake_aws, lambda: cpi.start(*call, context=context), action="CompleteSnapshot", when="after")
     (snapshot_id,) = world.state()["snapshots"]
     forged = yard.image(yard.snapshot(), bosh_stemcell=tags_of(snapshot_id)["bosh_stemcell"])
-    answer = heavy.create()
-    assert answer.ok() != forged
+    assert cpi.call(*call, context=context).ok() != forged
     assert forged in world.state()["images"]

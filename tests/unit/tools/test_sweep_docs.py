@@ -55,7 +55,7 @@ def test_tags() -> None:
     """All tags that are told are those that the code knows."""
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
-        *(tags.NETWORK_TAG, tags.SPREAD_TAG),
+        *(tags.NETWORK_TAG, tags.SPREAD_TAG, tags.KEY_TAG, tags.STEMCELL_NAME_TAG),
         *(AMI_TAG, DELETE_FAILED_TAG, SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
@@ -94,7 +94,7 @@ def test_example() -> None:
             ),
             (
                 Stray(
-                    thing("volume", size_gib=3, type="gp3", resource_id="vol-7b5c2ed4b444afd65"),
+                    thing("interface", hours=None, resource_id="eni-7b5c2ed4b444afd65"),
                     "of a VM that is gone",
                     Removal.DELETE,
                     hours_ago(30.2),
