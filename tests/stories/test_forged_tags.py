@@ -45,18 +45,6 @@ NAMED_COPY = f"Copied for DestinationAmi {NO_AMI} from SourceAmi ami-1 for Sourc
 
 
 @pytest.fixture
-def yard(fake_aws: FakeAws, world: World) -> Yard:
-    """Return what makes the resources."""
-    return Yard(fake_aws, world)
-
-
-@pytest.fixture
-def sweep(cpi: Cpi, fake_aws: FakeAws) -> Sweep:
-    """Return the command."""
-    return Sweep(cpi, fake_aws)
-
-
-@pytest.fixture
 def forge(world: World) -> Callable[[str, dict[str, str]], str]:
     """Return a function that writes tags on a resource, also the Director's UUID."""
 

@@ -33,18 +33,6 @@ PAGE = Path(__file__).parents[2] / "docs/sweep.md"
 REFUSED = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
 
 
-@pytest.fixture
-def yard(fake_aws: FakeAws, world: World) -> Yard:
-    """Return what makes things that are left behind."""
-    return Yard(fake_aws, world)
-
-
-@pytest.fixture
-def sweep(cpi: Cpi, fake_aws: FakeAws) -> Sweep:
-    """Return the command."""
-    return Sweep(cpi, fake_aws)
-
-
 def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """Each stray has its line, nothing that only looks like one has, and nothing is changed."""
     yard.disguise()
