@@ -83,6 +83,27 @@ def copy_name(lab: Lab) -> Seen:
     return Seen(agrees, said.text)
 
 
+@TRIALS.of("copy-origin")
+def copy_origin(lab: Lab) -> Seen:
+    """Copy an AMI, and look at what EC2 shows of its source and its snapshot."""
+    source, region = lab.image_id, lab.account.region
+    copied = {"Name": f"cpi-{lab.token()}", "SourceImageId": source, "SourceRegion": region}
+    copy_id = lab.ec2.copy_image(**copied, TagSpecifications=lab.tagged("image", "snapshot"))["ImageId"]
+    lab.wait_for_image("available", copy_id)
+    shown = lab.ec2.describe_images(ImageIds=[copy_id, source])["Images"]
+    origins = {each["ImageId"]: (each.get("SourceImageId"), each.get("SourceImageRegion")) for each in shown}
+    (made,) = lab.ec2.describe_snapshots(SnapshotIds=lab.snapshots_of(source))["Snapshots"]
+    (copy,) = lab.ec2.describe_snapshots(SnapshotIds=lab.snapshots_of(copy_id))["Snapshots"]
+    start = f"Copied for DestinationAmi {copy_id} from SourceAmi {source} "
+    agrees = (
+        origins == {copy_id: (source, region), source: (None, None)}
+        and made["VolumeId"] == copy["VolumeId"] == "vol-ffffffff"
+        and copy["Description"].startswith(start)
+    )
+    said = f"{origins}; {copy['VolumeId']}, {copy['Description']!r}; source's snapshot: {made['VolumeId']}"
+    return Seen(agrees, said)
+
+
 @TRIALS.of("token-copy")
 def token_copy(lab: Lab) -> Seen:
     """Copy an AMI twice with one client token and tags for its snapshots, and look at the result."""

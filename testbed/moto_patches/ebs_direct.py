@@ -15,7 +15,7 @@ from moto.ebs.models import EBSSnapshot
 from moto.ebs.responses import EBSResponse
 
 from testbed.moto_patches.patching import Patches, parameter
-from testbed.moto_patches.snapshots import begin_snapshot
+from testbed.moto_patches.snapshots import NO_VOLUME, begin_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +26,6 @@ BLOCK_SIZE = 524_288
 BLOCKS_PER_GIB = 2048
 KEY_ARN = re.compile(r"arn:aws[a-z\-]*:kms:.*:[0-9]{12}:key/.*")
 """From the API model, StartSnapshotRequest, KmsKeyArn; an alias, its ARN and a bare id don't match."""
-NO_VOLUME = "vol-ffffffff"
-"""EC2's volume id of a snapshot that was created without a volume."""
 
 
 class DirectError(ServiceException):

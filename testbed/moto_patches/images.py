@@ -12,7 +12,7 @@ from moto.ec2.responses.amis import AmisResponse
 
 from testbed.moto_patches import states
 from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
-from testbed.moto_patches.snapshots import check_completed
+from testbed.moto_patches.snapshots import NO_VOLUME, check_completed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,6 +151,8 @@ def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dic
     if get("Encrypted") is True and not key:
         snapshot.kms_key_id = backend._create_default_encryption_key()  # noqa: SLF001
     snapshot.encrypted = snapshot.encrypted or get("Encrypted") is True
+    snapshot.volume = copy.copy(snapshot.volume)
+    snapshot.volume.id = NO_VOLUME
     snapshot.add_tags(tags)
     ebs.update(SnapshotId=snapshot.id, Encrypted=snapshot.encrypted)
 
@@ -159,9 +161,11 @@ def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dic
 def copied_image(original: Callable[..., Any], response: Any) -> Any:
     """EC2 copies an image's block devices, with snapshots of their own, encrypted on request.
 
-    The copy's description names the source. moto gave the copy an invented device, no
-    encryption and no tags, and the description of its snapshot did not name the copy; it
-    failed for a deregistered source (HTTP 500).
+    The copy's description names the source. So do SourceImageId and SourceImageRegion, which appear only for
+    "CreateImage, CopyImage, or CreateRestoreImageTask" (API reference, Image). The volume id of a copied
+    snapshot is arbitrary (API model, Snapshot), in the field vol-ffffffff. moto gave the copy an invented
+    device, no source, no encryption and no tags, and the description of its snapshot did not name the copy;
+    it failed for a deregistered source (HTTP 500).
     """
     backend, get = response.ec2_backend, partial(parameter, response)
     if get("KmsKeyId") and get("Encrypted") is not True:
@@ -177,6 +181,7 @@ def copied_image(original: Callable[..., Any], response: Any) -> Any:
     if not get("Description"):
         origin = f"[Copied {source.id} from {get('SourceRegion')}]"
         image.description = f"{origin} {source.description or ''}".strip()
+    image.source_image_id, image.source_image_region = source.id, get("SourceRegion")
     tags = tag_specifications(response)
     devices = devices_of(source)
     for device in devices:

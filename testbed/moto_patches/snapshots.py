@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 PATCHES = Patches()
 
+NO_VOLUME = "vol-ffffffff"
+"""EC2's volume id of a snapshot that was copied, or created without a volume."""
+
 
 def begin_snapshot(snapshot: Any, default: str) -> None:
     """Let a snapshot go through the states that a test asks for, by default a single one."""

@@ -23,6 +23,7 @@ from tests.stories.launches import (
     traffic,
     vm_arguments,
 )
+from tests.stories.operators import Sweep, Yard
 from tests.stories.own_vm import OwnVm, works_apart
 from tests.stories.said import Said
 from tests.stories.stemcell_images import Heavy
@@ -236,3 +237,15 @@ def made(world: World, own_vm: OwnVm, fake_aws: FakeAws) -> ListResources:
         return {kind: ids for kind, ids in now.items() if ids}
 
     return read
+
+
+@pytest.fixture
+def yard(fake_aws: FakeAws, world: World) -> Yard:
+    """Return what makes things that are left behind."""
+    return Yard(fake_aws, world)
+
+
+@pytest.fixture
+def sweep(cpi: Cpi, fake_aws: FakeAws) -> Sweep:
+    """Return the command."""
+    return Sweep(cpi, fake_aws)

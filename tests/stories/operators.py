@@ -22,7 +22,7 @@ SPREAD = {"bosh_spread_group": "bosh-1-db-etcd"}
 SIZE = 3
 ANY_AGE = ("--older-than", "0")
 METADATA = {"director": "bosh-1", "deployment": "web", "attached_at": "2026-05-01T00:00:00Z", "id": "0f"}
-SEEN = {"bosh_sweep_seen": "2020-05-01T00:00:00Z"}
+LONG_AGO = "2020-05-01T00:00:00Z"
 
 
 class Sweep:
@@ -104,10 +104,20 @@ class Yard:
         self._ec2 = world.ec2
         self._names = 0
 
-    def interface(self, **tags: str) -> str:
-        """Make an interface, which is not attached."""
+    def seen(self, resource_id: str) -> str:
+        """Mark a resource as a sweep does that saw it long ago."""
+        mark = {"Key": "bosh_sweep_seen", "Value": f"{LONG_AGO} {resource_id}"}
+        self._ec2.create_tags(Resources=[resource_id], Tags=[mark])
+        return resource_id
+
+    def interface(self, description: str | None = None, **tags: str) -> str:
+        """Make an interface, which is not attached, with create_vm's description."""
+        whole = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_agent_id": "", **tags}
+        ours = "BOSH agent {bosh_agent_id} of director {bosh_director_uuid}".format_map(whole)
         answer = self._ec2.create_network_interface(
-            SubnetId=self._world.subnet_id, TagSpecifications=_specifications(tags, "network-interface")
+            SubnetId=self._world.subnet_id,
+            Description=ours if description is None else description,
+            TagSpecifications=_specifications(tags, "network-interface"),
         )
         return str(answer["NetworkInterface"]["NetworkInterfaceId"])
 
@@ -122,10 +132,20 @@ class Yard:
         return str(answer["VolumeId"])
 
     def snapshot(self, **tags: str) -> str:
-        """Make a snapshot."""
+        """Make a snapshot without a volume, as create_stemcell does."""
+        ebs: Any = self._fake_aws.client("ebs")
+        listed = _specifications(tags, "snapshot")
+        snapshot_id = ebs.start_snapshot(
+            VolumeSize=SIZE, Tags=[tag for each in listed for tag in each["Tags"]]
+        )["SnapshotId"]
+        ebs.complete_snapshot(SnapshotId=snapshot_id, ChangedBlocksCount=0)
+        return str(snapshot_id)
+
+    def snapshot_of_volume(self, description: str = "", **tags: str) -> str:
+        """Make a snapshot of a volume, which is gone."""
         volume_id = self.volume(bosh_director_uuid="none")
         answer = self._ec2.create_snapshot(
-            VolumeId=volume_id, TagSpecifications=_specifications(tags, "snapshot")
+            VolumeId=volume_id, Description=description, TagSpecifications=_specifications(tags, "snapshot")
         )
         self._ec2.delete_volume(VolumeId=volume_id)
         return str(answer["SnapshotId"])
@@ -155,10 +175,11 @@ class Yard:
         return str(answer["Instances"][0]["InstanceId"])
 
     def group(self, name: str = "", **tags: str) -> str:
-        """Make a spread placement group."""
+        """Make a spread placement group, named as create_vm does, or a group of somebody else."""
         self._names += 1
+        whole = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_spread_group": f"{self._names}", **tags}
         answer = self._ec2.create_placement_group(
-            GroupName=name or f"group-{self._names}",
+            GroupName=name or "bosh-{bosh_director_uuid}-{bosh_spread_group}".format_map(whole),
             Strategy="spread",
             TagSpecifications=_specifications(tags, "placement-group"),
         )
@@ -202,10 +223,12 @@ class Yard:
             "snapshot of the failed image": failed,
             "snapshot": self.snapshot(bosh_stemcell="call-3"),
             "snapshot of a copy": self.snapshot(bosh_source_ami="ami-1"),
+            "snapshot of a volume": self.snapshot_of_volume(bosh_stemcell="call-9"),
             "disk": self.volume(bosh_call="call-4", deployment="of the disk type"),
             "upload": self.volume(bosh_stemcell="call-5"),
             "volume": self.volume(**GONE),
             "interface": self.interface(**GONE),
+            "somebody's interface": self.interface("", **GONE),
             "placement group": self.group(**SPREAD),
             "instance": self.instance(bosh_agent_id="agent-lost", Name="a", deployment="b", director="c"),
         }
@@ -222,13 +245,14 @@ class Yard:
             self.group(**SPREAD, **tags)
             self.instance(bosh_agent_id="agent-lost", **tags)
         self.group()
-        self.group("used", **SPREAD)
-        self.instance_in("used", **ALIVE, **METADATA)
+        self.group("somebody's", **SPREAD)
+        self.group(bosh_spread_group="used")
+        self.instance_in(f"bosh-{DIRECTOR_UUID}-used", **ALIVE, **METADATA)
         self.attached(bosh_call="call-7")
         self.volume(bosh_call="call-7", **METADATA)
         self.volume(**ALIVE)
         self.interface(**ALIVE)
-        self.snapshot(bosh_call="call-7")
+        self.snapshot_of_volume(bosh_call="call-7")
         self.image(self.snapshot(bosh_stemcell="call-7", bosh_ami="ami-1"), bosh_stemcell="call-7")
         self.image(self.snapshot(bosh_stemcell="call-8"), bosh_director_uuid="")
         self.image(self.snapshot(bosh_source_ami="ami-2"), bosh_source_ami="ami-2")

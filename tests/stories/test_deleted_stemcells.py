@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,16 +22,19 @@ class Stemcells:
     """AMIs with snapshots of their own, as heavy stemcells are."""
 
     def __init__(self, world: World, fake_aws: FakeAws) -> None:
-        """Make a volume to take snapshots of."""
+        """Begin with nothing."""
         self._ec2 = world.ec2
+        self._ebs: Any = fake_aws.client("ebs")
         self._fake_aws = fake_aws
-        self._volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
         self._empty = world.state()
         self._world = world
 
     def snapshots(self, count: int = 2) -> list[str]:
-        """Take some snapshots."""
-        return [self._ec2.create_snapshot(VolumeId=self._volume_id)["SnapshotId"] for _ in range(count)]
+        """Make some snapshots without a volume."""
+        made = [self._ebs.start_snapshot(VolumeSize=1)["SnapshotId"] for _ in range(count)]
+        for snapshot_id in made:
+            self._ebs.complete_snapshot(SnapshotId=snapshot_id, ChangedBlocksCount=0)
+        return made
 
     def register(self, snapshot_ids: list[str], name: str = "BOSH-heavy") -> str:
         """Make an AMI of snapshots, and have them marked; the list of calls begins anew."""

@@ -12,7 +12,7 @@ import pytest
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
-from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SEEN, SPREAD, Sweep, Yard
+from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SPREAD, Sweep, Yard
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -28,20 +28,9 @@ READS = {
     "DescribeSubnets",
     "DescribeVolumes",
 }
+GROUP = f"bosh-{DIRECTOR_UUID}-{SPREAD['bosh_spread_group']}"
 PAGE = Path(__file__).parents[2] / "docs/sweep.md"
 REFUSED = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
-
-
-@pytest.fixture
-def yard(fake_aws: FakeAws, world: World) -> Yard:
-    """Return what makes things that are left behind."""
-    return Yard(fake_aws, world)
-
-
-@pytest.fixture
-def sweep(cpi: Cpi, fake_aws: FakeAws) -> Sweep:
-    """Return the command."""
-    return Sweep(cpi, fake_aws)
 
 
 def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
@@ -58,14 +47,16 @@ def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> No
         ["snapshot", ids["snapshot of the failed image"]],
         ["snapshot", ids["snapshot"]],
         ["snapshot", ids["snapshot of a copy"]],
+        ["snapshot", ids["snapshot of a volume"]],
         ["volume", ids["disk"]],
         ["volume", ids["upload"]],
         ["volume", ids["volume"]],
         ["interface", ids["interface"]],
+        ["interface", ids["somebody's interface"]],
         ["placement", "group"],
         ["instance", ids["instance"]],
         [],
-        ["11", "listed,"],
+        ["13", "listed,"],
         ["Looked", "at"],
     ]
     assert (answer.returncode, answer.stderr) == (1, "")
@@ -74,29 +65,32 @@ def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> No
 
 
 def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
-    """All that is certain goes: disks by their names, what VMs had at the second time; the rest stays."""
+    """All that is certain goes: volumes by their names, interfaces at the second time; the rest stays."""
     yard.disguise()
     spared = world.state()
     ids = yard.fill()
-    left = {ids["image"]: "left to you", ids["instance"]: "left to you: name it with --instance"}
-    gone = ("failed image", "snapshot of the failed image", "snapshot", "snapshot of a copy", "upload")
-    first = {ids[name]: "marked" for name in ("volume", "interface", "placement group")}
-    disk = ids["disk"]
+    doubtful = (ids["image"], ids["snapshot of a volume"])
+    gone = ("failed image", "snapshot of the failed image", "snapshot", "snapshot of a copy")
+    marked = [ids[name] for name in ("interface", "placement group")]
+    disks = [ids[name] for name in ("disk", "upload", "volume")]
     assert sweep.outcomes("--delete", *ANY_AGE) == {
         **dict.fromkeys((ids[name] for name in gone), "removed"),
-        **left,
-        **first,
-        disk: "left to you: name it with --disk",
+        **dict.fromkeys(doubtful, "left to you"),
+        ids["instance"]: "left to you: name it with --instance",
+        **dict.fromkeys((*marked, ids["somebody's interface"]), "marked"),
+        **dict.fromkeys(disks, "left to you: name it with --disk"),
     }
     called = set(fake_aws.actions())
-    named = ("--disk", disk, "--instance", ids["instance"])
-    assert sweep.outcomes("--delete", *named, *ANY_AGE) == {
-        ids["image"]: "left to you",
-        **dict.fromkeys((*first, disk, ids["instance"]), "removed"),
+    named = [word for disk in disks for word in ("--disk", disk)]
+    assert sweep.outcomes("--delete", *named, "--instance", ids["instance"], *ANY_AGE) == {
+        **dict.fromkeys((*doubtful, ids["somebody's interface"]), "left to you"),
+        **dict.fromkeys((*marked, *disks, ids["instance"]), "removed"),
     }
     told = set(re.findall(r"ec2:(\w+)", PAGE.read_text()))
     assert told == called | set(fake_aws.actions()) | {"DescribeVolumeStatus"}  # only for replaced disks
     world.ec2.deregister_image(ImageId=ids["image"])
+    world.ec2.delete_snapshot(SnapshotId=ids["snapshot of a volume"])
+    world.ec2.delete_network_interface(NetworkInterfaceId=ids["somebody's interface"])
     assert list(sweep.outcomes("--delete", *ANY_AGE, status=0).values()) == ["removed"]  # the AMI's snapshot
     assert world.state() == spared
 
@@ -105,8 +99,9 @@ def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
     """What is younger than a day stays, also when it is marked: that is not the day of its making."""
     ids = yard.fill()
     before = world.state()
-    young = dict.fromkeys((ids[name] for name in ids if name not in {"image", "instance"}), "too young")
-    unmarked = {ids["interface"], ids["volume"], ids["placement group"]}
+    left = {"image", "instance", "snapshot of a volume", "somebody's interface"}
+    young = dict.fromkeys((ids[name] for name in ids if name not in left), "too young")
+    unmarked = {ids["interface"], ids["somebody's interface"], ids["placement group"]}
     assert sweep.outcomes(status=0) == {**young, **dict.fromkeys(unmarked, "age unknown")}
     named = ("--delete", "--disk", ids["disk"])
     assert sweep.outcomes(*named, status=0) == {**young, **dict.fromkeys(unmarked, "marked")}
@@ -136,33 +131,34 @@ def test_nothing_at_all(sweep: Sweep, world: World) -> None:
 
 def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """What AWS refuses to delete is told with its words, and the others go."""
-    refused, other = yard.volume(**GONE, **SEEN), yard.volume(**GONE, **SEEN)
-    fake_aws.rule(action="DeleteVolume", where={"VolumeId": refused}, error=REFUSED)
+    refused, other = (yard.seen(yard.interface(**GONE)) for _ in range(2))
+    where = {"NetworkInterfaceId": refused}
+    fake_aws.rule(action="DeleteNetworkInterface", where=where, error=REFUSED)
     answer = sweep("--delete", "--json")
     told = {stray["id"]: (stray["outcome"], stray["error"]) for stray in answer.document["strays"]}
     said = told[refused][1]
     assert (answer.returncode, told) == (1, {refused: ("failed", said), other: ("removed", None)})
-    assert "DeleteVolume failed with UnauthorizedOperation: You may not." in said
+    assert "DeleteNetworkInterface failed with UnauthorizedOperation: You may not." in said
     assert REQUEST_ID in said
-    assert world.state()["volumes"] == [refused]
+    assert world.state()["interfaces"] == [refused]
 
 
 def test_attached_before_the_second_look(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
     """Everything is looked at again right before it is removed."""
-    volume_id = yard.volume(**GONE, **SEEN)
+    volume_id = yard.volume(bosh_call="call-1")
     fake_aws.rule(action="DescribeVolumes", nth=2, replace=[("<status>available<", "<status>in-use<")])
-    assert sweep.outcomes("--delete", status=0) == {volume_id: "spared"}
+    named = ("--disk", volume_id, *ANY_AGE)
+    assert sweep.outcomes("--delete", *named, status=0) == {volume_id: "spared"}
     assert "DeleteVolume" not in fake_aws.actions()
 
 
-@pytest.mark.parametrize("kind", ["volume", "interface", "disk"])
+@pytest.mark.parametrize("kind", ["interface", "disk"])
 def test_attached_after_the_second_look(
     yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World, kind: str
 ) -> None:
     """What is attached by the time of its removal stays: nobody waits for it to come free again."""
     makers = {
-        "volume": lambda: yard.volume(**GONE, **SEEN),
-        "interface": lambda: yard.interface(**GONE, **SEEN),
+        "interface": lambda: yard.seen(yard.interface(**GONE)),
         "disk": lambda: yard.volume(bosh_call="call-1"),
     }
     resource_id, vm = makers[kind](), yard.instance(**ALIVE, **METADATA)
@@ -184,41 +180,41 @@ def test_attached_after_the_second_look(
 
 def test_group_that_is_used_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """A placement group into which a VM is launched right before its deletion stays, whoever owns the VM."""
-    group_id = yard.group("spread", **SPREAD, **SEEN)
+    group_id = yard.seen(yard.group(**SPREAD))
     fake_aws.rule(action="DeletePlacementGroup", hold_before=True)
     process = sweep.start("--delete", "--json")
     try:
         assert fake_aws.wait_until_held() == ["DeletePlacementGroup"]
-        yard.instance_in("spread", bosh_director_uuid="")
+        yard.instance_in(GROUP, bosh_director_uuid="")
     finally:
         fake_aws.release()
         answer = finish(process)
     told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
     assert (answer.returncode, told) == (0, [(group_id, "spared")])
-    assert world.state()["placement groups"] == ["spread"]
+    assert world.state()["placement groups"] == [GROUP]
 
 
 def test_group_that_was_created_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """A placement group that a create_vm has created again under the same name lacks the mark, and stays."""
-    group_id = yard.group("spread", **SPREAD, **SEEN)
+    group_id = yard.seen(yard.group(**SPREAD))
     fake_aws.rule(action="DescribePlacementGroups", nth=2, hold_before=True)
     process = sweep.start("--delete", "--json")
     try:
         assert fake_aws.wait_until_held() == ["DescribePlacementGroups"]
-        world.ec2.delete_placement_group(GroupName="spread")
-        yard.group("spread", **SPREAD)
+        world.ec2.delete_placement_group(GroupName=GROUP)
+        yard.group(**SPREAD)
     finally:
         fake_aws.release()
         answer = finish(process)
     told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
     assert (answer.returncode, told) == (0, [(group_id, "spared")])
-    assert world.state()["placement groups"] == ["spread"]
+    assert world.state()["placement groups"] == [GROUP]
 
 
 def test_group_of_ended_vms(yard: Yard, sweep: Sweep, world: World) -> None:
     """A placement group is a stray only once all of its VMs are terminated."""
-    group_id = yard.group("spread", **SPREAD, **SEEN)
-    vm_cid = yard.instance_in("spread", **ALIVE, **METADATA)
+    group_id = yard.seen(yard.group(**SPREAD))
+    vm_cid = yard.instance_in(GROUP, **ALIVE, **METADATA)
     world.ec2.stop_instances(InstanceIds=[vm_cid])
     assert sweep.outcomes("--delete", status=0) == {}
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
@@ -229,9 +225,10 @@ def test_group_of_ended_vms(yard: Yard, sweep: Sweep, world: World) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_interrupted(yard: Yard, sweep: Sweep, fake_aws: FakeAws, number: signal.Signals) -> None:
     """A run that is ended tells what went, and what it was at."""
-    ids = [yard.volume(**GONE, **SEEN) for _ in range(3)]
+    ids = [yard.seen(yard.interface(**GONE)) for _ in range(3)]
+    action = "DeleteNetworkInterface"
     answer = interrupt_at(
-        fake_aws, lambda: sweep.start("--delete", "--json"), 2, action="DeleteVolume", number=number
+        fake_aws, lambda: sweep.start("--delete", "--json"), 2, action=action, number=number
     )
     assert answer.returncode == 2
     assert answer.stderr.splitlines()[-1] == f"cpi: interrupted by {number.name}"
@@ -239,7 +236,7 @@ def test_interrupted(yard: Yard, sweep: Sweep, fake_aws: FakeAws, number: signal
     assert [outcome for _, outcome in told] == ["removed", "not certain"]
     assert {resource_id for resource_id, _ in told} < set(ids)
     assert answer.document["is_complete"] is False
-    assert fake_aws.actions().count("DeleteVolume") == 2
+    assert fake_aws.actions().count(action) == 2
 
 
 def test_disk_whose_metadata_ec2_refused(cpi: Cpi, world: World, sweep: Sweep, fake_aws: FakeAws) -> None:

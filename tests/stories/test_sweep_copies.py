@@ -25,12 +25,6 @@ def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied
     return Copied(cpi, fake_aws, world, vm())
 
 
-@pytest.fixture
-def sweep(cpi: Cpi, fake_aws: FakeAws) -> Sweep:
-    """Return the command."""
-    return Sweep(cpi, fake_aws)
-
-
 def test_replaced(copied: Copied, sweep: Sweep) -> None:
     """An old disk is deleted once its copy is attached and initialized, and is not listed before that."""
     copied.progress("0", "99", "100")

@@ -20,12 +20,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def sweep(cpi: Cpi, fake_aws: FakeAws) -> Sweep:
-    """Return the command."""
-    return Sweep(cpi, fake_aws)
-
-
-@pytest.fixture
 def killed(
     cpi: Cpi,
     start_vm: StartVm,

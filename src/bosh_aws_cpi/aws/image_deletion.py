@@ -152,6 +152,7 @@ def _shown(client: "EC2Client", ami_id: str) -> Image | None:
 def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:
     """Snapshots of a deregistered AMI: found by our tags, and by EC2's description of a copy's snapshot.
 
+    A snapshot is not listed unless EC2 shows that it was made for this AMI or, without a copy, for any.
     EC2's filters treat ``*`` and ``?`` as wildcards, so nothing is looked up unless the id has the exact
     form of an AMI's id.
     """
@@ -163,13 +164,20 @@ def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str
         *by_tags(own_tags or {}),
     ]
     paginator = client.get_paginator("describe_snapshots")
-    found = [
-        snapshot["SnapshotId"]
+    found = {
+        snapshot["SnapshotId"]: snapshots.is_for_image(snapshot, ami_id)
         for each in filters
         for page in paginator.paginate(OwnerIds=["self"], Filters=[each])
         for snapshot in page["Snapshots"]
-    ]
-    return list(dict.fromkeys(found))
+    }
+    if kept := [snapshot_id for snapshot_id, is_certain in found.items() if not is_certain]:
+        logger.error(
+            "Perhaps left behind: %s. A tag or description names AMI '%s', which is gone, but EC2 does not "
+            "show that the snapshot was made for it: it may be a disk's",
+            ", ".join(kept),
+            ami_id,
+        )
+    return [snapshot_id for snapshot_id, is_certain in found.items() if is_certain]
 
 
 def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[str]) -> None:

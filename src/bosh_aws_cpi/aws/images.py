@@ -105,6 +105,8 @@ class Marked(NamedTuple):
 
     ami_id: str
     tags: Mapping[str, str]
+    snapshot_ids: Sequence[str]
+    """Those of its block devices; none while a copy is pending."""
     is_recent: bool
     """Whether an earlier, killed attempt at the current request may have created it."""
 
@@ -118,6 +120,7 @@ def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
         Marked(
             entry["ImageId"],
             tags_of(entry),
+            _snapshots(entry),
             is_recent(parsed_time(entry.get("CreationDate", ""))),
         )
         for entry in found
@@ -204,10 +207,25 @@ def _image(entry: "ImageTypeDef") -> Image:
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         architecture=entry.get("Architecture", ""),
         block_device_names=[device["DeviceName"] for device in devices],
-        snapshot_ids=[
-            device["Ebs"]["SnapshotId"] for device in devices if device.get("Ebs", {}).get("SnapshotId")
-        ],
+        snapshot_ids=_snapshots(entry),
         is_encrypted=any(device.get("Ebs", {}).get("Encrypted", False) for device in roots),
         root_gib=max((device.get("Ebs", {}).get("VolumeSize", 0) for device in roots), default=0),
         tags=tags_of(entry),
+        copied_from=_origin(entry),
+        has_plain_disks=any(
+            not device["Ebs"].get("Encrypted", False) for device in devices if "Ebs" in device
+        ),
     )
+
+
+def _snapshots(entry: "ImageTypeDef") -> list[str]:
+    disks = (device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", []))
+    return [disk["SnapshotId"] for disk in disks if disk.get("SnapshotId")]
+
+
+def _origin(entry: "ImageTypeDef") -> tuple[str, str] | None:
+    """The id and the region of the AMI that an AMI was copied from: EC2 shows both for CreateImage, too."""
+    if entry.get("SourceInstanceId"):
+        return None
+    source, region = entry.get("SourceImageId"), entry.get("SourceImageRegion")
+    return (source, region) if source and region else None

@@ -17,6 +17,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
 )
 from bosh_aws_cpi.aws.sdk.errors import has_code, is_volume_missing
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time, tags_of
+from bosh_aws_cpi.aws.snapshots import is_for_image
 from bosh_aws_cpi.aws.subnets import CREATED_TAG
 from bosh_aws_cpi.jsontext import Json
 
@@ -39,7 +40,7 @@ class Resource:
     """None for an interface and a placement group: EC2 does not report it. For a subnet: from its tag."""
     size_gib: int = 0
     type: str = ""
-    """Of a volume or an instance."""
+    """Of a volume or an instance; the strategy of a placement group."""
     iops: int = 0
     snapshot_ids: tuple[str, ...] = ()
     """The snapshots of an AMI."""
@@ -47,6 +48,10 @@ class Resource:
     """The volume that a volume was copied from."""
     is_used: bool = False
     """Whether a subnet has interfaces."""
+    is_for_image: bool = False
+    """Whether EC2 shows that a snapshot was made for an AMI."""
+    description: str = ""
+    """Of an interface."""
     group: str = ""
     """The name of a placement group, or of the one that an instance is in."""
 
@@ -134,7 +139,8 @@ def _list(client: Any, kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN4
 def _interfaces(page: Any) -> Iterable[Resource]:  # noqa: ANN401 - one of the SDK's pages
     for entry in page["NetworkInterfaces"]:
         tags = tags_of(entry, "TagSet")
-        yield Resource("interface", entry["NetworkInterfaceId"], entry["Status"], tags, None)
+        nic_id, description = entry["NetworkInterfaceId"], entry.get("Description", "")
+        yield Resource("interface", nic_id, entry["Status"], tags, None, description=description)
 
 
 def _volumes(page: Any) -> Iterable[Resource]:  # noqa: ANN401
@@ -161,6 +167,7 @@ def _snapshots(page: Any) -> Iterable[Resource]:  # noqa: ANN401
             tags_of(entry),
             entry["StartTime"],
             size_gib=entry["VolumeSize"],
+            is_for_image=is_for_image(entry),
         )
 
 
@@ -213,7 +220,10 @@ def _instances(page: Any) -> Iterable[Resource]:  # noqa: ANN401
 def _placement_groups(page: Any) -> Iterable[Resource]:  # noqa: ANN401
     for entry in page["PlacementGroups"]:
         tags, name = tags_of(entry), entry["GroupName"]
-        yield Resource("placement group", entry["GroupId"], entry["State"], tags, None, group=name)
+        strategy = entry.get("Strategy", "")
+        yield Resource(
+            "placement group", entry["GroupId"], entry["State"], tags, None, type=strategy, group=name
+        )
 
 
 _KEPT_BY_AWS: Final = 5

@@ -1,15 +1,17 @@
 """EBS snapshots: create, wait for, delete."""
 
 import re
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import SNAPSHOT_MISSING
 from bosh_aws_cpi.aws.sdk.errors import has_code, naming_disk
-from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent
+from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.tag_names import DISK_METADATA
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -17,6 +19,27 @@ if TYPE_CHECKING:
 _IN_USE: Final = frozenset({"InvalidSnapshot.InUse"})
 _FAILED: Final = frozenset({"error"})
 _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
+_NO_VOLUME: Final = "vol-ffffffff"
+"""The volume id that EC2 shows for a snapshot that was not taken of a volume."""
+_COPIED: Final = re.compile(r"Copied for DestinationAmi (ami-[0-9a-f]+) from SourceAmi ami-")
+"""The beginning of the description that CopyImage gives a snapshot."""
+
+
+def is_for_image(entry: Any, ami_id: str | None = None) -> bool:  # noqa: ANN401 - the SDK's typed dict
+    """Whether EC2 shows that a snapshot was made for an AMI, and not of a disk; tags can't show that.
+
+    CopyImage and StartSnapshot make snapshots without a volume. A backup tool may also copy a disk's
+    snapshot, with the Director's tags.
+
+    Args:
+        entry: DescribeSnapshots' entry.
+        ami_id: The AMI; None for any. EC2 names it only for a copy.
+    """
+    if entry.get("VolumeId") != _NO_VOLUME:
+        return False
+    if copied := _COPIED.match(entry.get("Description", "")):
+        return ami_id in {None, copied[1]}
+    return not DISK_METADATA & tags_of(entry).keys()
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
@@ -24,6 +47,12 @@ def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
     answer = client.describe_snapshots(OwnerIds=["self"], Filters=by_tags(dict([mark])))
     whole = (entry for entry in answer["Snapshots"] if entry.get("State") not in _FAILED)
     return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
+
+
+def keys(client: "EC2Client", snapshot_ids: Sequence[str]) -> list[str]:
+    """DescribeSnapshots: the ARNs of the KMS keys that encrypt these snapshots; "" for one without a key."""
+    answer = client.describe_snapshots(SnapshotIds=snapshot_ids)
+    return [entry.get("KmsKeyId", "") for entry in answer["Snapshots"]]
 
 
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:

@@ -191,8 +191,13 @@ def with_primary_ipv6(plans: Sequence[NicPlan]) -> list[NicPlan]:
     return [plan.replaced(is_ipv6_primary=plan.ipv6_address is not None) for plan in plans]
 
 
+def description(director_uuid: str | None, agent_id: str) -> str:
+    """An interface's description; unlike its tags, nothing in a manifest becomes a part of it."""
+    return f"BOSH agent {agent_id} of director {director_uuid}"[:255]  # EC2's limit
+
+
 def create_arguments(plan: NicPlan, group_ids: Sequence[str]) -> Json:
-    """CreateNetworkInterface's arguments, without the tags."""
+    """CreateNetworkInterface's arguments, without the description and the tags."""
     primary = {"EnablePrimaryIpv6": True} if plan.is_ipv6_primary else {}
     return {"SubnetId": plan.subnet_id, "Groups": list(group_ids), **_addresses(plan), **primary}
 

@@ -17,7 +17,7 @@ _MAX_NAME: Final = 255
 _DIGEST: Final = 32
 _COMPILATION: Final = re.compile(r"-compilation-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 """The end of ``env.bosh.group`` of a VM that compiles packages: BOSH puts each into a group of its own."""
-_STRATEGY: Final = "spread"
+STRATEGY: Final = "spread"
 
 
 class SpreadGroup(Record):
@@ -68,7 +68,7 @@ def may_lack_tags_yet(strategy: str, tags: Mapping[str, str]) -> bool:
         strategy: The existing group's strategy.
         tags: The existing group's tags.
     """
-    return strategy == _STRATEGY and not tags.keys() & {tag_plan.DIRECTOR_TAG, tag_plan.SPREAD_TAG}
+    return strategy == STRATEGY and not tags.keys() & {tag_plan.DIRECTOR_TAG, tag_plan.SPREAD_TAG}
 
 
 def refusal(group: SpreadGroup, strategy: str, tags: Mapping[str, str]) -> CloudError | None:
@@ -82,7 +82,7 @@ def refusal(group: SpreadGroup, strategy: str, tags: Mapping[str, str]) -> Cloud
     Returns:
         The error; None if the group was created for this instance group.
     """
-    if strategy != _STRATEGY:
+    if strategy != STRATEGY:
         problem = f"has the strategy '{strategy}'"
     elif any(tags.get(key) != group.tags[key] for key in (tag_plan.DIRECTOR_TAG, tag_plan.SPREAD_TAG)):
         problem = f"lacks the tags {tag_plan.DIRECTOR_TAG} and {tag_plan.SPREAD_TAG} of this instance group"

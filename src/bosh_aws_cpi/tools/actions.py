@@ -40,15 +40,15 @@ _LEFT_TO_PEOPLE: Final = {Removal.HAND: Action.LOOK, Removal.INSTANCE: Action.AS
 def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
     """Decide what to do with a stray; None when the report does not list it yet."""
     age = stray.age(now)
+    if age is None and stray.is_marked:
+        return Action.MARK if wish.delete else Action.UNKNOWN
     is_due = age is not None and age >= wish.older_than
     if stray.removal is Removal.INSTANCE and stray.resource.resource_id in wish.instances:
         return Action.REMOVE
     if stray.removal in _LEFT_TO_PEOPLE:  # a young one may belong to a call that is still running
         return _LEFT_TO_PEOPLE[stray.removal] if is_due else None
-    if age is None:
-        return Action.MARK if wish.delete and stray.is_marked else Action.UNKNOWN
     if not is_due:
-        return Action.YOUNG
+        return Action.UNKNOWN if age is None else Action.YOUNG
     if stray.removal is Removal.DISK and stray.resource.resource_id not in wish.disks:
         return Action.ASK
     return Action.REMOVE if wish.delete else Action.LIST

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, tags, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described
-from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.cpi.vms.addresses_in_groups import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tools.actions import Action, Wish, action
-from bosh_aws_cpi.tools.strays import SEEN_TAG, Inventory, Removal, Stray
+from bosh_aws_cpi.tools.marks import mark
+from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Run:
         """Carry out an action; an error goes into the stray's row, and the run continues."""
         try:
             if then is Action.MARK:
-                tags.require(self.clients.ec2, stray.resource.resource_id, {SEEN_TAG: written_time(self.now)})
+                tags.require(self.clients.ec2, stray.resource.resource_id, mark(stray.resource, self.now))
             elif then is Action.REMOVE:
                 return Row(stray, self._delete(stray, before))
         except (*FAILURES, BoshError) as error:

@@ -13,8 +13,8 @@ from typing import Final
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.sdk.idempotency import parsed_time
 from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
+from bosh_aws_cpi.plan import nics, spread
 from bosh_aws_cpi.plan.tags import (
     AGENT_TAG,
     CALL_TAG,
@@ -25,14 +25,13 @@ from bosh_aws_cpi.plan.tags import (
     STEMCELL_TAG,
 )
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
-from bosh_aws_cpi.tools import replaced
+from bosh_aws_cpi.tools import marks, replaced
 from bosh_aws_cpi.tools.twins import twins
 
-SEEN_TAG: Final = "bosh_sweep_seen"
-"""The time when a sweep first saw the resource: EC2 does not report when it was detached."""
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
 _HOUR: Final = 3600
+_DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
 
 
 class Removal(Enum):
@@ -57,7 +56,7 @@ class Stray:
     since: datetime | None
     """When it was created, or first seen as a stray; None when that is not known."""
     is_marked: bool = False
-    """Whether its kind gets the time from the mark `SEEN_TAG`, which a sweep writes."""
+    """Whether its kind gets the time from the mark that a sweep writes."""
     images: tuple[str, ...] = ()
     """For a snapshot: the AMIs that use it, which are strays themselves."""
 
@@ -72,8 +71,8 @@ class Inventory:
 
     Args:
         director: The Director's UUID.
-        resources: The resources that EC2's filter found for the Director's tag, and all AMIs of the
-            account: any of these AMIs may use a snapshot.
+        resources: Those that EC2's filter found for the Director's tag, and all AMIs of the account: any of
+            them may use a snapshot.
     """
 
     director: str
@@ -100,7 +99,7 @@ class Inventory:
 
     def strays(self) -> list[Stray]:
         """List the strays, in the order in which they can be deleted."""
-        judged = (self.judge(each) for each in chain.from_iterable(self.own.values()))
+        judged = map(self.judge, chain.from_iterable(self.own.values()))
         perhaps = (Stray(each, why, Removal.HAND, each.created) for each, why in twins(self.own["snapshot"]))
         return [*(stray for stray in judged if stray is not None), *perhaps]
 
@@ -135,7 +134,10 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
 
 
 def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
-    if AMI_TAG in snapshot.tags or not {STEMCELL_TAG, SOURCE_TAG} & snapshot.tags.keys():
+    tags = snapshot.tags
+    is_stemcells = SOURCE_TAG in tags or (STEMCELL_TAG in tags and CALL_TAG not in tags)
+    is_finished = AMI_TAG in tags and snapshot.is_for_image
+    if not is_stemcells or is_finished or DISK_METADATA & tags.keys():
         return None
     if _is_being_copied(snapshot, there.own["AMI"]):
         return None
@@ -144,36 +146,37 @@ def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
     if any(user is None or user.removal is not Removal.DELETE for user in judged):
         return None
     times = [each.created for each in (snapshot, *users) if each.created is not None]
-    return Stray(
-        snapshot,
-        "of a stemcell that has no AMI",
-        Removal.DELETE,
-        max(times, default=None),
-        images=tuple(user.resource_id for user in users),
-    )
+    why, removal = "of a stemcell that has no AMI", Removal.DELETE
+    if not snapshot.is_for_image:  # of an upload through a volume, or a disk's
+        why, removal = "perhaps of a stemcell that has no AMI", Removal.HAND
+    return Stray(snapshot, why, removal, max(times, default=None), images=tuple(u.resource_id for u in users))
 
 
 def _is_being_copied(snapshot: Resource, images: Iterable[Resource]) -> bool:
     """Whether a snapshot may belong to a pending copy, for which EC2 does not list the snapshots."""
-    source = snapshot.tags.get(SOURCE_TAG)
-    return source is not None and any(
-        image.state == "pending" and image.tags.get(SOURCE_TAG) == source for image in images
-    )
+    pending = {image.tags.get(SOURCE_TAG) for image in images if image.state == "pending"}
+    return snapshot.tags.get(SOURCE_TAG) in pending - {None}
 
 
 def _volume(volume: Resource, there: Inventory) -> Stray | None:
-    tags = volume.tags
     if volume.state != "available":
         return None
     if replaced.is_of_update(volume, there.own["volume"]):
         return _of_update(volume, there)
+    why = _purpose(volume, there)
+    return None if why is None else Stray(volume, why, Removal.DISK, volume.created)
+
+
+def _purpose(volume: Resource, there: Inventory) -> str | None:
+    """What a volume may be for, which only its tags say; None if the Director may know it."""
+    tags = volume.tags
+    if (DISK_METADATA if CALL_TAG in tags else _DISK_ONLY) & tags.keys():
+        return None
     if CALL_TAG in tags:
-        if DISK_METADATA & tags.keys():
-            return None
-        return Stray(volume, "a disk without the Director's tags", Removal.DISK, volume.created)
+        return "a disk without the Director's tags"
     if STEMCELL_TAG in tags:
-        return Stray(volume, "of a stemcell's upload", Removal.DELETE, volume.created)
-    return _of_lost_vm(volume, there)
+        return "perhaps of a stemcell's upload"
+    return None if _lost_agent(volume, there) is None else "perhaps of a VM that is gone"
 
 
 def _of_update(volume: Resource, there: Inventory) -> Stray | None:
@@ -181,21 +184,24 @@ def _of_update(volume: Resource, there: Inventory) -> Stray | None:
     verdict = replaced.judge(volume, there.own["volume"], there.progress)
     if verdict is None:
         return None
-    removal = Removal.DELETE if verdict.is_certain else Removal.DISK
-    return Stray(volume, verdict.why, removal, verdict.since)
+    return Stray(volume, verdict.why, Removal.DELETE if verdict.is_certain else Removal.DISK, verdict.since)
 
 
 def _interface(interface: Resource, there: Inventory) -> Stray | None:
-    return _of_lost_vm(interface, there) if interface.state == "available" else None
-
-
-def _of_lost_vm(resource: Resource, there: Inventory) -> Stray | None:
-    """A resource of a VM that is gone; its creation time does not show how long it has been unused."""
-    agent = resource.tags.get(AGENT_TAG)
-    if agent is None or agent in there.agents:
+    """Judge an interface; its description shows whether this program created it for the agent."""
+    agent = _lost_agent(interface, there)
+    if interface.state != "available" or agent is None:
         return None
-    since = parsed_time(resource.tags.get(SEEN_TAG, ""))
-    return Stray(resource, "of a VM that is gone", Removal.DELETE, since, is_marked=True)
+    why, removal = "perhaps of a VM that is gone", Removal.HAND
+    if interface.description == nics.description(there.director, agent):
+        why, removal = "of a VM that is gone", Removal.DELETE
+    return Stray(interface, why, removal, marks.first_seen(interface), is_marked=True)
+
+
+def _lost_agent(resource: Resource, there: Inventory) -> str | None:
+    """The agent that a resource is for; None without one, or if its instance exists."""
+    agent = resource.tags.get(AGENT_TAG)
+    return None if agent in there.agents else agent
 
 
 def _subnet(subnet: Resource, there: Inventory) -> Stray | None:
@@ -215,15 +221,16 @@ def _subnet(subnet: Resource, there: Inventory) -> Stray | None:
 def _placement_group(group: Resource, there: Inventory) -> Stray | None:
     """Judge a spread placement group, whose creation time does not show how long it has been unused.
 
-    EC2 deletes no group that has an instance, whoever owns that. A create_vm that has seen the group and has
-    not launched its instance yet creates the group again.
+    Its name and strategy show whether create_vm made it. EC2 deletes no group that has an instance, whoever
+    owns that. A create_vm that has seen the group and not launched yet creates it again.
     """
+    wanted = spread.spread_group(there.director, group.tags.get(SPREAD_TAG, ""), {})
     members = (each for each in there.own["instance"] if each.group == group.group)
-    if SPREAD_TAG not in group.tags or any(each.state != "terminated" for each in members):
+    is_ours = (group.group, group.type) == (wanted.name, spread.STRATEGY)
+    if not is_ours or any(each.state != "terminated" for each in members):
         return None
-    since = parsed_time(group.tags.get(SEEN_TAG, ""))
     why = f"of instance group {group.tags[SPREAD_TAG]}, which has no VMs"
-    return Stray(group, why, Removal.DELETE, since, is_marked=True)
+    return Stray(group, why, Removal.DELETE, marks.first_seen(group), is_marked=True)
 
 
 def _instance(instance: Resource, there: Inventory) -> Stray | None:

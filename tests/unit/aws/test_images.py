@@ -55,7 +55,9 @@ def test_find(ec2: Ec2) -> None:
     lay(ec2, look, entry())
     names = ["/dev/sda1", "/dev/sdb", "/dev/sdc", "/dev/sdd"]
     snapshots = ["snap-1", "snap-2"]
-    whole = Image(AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5)
+    whole = Image(
+        AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5, has_plain_disks=True
+    )
     assert images.find(ec2.client, AMI) == whole
     assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", "", [], [])
 
@@ -154,7 +156,11 @@ def snapshots_left(
         *([] if own is None else [("tag:bosh_call", "c-1", own)]),
     ]
     for name, value, found in searches:
-        answer = {"Snapshots": [{"SnapshotId": snapshot_id} for snapshot_id in found]}
+        made = {
+            "VolumeId": "vol-ffffffff",
+            "Description": f"Copied for DestinationAmi {AMI} from SourceAmi ami-1",
+        }
+        answer = {"Snapshots": [{**made, "SnapshotId": snapshot_id} for snapshot_id in found]}
         filters = [{"Name": name, "Values": [value]}]
         ec2.answers("describe_snapshots", answer, OwnerIds=["self"], Filters=filters)
 

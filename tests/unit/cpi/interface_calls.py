@@ -44,6 +44,7 @@ def lay_create(ec2: Ec2, nic_plan: NicPlan, outcome: str, generation: int = 0) -
     arguments = {
         "SubnetId": nic_plan.subnet_id,
         "Groups": ["sg-1"],
+        "Description": f"BOSH agent {AGENT} of director {DIRECTOR}",
         "PrivateIpAddress": nic_plan.ipv4_address,
         "ClientToken": token(nic_plan.group, generation),
     }

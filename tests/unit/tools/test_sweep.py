@@ -19,6 +19,7 @@ SNAPSHOT = {
     "State": "completed",
     "StartTime": hours_ago(100),
     "VolumeSize": 8,
+    "VolumeId": "vol-ffffffff",
     "Tags": tags(bosh_stemcell="call-1"),
 }
 IMAGE = {

@@ -14,9 +14,10 @@ from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
-from bosh_aws_cpi.tools import strays, sweep
+from bosh_aws_cpi.tools import sweep
 from bosh_aws_cpi.tools.actions import Action
 from bosh_aws_cpi.tools.deletion import _DELETERS
+from bosh_aws_cpi.tools.marks import SEEN_TAG
 from bosh_aws_cpi.tools.strays import Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 from tests.unit.tools.sweep_things import hours_ago, report, thing
@@ -54,8 +55,8 @@ def test_tags() -> None:
     """All tags that are told are those that the code knows."""
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
-        *(tags.NETWORK_TAG, tags.SPREAD_TAG),
-        *(AMI_TAG, DELETE_FAILED_TAG, strays.SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
+        *(tags.NETWORK_TAG, tags.SPREAD_TAG, tags.KEY_TAG, tags.STEMCELL_NAME_TAG),
+        *(AMI_TAG, DELETE_FAILED_TAG, SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
 
@@ -93,7 +94,7 @@ def test_example() -> None:
             ),
             (
                 Stray(
-                    thing("volume", size_gib=3, type="gp3", resource_id="vol-7b5c2ed4b444afd65"),
+                    thing("interface", hours=None, resource_id="eni-7b5c2ed4b444afd65"),
                     "of a VM that is gone",
                     Removal.DELETE,
                     hours_ago(30.2),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.tools.sweep_things import PAGE, hours_ago, tags
+from tests.unit.tools.sweep_things import DIRECTOR, PAGE, hours_ago, tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from tests.unit.conftest import Ec2
     from tests.unit.tools.sweep_things import Run
 
-LOST = {"bosh_agent_id": "agent-1", "bosh_sweep_seen": "2020-05-01T00:00:00Z"}
+LOST = {"bosh_agent_id": "agent-1"}
+SEEN = {"bosh_sweep_seen": "2020-05-01T00:00:00Z eni-1"}
+NAMED = ("--disk", "vol-1")
 VOLUME = {
     "VolumeId": "vol-1",
     "State": "available",
@@ -23,28 +25,33 @@ VOLUME = {
     "VolumeType": "gp3",
     "Tags": tags(**LOST),
 }
-NIC = {"NetworkInterfaceId": "eni-1", "Status": "available", "TagSet": tags(**LOST)}
+NIC = {
+    "NetworkInterfaceId": "eni-1",
+    "Status": "available",
+    "Description": f"BOSH agent agent-1 of director {DIRECTOR}",
+    "TagSet": tags(**LOST, **SEEN),
+}
 
 
 @pytest.fixture
-def volume_again(ec2: Ec2) -> Callable[..., None]:
-    """Return a function that lays out the second look at the volume, with these tags."""
+def volume_again(ec2: Ec2) -> Callable[[], None]:
+    """Return a function that lays out the second look at the volume."""
 
-    def show(**shown: str) -> None:
+    def show() -> None:
         by_id = [{"Name": "volume-id", "Values": ["vol-1"]}]
-        found = {**VOLUME, "Tags": tags(**shown)}
-        ec2.answers("describe_volumes", {"Volumes": [found]}, MaxResults=500, Filters=by_id)
+        ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, MaxResults=500, Filters=by_id)
 
     return show
 
 
 @pytest.fixture
-def nic_again(ec2: Ec2) -> Callable[[], None]:
-    """Return a function that lays out the second look at the interface."""
+def nic_again(ec2: Ec2) -> Callable[..., None]:
+    """Return a function that lays out the second look at the interface, with this mark."""
 
-    def show() -> None:
+    def show(mark: dict[str, str] = SEEN) -> None:
         by_id = [{"Name": "network-interface-id", "Values": ["eni-1"]}]
-        ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [NIC]}, **PAGE, Filters=by_id)
+        found = {**NIC, "TagSet": tags(**LOST, **mark)}
+        ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [found]}, **PAGE, Filters=by_id)
 
     return show
 
@@ -52,21 +59,21 @@ def nic_again(ec2: Ec2) -> Callable[[], None]:
 def test_volume_attached_meanwhile(
     run: Run,
     there: Callable[..., None],
-    volume_again: Callable[..., None],
+    volume_again: Callable[[], None],
     ec2: Ec2,
 ) -> None:
     """A volume that is attached after the second look is not waited for, and stays."""
     there(volume=VOLUME)
-    volume_again(**LOST)
+    volume_again()
     ec2.refuses("delete_volume", "VolumeInUse", "vol-1 is currently attached", VolumeId="vol-1")
-    assert run() == [("volume", "spared")]
+    assert run(*NAMED) == [("volume", "spared")]
 
 
 @pytest.mark.parametrize("code", ["InvalidNetworkInterface.InUse", "InvalidParameterValue"])
 def test_interface_attached_meanwhile(
     run: Run,
     there: Callable[..., None],
-    nic_again: Callable[[], None],
+    nic_again: Callable[..., None],
     ec2: Ec2,
     code: str,
 ) -> None:
@@ -81,33 +88,33 @@ def test_interface_attached_meanwhile(
 def test_volume_goes(
     run: Run,
     there: Callable[..., None],
-    volume_again: Callable[..., None],
+    volume_again: Callable[[], None],
     ec2: Ec2,
     *,
     is_there: bool,
 ) -> None:
     """A volume is removed when it is gone, whoever was the first to delete it."""
     there(volume=VOLUME)
-    volume_again(**LOST)
+    volume_again()
     if is_there:
         ec2.answers("delete_volume", VolumeId="vol-1")
     else:
         ec2.refuses("delete_volume", "InvalidVolume.NotFound", VolumeId="vol-1")
     ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=["vol-1"])
-    assert run() == [("volume", "removed")]
+    assert run(*NAMED) == [("volume", "removed")]
 
 
-@pytest.mark.parametrize("seen", [{}, {"bosh_sweep_seen": "2999-01-01T00:00:00Z"}])
+@pytest.mark.parametrize("seen", [{}, {"bosh_sweep_seen": "2999-01-01T00:00:00Z eni-1"}])
 def test_seen_anew(
     run: Run,
     there: Callable[..., None],
-    volume_again: Callable[..., None],
+    nic_again: Callable[..., None],
     seen: dict[str, str],
 ) -> None:
     """What is not old enough at the second look, as its mark is new or gone, stays."""
-    there(volume=VOLUME)
-    volume_again(bosh_agent_id="agent-1", **seen)
-    assert run() == [("volume", "spared")]
+    there(nic=NIC)
+    nic_again(seen)
+    assert run() == [("interface", "spared")]
 
 
 def test_named_disk_that_is_none(run: Run, there: Callable[..., None]) -> None:

@@ -11,6 +11,8 @@ from bosh_aws_cpi.tools.strays import Inventory, Removal
 from tests.unit.tools.sweep_things import DIRECTOR, hours_ago, thing
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from bosh_aws_cpi.aws.inventory import Resource
     from bosh_aws_cpi.tools.strays import Stray
 
@@ -26,11 +28,16 @@ SAID_OF_VMS = ("compiling", "created_at", "id", "index", "job")
 MADE_OF = ("snapshot-1",)
 VM = thing("instance", "running", {**AGENT, "id": "0f"})
 IMAGE = thing("AMI", tags=STEMCELL, snapshot_ids=MADE_OF)
-SNAPSHOT = thing("snapshot", "completed", STEMCELL)
+SNAPSHOT = thing("snapshot", "completed", STEMCELL, is_for_image=True)
 FAILED = replace(IMAGE, state="failed")
 
+SAID = {"director": "bosh-1"}
 STRAYS: list[tuple[Resource, Removal]] = [
-    (thing("volume", tags=STEMCELL), Removal.DELETE),
+    *(
+        (thing("volume", tags={**tags, **more}), Removal.DISK)
+        for tags in (STEMCELL, AGENT)
+        for more in ({}, SAID)
+    ),
     *(
         (thing("volume", tags={**CALL, **more}), Removal.DISK)
         for more in (
@@ -42,8 +49,9 @@ STRAYS: list[tuple[Resource, Removal]] = [
         )
     ),
     (SNAPSHOT, Removal.DELETE),
-    (thing("snapshot", "pending", STEMCELL), Removal.DELETE),
-    (thing("snapshot", "completed", COPY), Removal.DELETE),
+    (thing("snapshot", "pending", STEMCELL, is_for_image=True), Removal.DELETE),
+    (thing("snapshot", "completed", {**COPY, **CALL}, is_for_image=True), Removal.DELETE),
+    *((thing("snapshot", "completed", tags), Removal.HAND) for tags in (STEMCELL, DONE, {**COPY, **CALL})),
     *((replace(IMAGE, state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
     (thing("AMI", "failed", COPY), Removal.DELETE),
     (
@@ -55,7 +63,11 @@ STRAYS: list[tuple[Resource, Removal]] = [
     (thing("subnet", tags=REFUSED), Removal.HAND),
     (thing("subnet", tags=REFUSED, is_used=True), Removal.HAND),
 ]
-OF_VMS = [thing("interface", tags=AGENT, hours=None), thing("volume", tags=AGENT)]
+OURS = f"BOSH agent agent-1 of director {DIRECTOR}"
+OF_VM = thing("interface", tags=AGENT, hours=None, description=OURS)
+GROUP = thing(
+    "placement group", tags={"bosh_spread_group": "g"}, group=f"bosh-{DIRECTOR}-g", type="spread", hours=None
+)
 NO_STRAYS: list[tuple[str, Resource]] = [
     ("attached", thing("interface", "in-use", AGENT)),
     ("with interfaces", thing("subnet", tags=MANAGED, is_used=True)),
@@ -68,8 +80,18 @@ NO_STRAYS: list[tuple[str, Resource]] = [
     ("being made", thing("volume", "creating", CALL)),
     ("going", thing("volume", "deleting", STEMCELL)),
     *(("known to the Director", thing("volume", tags={**CALL, key: "x"})) for key in SAID_OF_DISKS),
+    *(
+        ("known to the Director", thing("volume", tags={**tags, key: "x"}))
+        for tags in (AGENT, STEMCELL)
+        for key in SAID_OF_DISKS
+        if key not in SAID
+    ),
+    *(("of a disk", replace(SNAPSHOT, tags={**SNAPSHOT.tags, key: "x"})) for key in SAID_OF_DISKS),
+    ("of a disk", replace(SNAPSHOT, tags={**SNAPSHOT.tags, **CALL})),
+    ("of somebody else", replace(GROUP, group="another")),
+    ("of somebody else", replace(GROUP, type="cluster")),
     ("of nobody knows what", thing("volume")),
-    ("of a stemcell that was finished", thing("snapshot", "completed", DONE)),
+    ("of a stemcell that was finished", thing("snapshot", "completed", DONE, is_for_image=True)),
     ("of a disk", thing("snapshot", "completed", CALL)),
     ("of nobody knows what", thing("snapshot", "completed")),
     ("in the making", replace(IMAGE, state="pending")),
@@ -108,7 +130,7 @@ def test_no_strays(why: str, resource: Resource) -> None:
 
 
 @pytest.mark.parametrize("other", [{"bosh_director_uuid": "director-10"}, {"bosh_director_uuid": "*"}, {}])
-@pytest.mark.parametrize("resource", [*(resource for resource, _ in STRAYS), *OF_VMS])
+@pytest.mark.parametrize("resource", [*(resource for resource, _ in STRAYS), OF_VM, GROUP])
 def test_other_directors(resource: Resource, other: dict[str, str]) -> None:
     """What EC2's filter let through is looked at again: another director's tag, or none, spares it."""
     tags = {key: value for key, value in resource.tags.items() if key != "bosh_director_uuid"}
@@ -156,7 +178,7 @@ def test_snapshot_of_a_failed_image_and_another() -> None:
 def test_snapshot_of_a_copy_in_the_making(source: str, expected: list[str]) -> None:
     """While an AMI is copied EC2 does not show its snapshots with it: those of the same source stay."""
     copy = thing("AMI", "pending", {"bosh_source_ami": source})
-    assert ids(thing("snapshot", "completed", COPY), copy) == expected
+    assert ids(thing("snapshot", "completed", COPY, is_for_image=True), copy) == expected
 
 
 @pytest.mark.parametrize(("tags", "count"), [(STEMCELL, 1), (DONE, 0)])
@@ -166,20 +188,38 @@ def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
     assert [(stray.resource, stray.removal) for stray in strays] == [(IMAGE, Removal.HAND)] * count
 
 
-@pytest.mark.parametrize("value", [None, "", "yesterday", "2026-05-04T11:00:00Z"])
-@pytest.mark.parametrize("resource", OF_VMS)
-def test_first_seen(resource: Resource, value: str | None) -> None:
-    """What a VM had is a stray since the mark on it; a mark that says nothing is as good as none."""
-    mark = {} if value is None else {"bosh_sweep_seen": value}
+@pytest.mark.parametrize(
+    ("value", "since"),
+    [
+        (None, None),
+        ("", None),
+        ("yesterday {id}", None),
+        ("2026-05-04T11:00:00Z", None),
+        ("2026-05-04T11:00:00Z eni-2", None),
+        ("2026-05-04T11:00:00Z {id}", hours_ago(1)),
+    ],
+)
+@pytest.mark.parametrize("resource", [OF_VM, GROUP])
+def test_first_seen(resource: Resource, value: str | None, since: datetime | None) -> None:
+    """An interface or group is a stray since its mark, which names it; any other mark counts as none."""
+    mark = {} if value is None else {"bosh_sweep_seen": value.format(id=resource.resource_id)}
     (stray,) = found(replace(resource, tags={**resource.tags, **mark}))
-    since = hours_ago(1) if value and value.startswith("2026") else None
     assert (stray.since, stray.is_marked, stray.removal) == (since, True, Removal.DELETE)
+
+
+@pytest.mark.parametrize(
+    "description", ["", OURS.replace("agent-1", "agent-2"), OURS.replace(DIRECTOR, "another")]
+)
+def test_interface_of_another(description: str) -> None:
+    """An interface that create_vm did not describe so is left to a person."""
+    (stray,) = found(replace(OF_VM, description=description))
+    assert (stray.why, stray.removal) == ("perhaps of a VM that is gone", Removal.HAND)
 
 
 def test_looked_at() -> None:
     """What is the director's own is counted by kind, stray or not."""
     other = replace(VM, tags={"bosh_director_uuid": "director-2"})
-    there = Inventory(DIRECTOR, [VM, other, IMAGE, *OF_VMS])
+    there = Inventory(DIRECTOR, [VM, other, IMAGE, OF_VM, thing("volume", tags=AGENT)])
     assert there.looked_at == {
         "AMI": 1,
         "snapshot": 0,

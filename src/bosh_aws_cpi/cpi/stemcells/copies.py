@@ -8,7 +8,7 @@ reused only by a retry of the request that started it, and by a stemcell with th
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bosh_aws_cpi.aws import image_deletion, images, tags
+from bosh_aws_cpi.aws import image_deletion, images, snapshots, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -16,6 +16,7 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Image
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
 
@@ -48,9 +49,17 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
     own = {tag_plan.CALL_TAG: call}
-    if (found := _earlier(cloud, marks, call, stemcell)) is not None:
-        logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
-        return _reuse(cloud, found, {**wanted_tags, **stemcell, **own})
+    for found in _earlier(cloud, marks, call, stemcell):
+        image = images.wait_until_available(cloud.ec2, found)
+        if _is_copy(cloud, image, source):
+            logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
+            return _reuse(cloud, image, {**wanted_tags, **stemcell, **own})
+        logger.warning(
+            "AMI '%s' is not used: it has the tags of this stemcell's copy of '%s', but EC2 shows another "
+            "source or encryption",
+            found,
+            source.ami_id,
+        )
     all_tags = {**cloud.config.aws.tags, **wanted_tags, **marks, **stemcell, **own}
     tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # including the tag that is added later
     arguments = {
@@ -69,35 +78,46 @@ def _time_limit(cloud: Cloud) -> Json:
     return {"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}
 
 
-def _earlier(cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]) -> str | None:
-    """An earlier call's copy, perhaps pending, that certainly belongs to this stemcell; None without one."""
+def _earlier(
+    cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]
+) -> Mapping[str, images.Marked]:
+    """Earlier calls' copies, perhaps pending, that are this stemcell's by their tags; the best one first."""
     if not (stemcell or cloud.config.request_id):
-        return None
+        return {}
     found = images.marked(cloud.ec2, marks)
-    if cloud.config.request_id:
-        for each in found:
-            if each.is_recent and each.tags.get(tag_plan.CALL_TAG) == call:
-                return each.ami_id
-    if not stemcell:
-        return None
-    for each in found:
-        if stemcell.items() <= each.tags.items():
-            return each.ami_id
-    if len(found) == 1 and not {tag_plan.CALL_TAG, tag_plan.STEMCELL_NAME_TAG} & found[0].tags.keys():
-        return found[0].ami_id  # created by a version of this program that did not mark copies
-    return None
+    of_call = [each for each in found if each.is_recent and each.tags.get(tag_plan.CALL_TAG) == call]
+    of_name = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
+    marked = {tag_plan.CALL_TAG, tag_plan.STEMCELL_NAME_TAG}
+    if stemcell and len(found) == 1 and not marked & found[0].tags.keys():
+        of_name = found  # created by a version of this program that did not mark copies
+    return {each.ami_id: each for each in (*of_call, *of_name)}
 
 
-def _reuse(cloud: Cloud, ami_id: str, wanted_tags: Mapping[str, str]) -> str:
-    """Wait for an existing copy, and tag it like a new one.
+def _is_copy(cloud: Cloud, image: Image, source: Source) -> bool:
+    """Whether EC2 shows that an AMI was copied from the source, with the encryption that is wanted.
+
+    Not compared: a key that is given by an alias, and the account's default key.
+    """
+    wanted = source.encryption
+    if image.copied_from != (source.ami_id, source.region) or (wanted.encrypted and image.has_plain_disks):
+        return False
+    if not (wanted.encrypted and wanted.kms_key_arn) or "alias/" in wanted.kms_key_arn:
+        return True
+    key_id = wanted.kms_key_arn.rpartition("/")[2]
+    keys = snapshots.keys(cloud.ec2, image.snapshot_ids)
+    return {key.rpartition("/")[2] for key in keys} == {key_id}
+
+
+def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> str:
+    """Tag an existing copy like a new one.
 
     This call's id, which is one of the tags, keeps the call that created the copy from discarding it: that
     one may still run, and fail. It may also have discarded the copy just before, so this call looks again.
 
     Raises:
-        CloudError: The copy is gone, or EC2 could not create it.
+        CloudError: The copy is gone.
     """
-    image = images.wait_until_available(cloud.ec2, ami_id)
+    ami_id = image.ami_id
     tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
     if images.find(cloud.ec2, ami_id) is None:
         message = f"The call that created AMI '{ami_id}' has deleted it: upload the stemcell again"

@@ -88,6 +88,8 @@ def create(
 def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
     """The AMI of an earlier, killed attempt at this request; without an AMI, its leftovers are discarded.
 
+    The AMI must have the attempt's snapshot; EC2 may not show the snapshots of a pending one.
+
     There is no undo for it, because the Director may already have the id of a complete AMI.
     """
     mark = (tag_plan.STEMCELL_TAG, source.call_id)
@@ -95,7 +97,10 @@ def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
     if snapshot_id is None:
         volume_upload.discard_earlier(cloud, mark)
         return None
-    if ami_id := images.find_marked(cloud.ec2, dict([mark])):
+    found = images.marked(cloud.ec2, dict([mark]))
+    if ami_id := next(
+        (each.ami_id for each in found if snapshot_id in (each.snapshot_ids or [snapshot_id])), None
+    ):
         logger.info("AMI '%s' was created by an earlier attempt at this request", ami_id)
         return _finish_or_discard(cloud, ami_id, snapshot_id)
     volume_upload.discard_earlier(cloud, mark)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.stub import ANY
 
+from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import heavy, snapshot_upload
 from bosh_aws_cpi.errors import CloudError
@@ -149,7 +150,8 @@ def test_made_before_and_not_shown(
         raise UNAVAILABLE
 
     lay_snapshot(ec2, call, OLD_SNAPSHOT)
-    monkeypatch.setattr("bosh_aws_cpi.aws.images.find_marked", lambda *_: OLD_AMI)
+    earlier = images.Marked(OLD_AMI, {}, [OLD_SNAPSHOT], is_recent=True)
+    monkeypatch.setattr("bosh_aws_cpi.aws.images.marked", lambda *_: [earlier])
     monkeypatch.setattr(ec2.client, "describe_images", fail)
     with pytest.raises(CloudError, match="Timed out after 3600 seconds"):
         create(cloud, path)

@@ -71,6 +71,7 @@ class _InterfaceCreation:
     def _usable(self, nic_plan: NicPlan) -> Nic:
         arguments = {
             **nics.create_arguments(nic_plan, self._plan.group_ids),
+            "Description": nics.description(self._cloud.config.director_uuid, self._agent_id),
             **tag_plan.specifications(self._plan.launch_spec.tags, "network-interface"),
         }
         ec2 = self._cloud.ec2

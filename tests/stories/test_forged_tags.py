@@ -1,0 +1,171 @@
+"""Tags that anybody may have written: nothing is deleted or adopted because of them alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID
+from testbed.killing import kill_at
+from tests.stories.operators import ANY_AGE, GONE, LONG_AGO, METADATA, Sweep, Yard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import ReadTags, ReadWarnings
+    from tests.stories.stemcell_images import Heavy
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+NOBLE = {"name": "bosh-noble", "version": "1.2"}
+NO_AMI = "ami-0123456789abcdef0"
+OF_COPY = {"bosh_kms_key": "default", "bosh_stemcell_name": "bosh-noble/1.2"}
+FORGED = {
+    "bosh_agent_id": "agent-gone",
+    "bosh_ami": NO_AMI,
+    "bosh_call": "call-1",
+    "bosh_created": LONG_AGO,
+    "bosh_delete_failed": LONG_AGO,
+    "bosh_network": "managed",
+    "bosh_replaced_by": "vol-0123456789abcdef0",
+    "bosh_replaces": "vol-0123456789abcdef0 known",
+    "bosh_skip_os_shutdown": "true",
+    "bosh_source_ami": NO_AMI,
+    "bosh_spread_group": "bosh-1-db-etcd",
+    "bosh_stemcell": "call-1",
+    "bosh_sweep_seen": LONG_AGO,
+    **OF_COPY,
+}
+"""A value for each of the CPI's tags, besides the Director's UUID."""
+DISK = {"director": "bosh-1", "instance_id": "0f", "instance_index": "0", "instance_name": "db/0f"}
+NAMED_COPY = f"Copied for DestinationAmi {NO_AMI} from SourceAmi ami-1 for SourceSnapshot snap-1."
+
+
+@pytest.fixture
+def forge(world: World) -> Callable[[str, dict[str, str]], str]:
+    """Return a function that writes tags on a resource, also the Director's UUID."""
+
+    def write(resource_id: str, tags: dict[str, str]) -> str:
+        listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+        director = {"Key": "bosh_director_uuid", "Value": DIRECTOR_UUID}
+        world.ec2.create_tags(Resources=[resource_id], Tags=[director, *listed])
+        return resource_id
+
+    return write
+
+
+def test_every_tag(
+    cpi: Cpi, yard: Yard, world: World, sweep: Sweep, forge: Callable[[str, dict[str, str]], str]
+) -> None:
+    """No tag, nor all together, makes `cpi sweep --delete` or delete_stemcell delete somebody's resource."""
+    disk = cpi.call("create_disk", 1024, {}, None).ok()
+    taken = {"director_name": "bosh-1", "deployment": "web", "job": "db", "index": 0}
+
+    def known_disk() -> str:
+        disk_cid: str = cpi.call("create_disk", 1024, {}, None).ok()
+        cpi.call("set_disk_metadata", disk_cid, METADATA).ok()
+        return disk_cid
+
+    makers: dict[str, Callable[[], str]] = {
+        "disk": known_disk,
+        "disk of the Ruby release": lambda: yard.volume(**{**METADATA, **DISK}),
+        "somebody's volume": yard.volume,
+        "snapshot of a disk": lambda: str(cpi.call("snapshot_disk", disk, taken).ok()),
+        "snapshot of a disk of the Ruby release": lambda: yard.snapshot_of_volume(**DISK),
+        "its copy by a backup tool": lambda: yard.snapshot(**DISK),
+        "somebody's snapshot": lambda: yard.snapshot_of_volume(NAMED_COPY),
+        "somebody's interface": lambda: yard.interface(""),
+        "somebody's AMI": lambda: yard.image(yard.snapshot(bosh_director_uuid="")),
+        "somebody's placement group": lambda: yard.group(f"group-{len(world.state()['placement groups'])}"),
+    }
+    sets = [*({key: value} for key, value in FORGED.items()), FORGED]
+    made = {forge(make(), tags): (kind, tags) for kind, make in makers.items() for tags in sets}
+    before = world.state()
+    for _ in range(2):  # the first run marks interfaces and groups
+        strays = sweep("--delete", "--json", *ANY_AGE).document["strays"]
+        assert [made[stray["id"]] for stray in strays if stray["outcome"] in {"removed", "failed"}] == []
+    assert cpi.call("delete_stemcell", NO_AMI).ok() is None
+    assert world.state() == before
+
+
+def test_forged_mark(
+    yard: Yard, world: World, sweep: Sweep, forge: Callable[[str, dict[str, str]], str], tags_of: ReadTags
+) -> None:
+    """A mark counts only for the resource that it names: otherwise the age begins with this sweep."""
+    marks = [LONG_AGO, f"{LONG_AGO} {yard.interface()}", f"{LONG_AGO} ", ""]
+    ids = [forge(yard.interface(**GONE), {"bosh_sweep_seen": mark}) for mark in marks]
+    groups = [forge(yard.group(bosh_spread_group=f"g{mark}"), {"bosh_sweep_seen": mark}) for mark in marks]
+    assert sweep.outcomes("--delete", status=0) == dict.fromkeys([*ids, *groups], "marked")
+    assert {tags_of(nic)["bosh_sweep_seen"].partition(" ")[2] for nic in ids} == set(ids)
+    assert sweep.outcomes("--delete", status=0) == dict.fromkeys([*ids, *groups], "too young")
+    assert set(ids) <= set(world.state()["interfaces"])
+
+
+@pytest.mark.parametrize("description", ["", NAMED_COPY])
+def test_snapshot_that_names_an_ami(
+    cpi: Cpi, yard: Yard, world: World, sweep: Sweep, description: str
+) -> None:
+    """A snapshot of a volume that names an AMI that is gone stays; the log names it, and a person decides."""
+    snapshot_id = yard.snapshot_of_volume(description, bosh_stemcell="call-1", bosh_ami=NO_AMI)
+    answer = cpi.call("delete_stemcell", NO_AMI)
+    assert answer.ok() is None
+    assert f"Perhaps left behind: {snapshot_id}" in answer.stderr
+    assert sweep.outcomes("--delete", *ANY_AGE) == {snapshot_id: "left to you"}
+    assert world.state()["snapshots"] == [snapshot_id]
+
+
+@pytest.fixture
+def light(cpi: Cpi, world: World) -> Callable[..., Any]:
+    """Return a function that calls create_stemcell for an encrypted copy of the world's AMI."""
+
+    def create(**properties: Any) -> Any:
+        stemcell = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE, **properties}
+        return cpi.call("create_stemcell", "/x/image", stemcell)
+
+    return create
+
+
+@pytest.mark.parametrize("kind", ["heavy", "copy of another AMI", "without encryption", "with another key"])
+def test_image_that_is_no_copy(
+    light: Callable[..., Any],
+    yard: Yard,
+    world: World,
+    forge: Callable[[str, dict[str, str]], str],
+    warnings: ReadWarnings,
+    kind: str,
+) -> None:
+    """An AMI with all tags of a stemcell's copy is not used unless EC2 shows its source and encryption."""
+    wanted = {"kms_key_arn": KEY} if kind == "with another key" else {}
+    heavy = yard.image(yard.snapshot(bosh_stemcell="call-1"))
+    source = heavy if kind == "copy of another AMI" else world.image_id
+    copied = {"Name": "a copy", "SourceImageId": source, "SourceRegion": "us-east-1"}
+    encrypted = {"Encrypted": kind != "without encryption"}
+    forged = heavy if kind == "heavy" else world.ec2.copy_image(**copied, **encrypted)["ImageId"]
+    tags = {**OF_COPY, "bosh_kms_key": KEY if wanted else "default", "bosh_source_ami": world.image_id}
+    forge(forged, tags)
+    answer = light(**wanted)
+    assert answer.ok() not in {forged, heavy}
+    (image,) = world.ec2.describe_images(ImageIds=[answer.result])["Images"]
+    assert (image["SourceImageId"], image["BlockDeviceMappings"][0]["Ebs"]["Encrypted"]) == (
+        world.image_id,
+        True,
+    )
+    (warning,) = warnings(answer)
+    assert warning.startswith(f"AMI '{forged}' is not used: it has the tags of this stemcell's copy")
+    assert light(**wanted).ok() == answer.result
+
+
+def test_image_of_another_snapshot(
+    cpi: Cpi, heavy: Heavy, yard: Yard, world: World, fake_aws: FakeAws, tags_of: ReadTags
+) -> None:
+    """A retry of a heavy stemcell does not answer an AMI of another snapshot, whatever its tags say."""
+    call = ("create_stemcell", *heavy.arguments)
+    context = {"director_uuid": DIRECTOR_UUID, "request_id": "cpi-1"}
+    kill_at(fake_aws, lambda: cpi.start(*call, context=context), action="CompleteSnapshot", when="after")
+    (snapshot_id,) = world.state()["snapshots"]
+    forged = yard.image(yard.snapshot(), bosh_stemcell=tags_of(snapshot_id)["bosh_stemcell"])
+    assert cpi.call(*call, context=context).ok() != forged
+    assert forged in world.state()["images"]
