@@ -109,7 +109,7 @@ def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
     Raises:
         CloudError: EC2 would refuse them.
     """
-    own = tag_plan.formatted(tag_plan.checked(wish.cloud_properties.tags))
+    own = tag_plan.of_request(tag_plan.checked(wish.cloud_properties.tags))
     now = written_time(datetime.now(UTC))
     marks = {tag_plan.NETWORK_TAG: "managed", subnets.CREATED_TAG: now}
     tags = {**cloud.config.aws.tags, **own, **tag_plan.of_origin(cloud.config.director_uuid), **marks}
