@@ -58,7 +58,7 @@ def is_record(key: str) -> bool:
 
 
 def recorded(tags: Mapping[str, str]) -> Iterator[Target]:
-    """The targets that an instance's tags record, whoever wrote them; a tag with another form is no record."""
+    """The targets that an instance's tags record, whoever wrote them; a tag of another form is none."""
     for key, value in tags.items():
         if is_record(key) and (found := _VALUE.fullmatch(value)):
             yield Target(found[1], found[2], int(key.rpartition("_")[2]))

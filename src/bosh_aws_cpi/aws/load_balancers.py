@@ -92,14 +92,14 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
 
 
 def vpc_of(client: "ElasticLoadBalancingv2Client", group_arn: str) -> str | None:
-    """DescribeTargetGroups: the VPC of a target group; None when this account and region have no such group."""
+    """DescribeTargetGroups: the VPC of a target group; None if the account and region lack the group."""
     try:
         (group,) = client.describe_target_groups(TargetGroupArns=[group_arn])["TargetGroups"]
     except client.exceptions.ClientError as error:
         if has_code(error, _NO_GROUP):
             return None
         raise
-    return group["VpcId"]
+    return group.get("VpcId")
 
 
 def add_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:

@@ -1,7 +1,7 @@
 """Which targets that a VM's tags record are certainly its own.
 
-Anybody who may tag the VM can write such a record. So a target counts as the VM's only if EC2 confirms it, and the
-VM that is deleted can't take another one out of its target group.
+Anybody who may tag the VM can write such a record. So EC2 must confirm that it is about this VM: its deletion
+must never take another VM out of a target group.
 """
 
 from ipaddress import ip_address, ip_network
@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_own(clients: "Clients", instance: Instance, target: Target) -> bool:
-    """Whether a recorded target is the VM's own; if not, the log says why, and how to remove it.
-
-    It is if it is the VM's id, or an address of its interfaces in the target group's VPC. EC2 no longer shows the
-    interfaces of a terminated VM: then no other interface may have the address, which must be one of the VPC.
+    """Whether a recorded target is certainly the VM's own; if not, the log says why, and how to remove it.
 
     Args:
         clients: The AWS clients.
@@ -32,37 +29,41 @@ def is_own(clients: "Clients", instance: Instance, target: Target) -> bool:
     """
     if target.target_id == instance.vm_cid:
         return True
+    why_not = _doubt(clients, instance, target)
+    if why_not:
+        logger.warning(
+            "Not deregistering %s from '%s': %s. If nobody needs this target, run: %s",
+            *(target, target.group_arn, why_not, target.removal),
+            is_whole=True,
+        )
+    return why_not is None
+
+
+def _doubt(clients: "Clients", instance: Instance, target: Target) -> str | None:
+    """Why a target may not be the VM's own; None for an address of its interfaces, in the group's VPC."""
     if not target.is_address:
-        return _is_foreign(target, "it is another instance")
+        return "it is another instance"
     vpc_id = load_balancers.vpc_of(clients.elbv2, target.group_arn)
-    if vpc_id is None:
-        logger.info("Target group '%s' is gone", target.group_arn)
-        return False
-    if instance.vpc_id not in {None, vpc_id}:
-        return _is_foreign(target, f"the group is in VPC '{vpc_id}', but the VM is in '{instance.vpc_id}'")
-    if not instance.nics:
-        return _is_free(clients, instance, target, vpc_id)
-    if any(target.target_id in nic.addresses for nic in instance.nics):
-        return True
-    return _is_foreign(target, f"VM '{instance.vm_cid}' does not have this address")
+    if vpc_id is None or instance.vpc_id not in {None, vpc_id}:
+        return "the VM's VPC has no such target group"
+    if instance.nics:
+        is_had = any(target.target_id in nic.addresses for nic in instance.nics)
+        return None if is_had else "the VM does not have this address"
+    return _doubt_about_terminated(clients, instance, target, vpc_id)
 
 
-def _is_free(clients: "Clients", instance: Instance, target: Target, vpc_id: str) -> bool:
-    """Whether an address of a VPC belongs to no interface but the VM's, which may still be there."""
-    address = ip_address(target.target_id)
+def _doubt_about_terminated(
+    clients: "Clients", instance: Instance, target: Target, vpc_id: str
+) -> str | None:
+    """The same for a VM of which EC2 shows no interfaces any more: nobody else may have the address now."""
+    try:
+        address = ip_address(target.target_id)
+    except ValueError:
+        return "it is no address"
     for subnet in subnets.of_vpc(clients.ec2, vpc_id):
         if any(address in ip_network(each) for each in (subnet.range, *subnet.ipv6_ranges) if each):
-            holder = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
-            if holder is None or holder.vm_cid == instance.vm_cid:
-                return True
-            return _is_foreign(target, f"network interface '{holder}' has this address now")
-    return _is_foreign(target, f"VPC '{vpc_id}' has no such address")
-
-
-def _is_foreign(target: Target, why: str) -> bool:
-    logger.warning(
-        "Not deregistering %s from '%s': %s. If nobody needs this target, run: %s",
-        *(target, target.group_arn, why, target.removal),
-        is_whole=True,
-    )
-    return False
+            nic = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
+            if nic is None or nic.vm_cid == instance.vm_cid:
+                return None
+            return f"network interface '{nic}' has this address now"
+    return f"no subnet of VPC '{vpc_id}' has this address"
