@@ -29,7 +29,7 @@ def constants() -> Iterator[str]:
 
 
 def test_all_tags() -> None:
-    """Every tag that a module names, and the Director's time of attachment, is in the list, and nothing else."""
+    """Every tag that a module names is in the list, and otherwise only the Director's time of attachment."""
     assert {*constants()} == (OWN - {ATTACHED_AT}) | {recorded_targets.TAG}
 
 
