@@ -190,6 +190,16 @@ def test_time_of_attachment(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags) -> 
     assert tags_of(disk_cid) == metadata
 
 
+def test_tags_of_a_disk_in_use(cpi: Cpi, world: World, tags_of: ReadTags, warnings: ReadWarnings) -> None:
+    """A disk type's tags can't say that another call uses the new disk: then it would stay unused."""
+    answer = cpi.call(
+        "create_disk", 1024, {"tags": {"director": "a", "team": "b"}}, None, context={"request_id": "cpi-1"}
+    )
+    assert world.state()["volumes"] == [answer.ok()]
+    assert tags_of(answer.ok())["team"] == "b"
+    assert named_in(answer, warnings) == "'director'"
+
+
 class Stage:
     """Where tags are forged in one way, and may change what comes of a call: each effect returns it.
 

@@ -8,13 +8,15 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.tag_names import ATTACHED_AT, OWN, folded
+from bosh_aws_cpi.tag_names import ATTACHED_AT, DISK_METADATA, OWN, folded
 
 MAX_KEY = 127
 MAX_VALUE = 255
 
 
-def of_request(tags: Mapping[str, Any], allowed: frozenset[str] = frozenset()) -> dict[str, str]:
+def of_request(
+    tags: Mapping[str, Any], allowed: frozenset[str] = frozenset(), denied: frozenset[str] = frozenset()
+) -> dict[str, str]:
     """The tags that a request wants, as EC2 gets them, without keys of the CPI's own: a warning names those.
 
     Everything in a manifest, a cloud config or metadata that becomes a tag passes through here, and nothing
@@ -24,9 +26,10 @@ def of_request(tags: Mapping[str, Any], allowed: frozenset[str] = frozenset()) -
         tags: The tags. Keys and values are cut to EC2's limits, null values dropped, booleans, numbers, lists
             and objects converted to JSON.
         allowed: Own keys that this request may set.
+        denied: Other keys that it may not set.
     """
     wanted = _formatted(tags)
-    found = without_own(wanted, allowed)
+    found = {key: value for key, value in without_own(wanted, allowed).items() if key not in denied}
     if left_out := [ascii(key) for key in wanted if key not in found]:
         logger.warning(
             "Left out, because these tags are reserved for the CPI: %s", ", ".join(left_out), is_whole=True
@@ -160,14 +163,18 @@ def of_disk(
 
     Args:
         name: The cloud property ``name``: the tag ``Name``, unless the tags have one.
-        tags: The cloud property ``tags``.
+        tags: The cloud property ``tags``, without those with which the Director shows that it uses a disk.
         director_uuid: The UUID of the request's Director; None when the request has none.
         common: ``aws.tags``; all others win.
 
     Raises:
         CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
     """
-    found = {**common, **of_request({"Name": name or None, **checked(tags)}), **of_origin(director_uuid)}
+    found = {
+        **common,
+        **of_request({"Name": name or None, **checked(tags)}, denied=DISK_METADATA),
+        **of_origin(director_uuid),
+    }
     check_for_ec2({**found, CALL_TAG: ""})
     return found
 
