@@ -12,6 +12,8 @@ from bosh_aws_cpi.records import Record
 
 TAG: Final = "bosh_target_"
 """What the keys of these tags begin with: bosh_target_GROUP_PORT = "ARN TARGET"."""
+_VALUE: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f:.]*:[0-9a-f:.]*)", re.ASCII)
+"""Nothing else: messages quote both parts in a command for a shell."""
 
 
 class Target(Record):
@@ -32,6 +34,14 @@ class Target(Record):
         """Whether it is registered by an address, which ELB keeps when the instance is terminated."""
         return not self.target_id.startswith("i-")
 
+    @property
+    def removal(self) -> str:
+        """The command with which an operator deregisters it."""
+        return (
+            f"aws elbv2 deregister-targets --target-group-arn {self.group_arn} "
+            f"--targets Id={self.target_id},Port={self.port}"
+        )
+
 
 def tags_of(targets: Iterable[Target]) -> dict[str, str]:
     """The tags that record targets; those that ELB finds by the instance's id have none."""
@@ -48,8 +58,7 @@ def is_record(key: str) -> bool:
 
 
 def recorded(tags: Mapping[str, str]) -> Iterator[Target]:
-    """The targets that an instance's tags record; a tag that somebody has changed to nonsense is none."""
+    """The targets that an instance's tags record, whoever wrote them; a tag of another form is none."""
     for key, value in tags.items():
-        arn, _, target_id = value.partition(" ")
-        if is_record(key) and arn and target_id:
-            yield Target(arn, target_id, int(key.rpartition("_")[2]))
+        if is_record(key) and (found := _VALUE.fullmatch(value)):
+            yield Target(found[1], found[2], int(key.rpartition("_")[2]))

@@ -1,4 +1,4 @@
-"""Names of tags by which the CPI recognises resources that the Director knows."""
+"""Names of tags by which the CPI recognises its own resources, and those that the Director knows."""
 
 from typing import Final
 
@@ -8,3 +8,37 @@ DISK_METADATA: Final = frozenset(
     {"attached_at", "director", "instance_id", "instance_index", "instance_name"}
 )
 """Tags of set_disk_metadata, likewise."""
+
+ATTACHED_AT: Final = "attached_at"
+"""Only set_disk_metadata may set it: it decides which of a disk and its copy the Director uses."""
+OWN: Final = frozenset(
+    {
+        ATTACHED_AT,
+        "bosh_agent_id",
+        "bosh_ami",
+        "bosh_call",
+        "bosh_created",
+        "bosh_delete_failed",
+        "bosh_director_uuid",
+        "bosh_kms_key",
+        "bosh_network",
+        "bosh_replaced_by",
+        "bosh_replaces",
+        "bosh_skip_os_shutdown",
+        "bosh_source_ami",
+        "bosh_spread_group",
+        "bosh_stemcell",
+        "bosh_stemcell_name",
+        "bosh_sweep_seen",
+    }
+)
+"""All tags whose values the CPI believes, besides `recorded_targets`: a request must never choose them."""
+
+
+def folded(key: str) -> str:
+    """A key without what a reader may overlook: case, spaces, invisible characters, forms of letters."""
+    if not key.isascii():
+        from unicodedata import normalize  # noqa: PLC0415 - few keys need it
+
+        key = normalize("NFKC", normalize("NFKC", key).casefold())
+    return "".join(each for each in key.lower() if each.isprintable() and not each.isspace())

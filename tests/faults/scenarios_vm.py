@@ -30,6 +30,7 @@ INTERFACE = ("CreateNetworkInterface", "DescribeNetworkInterfaces")
 RECORD = "bosh_target_ips_8080=ARN of ips"
 VM_IN_GROUP = f"{VM} [{RECORD} 10.0.1.4]"
 TARGET = "targets: 10.0.1.4"
+CHECKED_TARGET = ("DescribeTargetGroups", "DescribeSubnets", *("DescribeNetworkInterfaces",) * 2)
 BALANCERS = ("registered: vm", "targets: vm", "targets: vm")
 
 
@@ -272,14 +273,17 @@ VMS = (
     ),
     Scenario(
         name="delete_vm of an address in a group",
-        calls=("TerminateInstances", *("DescribeInstances",) * 2, "DeregisterTargets"),
+        calls=("TerminateInstances", "DescribeInstances", *CHECKED_TARGET, "DeregisterTargets"),
         lay=lambda stage: [stage.vm_in_group()],
         success=Change([VM_IN_GROUP, ROOT, ENI, TARGET], ["ended instance vm"]),
         is_in_place=True,
     ),
     Scenario(
         name="delete_vm of an address in a group, on the fast path",
-        calls=("DescribeInstances", "TerminateInstances", "DeregisterTargets", "CreateTags"),
+        calls=(
+            *("DescribeInstances", "TerminateInstances"),
+            *("DescribeTargetGroups", "DeregisterTargets", "CreateTags"),
+        ),
         lay=lambda stage: [stage.vm_in_group()],
         success=Change([VM_IN_GROUP, ROOT, ENI, TARGET], ["ended instance vm"]),
         is_in_place=True,

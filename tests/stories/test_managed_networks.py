@@ -235,6 +235,18 @@ def test_same_request(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> N
     assert world.state()["subnets"] == sorted([subnet_id, other])
 
 
+def test_mark_on_another_subnet(cpi: Cpi, world: World, wish: Any) -> None:
+    """A subnet with another range is never the answer, whatever its tags say."""
+    given = wish({"range": "10.0.9.0/24"})
+    first = cpi.call("create_network", given, context=REQUEST).ok()[0]
+    tags = [{"ResourceType": "subnet", "Tags": described(world, first)["Tags"]}]
+    world.ec2.delete_subnet(SubnetId=first)
+    copied = world.ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.10.0/24", TagSpecifications=tags)
+    answer = cpi.call("create_network", given, context=REQUEST).ok()
+    assert answer[0] != copied["Subnet"]["SubnetId"]
+    assert answer[1]["range"] == "10.0.9.0/24"
+
+
 def test_leftover_in_the_way(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """A subnet that a killed call left in the wanted range is named, with its time and how to delete it."""
     given = wish({"range": "10.0.9.0/24"})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
-    from tests.protocols import CreateVolume, ListResources, RunInstance, WriteError
+    from tests.protocols import CreateVolume, ListResources, ReadTags, RunInstance, WriteError
 
 CALLS = ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"]
 METADATA = {
@@ -167,3 +167,20 @@ def test_equal_calls_at_once(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, wo
     outcomes = sweep.outcomes("--delete", *ANY_AGE)
     assert outcomes == dict.fromkeys([one, other], "left to you")
     assert world.state()["snapshots"] == sorted({one, other})
+
+
+def test_mark_on_another_disk(
+    cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World, tags_of: ReadTags
+) -> None:
+    """A snapshot of another disk is never the answer, whatever its tags say."""
+    disk_cid, other = disk(), disk()
+    fake_aws.forget_calls()
+    request = {"request_id": "cpi-424242"}
+    first = cpi.call("snapshot_disk", disk_cid, METADATA, context=request).ok()
+    assert cpi.call("snapshot_disk", disk_cid, METADATA, context=request).ok() == first
+    tags = [{"Key": key, "Value": value} for key, value in tags_of(first).items()]
+    world.ec2.delete_snapshot(SnapshotId=first)
+    copied = world.ec2.create_snapshot(
+        VolumeId=other, TagSpecifications=[{"ResourceType": "snapshot", "Tags": tags}]
+    )["SnapshotId"]
+    assert cpi.call("snapshot_disk", disk_cid, METADATA, context=request).ok() != copied

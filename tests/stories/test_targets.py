@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 REGISTER, DEREGISTER, HEALTH = "RegisterTargets", "DeregisterTargets", "DescribeTargetHealth"
 END, LOOK, TAG = "TerminateInstances", "DescribeInstances", "CreateTags"
+GROUP = "DescribeTargetGroups"
+CHECK = [GROUP, "DescribeSubnets", *["DescribeNetworkInterfaces"] * 2]
+"""What shows that the address of a VM that is gone is nobody's now."""
 ADDRESS = "10.0.1.10"
 SHUTTING_DOWN = [
     r"<instanceState>\s*<code>\d+</code>\s*<name>\S+</name>\s*</instanceState>",
@@ -171,7 +174,7 @@ def test_deregistered(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws
     """delete_vm deregisters the address once, as soon as it sees the VM, unless another VM has it."""
     fake_aws.rule(action=LOOK, nth=1, replace=[SHUTTING_DOWN])
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
-    assert fake_aws.actions() == [END, LOOK, LOOK, DEREGISTER, LOOK]
+    assert fake_aws.actions() == [END, LOOK, *CHECK, DEREGISTER, LOOK]
     assert traffic.state() == traffic.empty
 
 
@@ -181,7 +184,7 @@ def test_deregistered_on_the_fast_path(
     """The fast path does not wait; if it looks at the VM, it deregisters the address."""
     settings = {"fast_path_delete": True, "skip_os_shutdown": False}
     assert cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2).ok() is None
-    assert [action for action in fake_aws.actions() if action != LOOK] == [END, DEREGISTER, TAG]
+    assert [action for action in fake_aws.actions() if action != LOOK] == [END, GROUP, DEREGISTER, TAG]
     assert traffic.state() == traffic.empty
 
 
@@ -331,32 +334,57 @@ def test_record_of_another_vm(
     assert traffic.state() == traffic.empty
 
 
-RESERVED = (
-    "These tags are reserved for the CPI: {}. "
-    "Remove them from the manifest's tags and the cloud property tags"
-)
-
-
-@pytest.mark.parametrize("key", ["bosh_target_0a1b_8080", "bosh_skip_os_shutdown"])
-def test_reserved_tags(create_vm: CreateVm, refused: CheckRefused, key: str) -> None:
-    """Neither cloud config nor manifest can set the tags that delete_vm reads."""
-    refused(create_vm({"tags": {key: "true"}}), RESERVED.format(key))
-    refused(create_vm({}, env={"bosh": {"tags": {key: "true"}}}), RESERVED.format(key))
-    create_vm({"tags": {"bosh_target_env": "prod", "bosh_skip_os_shutdown_2": "x"}}).ok()
-
-
-def test_reserved_metadata(
-    cpi: Cpi, vm_cid: str, group: str, tags_of: ReadTags, warnings: ReadWarnings
+@pytest.mark.parametrize("settings", [{}, {"skip_os_shutdown": False}, {"deregister_on_delete": True}])
+@pytest.mark.parametrize("where", ["outside", "subnet", "vpc"])
+def test_record_that_is_not_its_own(
+    cpi_with: CpiWith,
+    create_vm: CreateVm,
+    traffic: Traffic,
+    group: str,
+    warnings: ReadWarnings,
+    where: str,
+    settings: dict[str, bool],
 ) -> None:
-    """set_vm_metadata leaves these tags alone, and says so."""
-    metadata = {"bosh_skip_os_shutdown": "true", record(group, 8080): "x", "job": "web"}
-    answer = cpi.call("set_vm_metadata", vm_cid, metadata)
+    """A record that EC2 does not confirm takes no target out of its group; the log says how to do that."""
+    ec2, address = traffic.world.ec2, "10.0.1.99" if where == "subnet" else ADDRESS
+    if where == "outside":
+        address = "172.16.0.9"
+    if where == "vpc":
+        other = ec2.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+        made = traffic.elbv2.create_target_group(
+            Name="far", Protocol="TCP", Port=8080, VpcId=other, TargetType="ip"
+        )
+        group = traffic.target_groups["far"] = made["TargetGroups"][0]["TargetGroupArn"]
+    if where == "subnet":
+        ec2.create_network_interface(SubnetId=traffic.world.subnet_id, PrivateIpAddress=address)
+    zone = {"AvailabilityZone": "all"} if where != "subnet" else {}
+    traffic.elbv2.register_targets(TargetGroupArn=group, Targets=[{"Id": address, "Port": 8080, **zone}])
+    vm_cid = create_vm().ok()[0]
+    tags = [{"Key": record(group, 8080), "Value": f"{group} {address}"}]
+    ec2.create_tags(Resources=[vm_cid], Tags=tags)
+    answer = cpi_with(**settings).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
-    tags = tags_of(vm_cid)
-    assert (tags["job"], tags[record(group, 8080)]) == ("web", f"{group} {ADDRESS}")
-    assert "bosh_skip_os_shutdown" not in tags
-    kept = f"bosh_skip_os_shutdown, {record(group, 8080)}"
-    assert warnings(answer) == [f"Ignored, because these tags are reserved for the CPI: {kept}"]
+    assert traffic.state()["targets"] == [address]
+    (said,) = warnings(answer)
+    command = f"aws elbv2 deregister-targets --target-group-arn {group} --targets Id={address},Port=8080"
+    assert said.startswith(f"Not deregistering '{address}:8080' from '{group}': ")
+    assert said.endswith(f". If nobody needs this target, run: {command}")
+
+
+@pytest.mark.parametrize(
+    "value", ["{} 10.0.1.9; true", "{}$(true) 10.0.1.9", "{} \u202e10.0.1.9", "{} 1.2.3"]
+)
+def test_record_of_nonsense(
+    cpi: Cpi, create_vm: CreateVm, traffic: Traffic, group: str, fake_aws: FakeAws, value: str
+) -> None:
+    """A record that nothing but a person can have written deregisters nothing, and reaches no command."""
+    vm_cid = create_vm().ok()[0]
+    tags = [{"Key": record(group, 8080), "Value": value.format(group)}]
+    traffic.world.ec2.create_tags(Resources=[vm_cid], Tags=tags)
+    answer = cpi.call("delete_vm", vm_cid, stemcell=2)
+    assert answer.ok() is None
+    assert DEREGISTER not in fake_aws.actions()
+    assert not {"true", "\u202e"} & {*answer.stderr.split()}
 
 
 def test_group_that_is_gone(cpi: Cpi, vm_cid: str, group: str, traffic: Traffic, world: World) -> None:

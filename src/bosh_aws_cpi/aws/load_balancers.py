@@ -21,6 +21,8 @@ TARGET_TYPES: Final = ("instance", "ip")
 
 _UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
 _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
+_NO_GROUP: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
+"""The latter for an ARN of another account or region: hashicorp/terraform issue 18060."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,17 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
         if balancer.get("VPCId", vpc_id) != vpc_id:
             message = f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', but the VM is in '{vpc_id}'"
             raise CloudError(message)
+
+
+def vpc_of(client: "ElasticLoadBalancingv2Client", group_arn: str) -> str | None:
+    """DescribeTargetGroups: the VPC of a target group; None if the account and region lack the group."""
+    try:
+        (group,) = client.describe_target_groups(TargetGroupArns=[group_arn])["TargetGroups"]
+    except client.exceptions.ClientError as error:
+        if has_code(error, _NO_GROUP):
+            return None
+        raise
+    return group.get("VpcId")
 
 
 def add_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:

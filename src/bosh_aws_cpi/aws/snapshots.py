@@ -42,9 +42,18 @@ def is_for_image(entry: Any, ami_id: str | None = None) -> bool:  # noqa: ANN401
     return not DISK_METADATA & tags_of(entry).keys()
 
 
-def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
-    """DescribeSnapshots: a recent snapshot with this tag that did not fail; None when EC2 shows none."""
-    answer = client.describe_snapshots(OwnerIds=["self"], Filters=by_tags(dict([mark])))
+def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None = None) -> str | None:
+    """DescribeSnapshots: a recent snapshot with this tag that did not fail; None when EC2 shows none.
+
+    Args:
+        client: The EC2 client.
+        mark: The tag's key and value.
+        disk_cid: The volume that it must be of, if any.
+    """
+    filters = by_tags(dict([mark]))
+    if disk_cid is not None:
+        filters.append({"Name": "volume-id", "Values": [disk_cid]})
+    answer = client.describe_snapshots(OwnerIds=["self"], Filters=filters)
     whole = (entry for entry in answer["Snapshots"] if entry.get("State") not in _FAILED)
     return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
 
@@ -75,7 +84,7 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
         return create_once(
             f"a snapshot of '{disk_cid}'",
             lambda: client.create_snapshot(VolumeId=disk_cid, **arguments)["SnapshotId"],
-            lambda: find_marked(client, mark),
+            lambda: find_marked(client, mark, disk_cid),
             WITHOUT_TOKEN,
         )
 

@@ -71,6 +71,11 @@ class _Order:
         """The tag by which a retry finds the subnet."""
         return tag_plan.CALL_TAG, self.call
 
+    def is_for(self, subnet: ManagedSubnet) -> bool:
+        """Whether this request created a subnet; its tags may be a copy, its range is not."""
+        wanted = self.wish.subnet_range
+        return subnet.is_marked(self.mark) and (wanted is None or subnet.range == str(wanted))
+
     def ranges(self, vpc: Vpc, existing: Sequence[ManagedSubnet], tried: Sequence[str]) -> dict[str, str]:
         """CreateSubnet's arguments with the ranges of addresses.
 
@@ -109,7 +114,7 @@ def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
     Raises:
         CloudError: EC2 would refuse them.
     """
-    own = tag_plan.formatted(tag_plan.checked(wish.cloud_properties.tags))
+    own = tag_plan.of_request(tag_plan.checked(wish.cloud_properties.tags))
     now = written_time(datetime.now(UTC))
     marks = {tag_plan.NETWORK_TAG: "managed", subnets.CREATED_TAG: now}
     tags = {**cloud.config.aws.tags, **own, **tag_plan.of_origin(cloud.config.director_uuid), **marks}
@@ -169,7 +174,7 @@ def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> Manage
     is_own = False
     while True:
         existing = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
-        earlier = next((each for each in existing if each.is_marked(order.mark)), None)
+        earlier = next((each for each in existing if order.is_for(each)), None)
         if earlier is not None:
             _keep_or_arm(cloud, earlier, undo, is_own=is_own)
             return earlier

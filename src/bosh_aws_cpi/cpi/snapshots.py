@@ -36,7 +36,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         "Description": plan.description(metadata, device),
         **tag_plan.specifications(tags, "snapshot"),
     }
-    earlier = snapshots.find_marked(cloud.ec2, mark) if cloud.config.request_id else None
+    earlier = snapshots.find_marked(cloud.ec2, mark, disk_cid) if cloud.config.request_id else None
     if earlier is not None:  # no undo: the Director may already have its id
         snapshots.wait_until_completed(cloud.ec2, earlier)
         return earlier

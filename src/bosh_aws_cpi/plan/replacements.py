@@ -5,7 +5,8 @@ from enum import Enum
 from typing import Final
 
 from bosh_aws_cpi.model import Volume
-from bosh_aws_cpi.plan.tags import CALL_TAG, of_origin
+from bosh_aws_cpi.plan.tags import CALL_TAG, of_origin, without_own
+from bosh_aws_cpi.tag_names import ATTACHED_AT
 
 REPLACES_TAG: Final = "bosh_replaces"
 """On a copy: the volume that it was copied from, and how far the replacement is; see `Step`."""
@@ -28,8 +29,6 @@ class Step(Enum):
 
 _SETTLED: Final = frozenset({Step.DELETED, Step.KEPT})
 _REPLACED: Final = frozenset({Step.KNOWN, Step.DELETED})
-_USED_TAG: Final = "attached_at"
-"""The Director's tag with the time of the last attachment in UTC, as "2026-05-01T00:00:00Z"."""
 
 
 def link(source_cid: str, step: Step) -> str:
@@ -83,18 +82,22 @@ def _is_new_copy(copy: Volume, source: Volume) -> bool:
 
 
 def _was_attached_later(copy: Volume, source: Volume) -> bool:
-    """Whether the Director has attached a copy: the copy begins with the tags of its source."""
-    return copy.tags.get(_USED_TAG, "") > source.tags.get(_USED_TAG, "")
+    """Whether the Director has attached a copy: the copy begins with its source's time of attachment.
+
+    The Director writes it in UTC, as "2026-05-01T00:00:00Z".
+    """
+    return copy.tags.get(ATTACHED_AT, "") > source.tags.get(ATTACHED_AT, "")
 
 
 def of_volume_copy(volume: Volume, director_uuid: str | None, call: str) -> dict[str, str]:
-    """The tags of a new copy: the volume's own, and those that say where the copy comes from.
+    """The tags of a new copy: those of the volume, and those that say where the copy comes from.
 
     Args:
-        volume: The volume that is copied. Its tags that begin with "aws:" are left out: EC2 reserves them.
+        volume: The volume that is copied. Its tags that begin with "aws:" are left out: EC2 reserves them. So
+            are the CPI's own, which are about that volume, and which anybody may have written.
         director_uuid: The Director's UUID.
         call: The id of the call.
     """
-    own = {key: value for key, value in volume.tags.items() if not key.lower().startswith("aws:")}
-    ours = {**of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}
-    return {**{key: value for key, value in own.items() if key != REPLACED_BY_TAG}, **ours}
+    kept = without_own(volume.tags, frozenset({ATTACHED_AT}))
+    found = {key: value for key, value in kept.items() if not key.lower().startswith("aws:")}
+    return {**found, **of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}

@@ -38,4 +38,4 @@ def tags(metadata: Json, device: str | None) -> dict[str, str]:
         "device": device,
         "Name": description(metadata, device) or None,
     }
-    return tag_plan.formatted(renamed)
+    return tag_plan.of_request(renamed)

@@ -7,16 +7,47 @@ from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.tag_names import ATTACHED_AT, DISK_METADATA, OWN, folded
 
 MAX_KEY = 127
 MAX_VALUE = 255
 
 
-def formatted(tags: Mapping[str, Any]) -> dict[str, str]:
-    """Cut keys and values to EC2's limits, drop null values, and convert all others to strings.
+def of_request(
+    tags: Mapping[str, Any], allowed: frozenset[str] = frozenset(), denied: frozenset[str] = frozenset()
+) -> dict[str, str]:
+    """The tags that a request wants, as EC2 gets them, without keys of the CPI's own: a warning names those.
 
-    Booleans become ``true`` and ``false``, lists and objects become JSON.
+    Everything in a manifest, a cloud config or metadata that becomes a tag passes through here, and nothing
+    changes its key afterwards.
+
+    Args:
+        tags: The tags. Keys and values are cut to EC2's limits, null values dropped, booleans, numbers, lists
+            and objects converted to JSON.
+        allowed: Own keys that this request may set.
+        denied: Other keys that it may not set.
     """
+    wanted = _formatted(tags)
+    found = {key: value for key, value in without_own(wanted, allowed).items() if key not in denied}
+    if left_out := [ascii(key) for key in wanted if key not in found]:
+        logger.warning(
+            "Left out, because these tags are reserved for the CPI: %s", ", ".join(left_out), is_whole=True
+        )
+    return found
+
+
+def without_own(tags: Mapping[str, str], allowed: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Tags without those that are, or look like, the CPI's own."""
+    return {key: value for key, value in tags.items() if key in allowed or not _is_own(key)}
+
+
+def _is_own(key: str) -> bool:
+    read = folded(key)[:MAX_KEY]
+    return read in OWN or recorded_targets.is_record(read)
+
+
+def _formatted(tags: Mapping[str, Any]) -> dict[str, str]:
     return {key[:MAX_KEY]: _text(value)[:MAX_VALUE] for key, value in tags.items() if value is not None}
 
 
@@ -85,7 +116,7 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
         agent_id: The VM's agent, for resources of one VM.
     """
     given = {DIRECTOR_TAG: director_uuid, AGENT_TAG: agent_id}
-    return formatted({key: value for key, value in given.items() if value})
+    return _formatted({key: value for key, value in given.items() if value})
 
 
 SPREAD_TAG = "bosh_spread_group"
@@ -94,37 +125,25 @@ SPREAD_TAG = "bosh_spread_group"
 
 def of_spread_group(director_uuid: str, group: str) -> dict[str, str]:
     """The tags that name the Director and the instance group of a placement group."""
-    return {**of_origin(director_uuid), **formatted({SPREAD_TAG: group})}
+    return {**of_origin(director_uuid), **_formatted({SPREAD_TAG: group})}
 
 
 SHUTDOWN_TAG = "bosh_skip_os_shutdown"
 """On a VM: its cloud property, which delete_vm does not get."""
 
 
-def of_vm(environment: Json | None, own: object) -> Json:
+def of_vm(environment: Json | None, own: object) -> dict[str, str]:
     """The tags of create_vm's environment, and those of the VM's cloud properties, which win.
 
     Raises:
-        CloudError: They are no hashes, or have keys that the CPI reads in delete_vm.
+        CloudError: They are no hashes.
     """
-    found = {**of_environment(environment), **checked(own)}
-    if reserved := sorted(records_in(found)):
-        message = (
-            f"These tags are reserved for the CPI: {', '.join(reserved)}. "
-            "Remove them from the manifest's tags and the cloud property tags"
-        )
-        raise CloudError(message)
-    return found
-
-
-def records_in(tags: Json) -> list[str]:
-    """The keys in which the CPI keeps what delete_vm must know: nobody else may set them."""
-    return [key for key in tags if key == SHUTDOWN_TAG or recorded_targets.is_record(key)]
+    return of_request({**of_environment(environment), **checked(own)})
 
 
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
     """The tag with the VM's ``skip_os_shutdown``; none if the property is not given."""
-    return formatted({SHUTDOWN_TAG: is_skipped})
+    return _formatted({SHUTDOWN_TAG: is_skipped})
 
 
 def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
@@ -144,14 +163,18 @@ def of_disk(
 
     Args:
         name: The cloud property ``name``: the tag ``Name``, unless the tags have one.
-        tags: The cloud property ``tags``.
+        tags: The cloud property ``tags``, without those with which the Director shows that it uses a disk.
         director_uuid: The UUID of the request's Director; None when the request has none.
         common: ``aws.tags``; all others win.
 
     Raises:
         CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
     """
-    found = {**common, **formatted({"Name": name or None, **checked(tags)}), **of_origin(director_uuid)}
+    found = {
+        **common,
+        **of_request({"Name": name or None, **checked(tags)}, denied=DISK_METADATA),
+        **of_origin(director_uuid),
+    }
     check_for_ec2({**found, CALL_TAG: ""})
     return found
 
@@ -170,13 +193,13 @@ STEMCELL_NAME_TAG = "bosh_stemcell_name"
 
 def stemcell_name(name: str | None, version: str | None) -> dict[str, str]:
     """The tag with the stemcell that a copy belongs to; none unless name and version are known."""
-    return formatted({STEMCELL_NAME_TAG: f"{name}/{version}"}) if name and version else {}
+    return _formatted({STEMCELL_NAME_TAG: f"{name}/{version}"}) if name and version else {}
 
 
 def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> dict[str, str]:
     """The tags with the origin of an AMI's copy: its source AMI, and the key that encrypts it."""
     key = (encryption.kms_key_arn or "default") if encryption.encrypted else "none"
-    return {**of_origin(director_uuid), **formatted({SOURCE_TAG: source, KEY_TAG: key})}
+    return {**of_origin(director_uuid), **_formatted({SOURCE_TAG: source, KEY_TAG: key})}
 
 
 def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
@@ -190,17 +213,21 @@ def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
 def vm_metadata(metadata: Json) -> dict[str, str]:
     """The tags of set_vm_metadata.
 
-    Keys that the CPI keeps records in are left out. ``Name`` is ``name`` (moved, not copied), else
-    ``job/index``, else ``compiling/X``.
+    ``Name`` is ``name`` (moved, not copied), else ``job/index``, else ``compiling/X``.
     """
-    tags = {key: value for key, value in metadata.items() if key not in records_in(metadata)}
+    tags = dict(metadata)
     if tags.get("name"):
         tags["Name"] = tags.pop("name")
     elif tags.get("job") and tags.get("index") is not None:
         tags["Name"] = f"{tags['job']}/{tags['index']}"
     elif tags.get("compiling"):
         tags["Name"] = f"compiling/{tags['compiling']}"
-    return formatted(tags)
+    return of_request(tags)
+
+
+def disk_metadata(metadata: Json) -> dict[str, str]:
+    """The tags of set_disk_metadata."""
+    return of_request(metadata, frozenset({ATTACHED_AT}))
 
 
 def _text(value: object) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 DISK, SNAPSHOT, AMI, OTHER_AMI = "vol-1", "snap-1", "ami-0a", "ami-0b"
 MARK = ("bosh_call", "call-1")
 SEARCH: dict[str, Any] = {"OwnerIds": ["self"], "Filters": [{"Name": "tag:bosh_call", "Values": ["call-1"]}]}
+OF_DISK = {**SEARCH, "Filters": [*SEARCH["Filters"], {"Name": "volume-id", "Values": [DISK]}]}
 IDS = {"SnapshotIds": [SNAPSHOT]}
 NOT_FOUND = "InvalidSnapshot.NotFound"
 IN_USE = "InvalidSnapshot.InUse"
@@ -39,8 +40,8 @@ def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
     """CreateSnapshot takes no client token: after a lost answer the snapshot is looked for by its mark."""
     ec2.loses("create_snapshot", VolumeId=DISK, Description="d")
     for _ in range(unseen):
-        ec2.answers("describe_snapshots", {"Snapshots": []}, **SEARCH)
-    ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": "snap-found"}]}, **SEARCH)
+        ec2.answers("describe_snapshots", {"Snapshots": []}, **OF_DISK)
+    ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": "snap-found"}]}, **OF_DISK)
     assert create(ec2) == "snap-found"
     assert len(clock.pauses) == unseen
 

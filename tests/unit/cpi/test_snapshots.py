@@ -55,7 +55,7 @@ def lay_search(cloud: Cloud, ec2: Ec2, *entries: dict[str, Any]) -> str:
     """Lay out the question for the snapshot of a request that has a number; returns the request's id."""
     cloud.config = cloud.config.replaced(request_id="cpi-1")
     call = call_id(cloud, "snapshot_disk", DISK, METADATA)
-    filters = [{"Name": "tag:bosh_call", "Values": [call]}]
+    filters = [{"Name": "tag:bosh_call", "Values": [call]}, {"Name": "volume-id", "Values": [DISK]}]
     ec2.answers("describe_snapshots", {"Snapshots": list(entries)}, OwnerIds=["self"], Filters=filters)
     return call
 

@@ -27,18 +27,18 @@ from bosh_aws_cpi.plan import tags
 )
 def test_values(value: object, expected: str) -> None:
     """Everything becomes a string: booleans and numbers as JSON has them, lists and objects as JSON."""
-    assert tags.formatted({"key": value}) == {"key": expected}
+    assert tags.of_request({"key": value}) == {"key": expected}
 
 
 def test_null_values() -> None:
     """A null value is no tag."""
-    assert tags.formatted({"a": None, "b": "1"}) == {"b": "1"}
+    assert tags.of_request({"a": None, "b": "1"}) == {"b": "1"}
 
 
 @pytest.mark.parametrize("more", [0, 1, 200])
 def test_limits(more: int) -> None:
     """Keys are cut at 127 characters and values at 255, whatever they were."""
-    assert tags.formatted({"ü" * (127 + more): "é" * (255 + more)}) == {"ü" * 127: "é" * 255}
+    assert tags.of_request({"ü" * (127 + more): "é" * (255 + more)}) == {"ü" * 127: "é" * 255}
 
 
 @pytest.mark.parametrize(

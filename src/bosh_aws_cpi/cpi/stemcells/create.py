@@ -39,8 +39,8 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
         from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
         wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
-        return heavy.create(cloud, image_path, properties, tag_plan.formatted(wanted))
-    return _light(cloud, properties, tag_plan.formatted(given_tags))
+        return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
+    return _light(cloud, properties, tag_plan.of_request(given_tags))
 
 
 def _light(cloud: Cloud, properties: StemcellProperties, wanted_tags: Mapping[str, str]) -> str:

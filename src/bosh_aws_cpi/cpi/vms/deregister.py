@@ -7,6 +7,7 @@ from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, load_balancers
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.vms.own_targets import is_own
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.recorded_targets import Target
@@ -20,7 +21,7 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
     again, and fails if it can't deregister them.
 
     Returns:
-        The VM as it was, and the targets that are deregistered.
+        The VM as it was, and the targets that are deregistered or not its own.
 
     Raises:
         VMNotFound: EC2 does not know the VM.
@@ -29,14 +30,27 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
     if instance.vpc_id is None:  # it is terminated
         return instance, []
     _attempt("finding classic load balancers", lambda: _leave_load_balancers(cloud, vm_cid))
-    found = [*recorded_targets.recorded(instance.tags), *_at_own_ports(cloud, vm_cid, instance.vpc_id)]
+    foreign: list[Target] = []
+    found = [*_recorded(cloud, instance, foreign), *_at_own_ports(cloud, vm_cid, instance.vpc_id)]
     deregistered = [target for target in found if _leave_target_group(cloud, target)]
     if deregistered and not cloud.config.aws.fast_path_delete:
         _attempt(
             "waiting until connections are drained",
             lambda: load_balancers.wait_until_drained(cloud.clients.elbv2, deregistered),
         )
-    return instance, deregistered
+    return instance, [*deregistered, *foreign]
+
+
+def _recorded(cloud: Cloud, instance: Instance, foreign: list[Target]) -> list[Target]:
+    """The recorded targets that are the VM's own; those that certainly are not are added to `foreign`."""
+    own: list[Target] = []
+    for target in recorded_targets.recorded(instance.tags):
+
+        def sort(target: Target = target) -> None:
+            (own if is_own(cloud.clients, instance, target) else foreign).append(target)
+
+        _attempt(f"checking {target} in '{target.group_arn}'", sort)
+    return own
 
 
 def _leave_load_balancers(cloud: Cloud, vm_cid: str) -> None:

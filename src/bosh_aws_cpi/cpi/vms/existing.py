@@ -4,7 +4,6 @@ from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan import tags as tag_plan
 
 
@@ -31,8 +30,6 @@ def set_vm_metadata(cloud: Cloud, vm_cid: str, metadata: Json) -> None:
     Raises:
         VMNotFound: EC2 does not know the VM, or it is terminated.
     """
-    if ignored := tag_plan.records_in(metadata):
-        logger.warning("Ignored, because these tags are reserved for the CPI: %s", ", ".join(ignored))
     instance = instances.find_alive(cloud.ec2, vm_cid)
     resources = [vm_cid, *instance.devices.values()]
     tags.create(cloud.ec2, resources, tag_plan.vm_metadata(metadata))

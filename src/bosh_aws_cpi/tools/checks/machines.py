@@ -247,4 +247,4 @@ def disk_defaults(aws: AwsConfig) -> DiskDefaults:
 
 
 def _check_tags(given: Json) -> None:
-    tags.check_for_ec2({**tags.formatted(given), **tags.of_origin("director", "agent")})
+    tags.check_for_ec2({**tags.of_request(given), **tags.of_origin("director", "agent")})

@@ -91,7 +91,7 @@ def _of_managed(entry: Node, config: CloudConfig, common: Mapping[str, str]) -> 
         None,
         (
             said(lambda: ManagedNetwork.parse({**values, "cloud_properties": own})),
-            said(lambda: tags.check_for_ec2({**common, **tags.formatted(tags.checked(properties.tags))})),
+            said(lambda: tags.check_for_ec2({**common, **tags.of_request(tags.checked(properties.tags))})),
         ),
     ):
         place = named_in(

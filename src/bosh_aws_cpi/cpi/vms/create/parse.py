@@ -71,7 +71,7 @@ def parse(
         logger.warning(
             "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
         )
-    all_tags = {**aws.tags, **tag_plan.formatted(tags), **origin, **shutdown}
+    all_tags = {**aws.tags, **tags, **origin, **shutdown}
     tag_plan.check_for_ec2(all_tags)
     return VmRequest(
         properties=properties,

@@ -1,0 +1,40 @@
+"""The list of the CPI's own tags is whole: a tag that is missing there could be written by a manifest."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi import recorded_targets
+from bosh_aws_cpi.tag_names import ATTACHED_AT, OWN
+from testbed.cloud import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def constants() -> Iterator[str]:
+    """Yield the values of all constants of the program that are named as tags."""
+    for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(value))):
+                    pass
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant(value=str(value))):
+                    pass
+                case _:
+                    continue
+            if name.endswith("TAG"):
+                yield value
+
+
+def test_all_tags() -> None:
+    """Every tag that a module names is in the list, and otherwise only the Director's time of attachment."""
+    assert {*constants()} == (OWN - {ATTACHED_AT}) | {recorded_targets.TAG}
+
+
+def test_documented() -> None:
+    """The policy's condition on tag keys has all of them: it must allow what the CPI writes."""
+    text = (ROOT / "docs/operators.md").read_text()
+    (listed,) = [each for each in text.split("\n- ") if each.startswith("**Tag keys**")]
+    assert {key for key in OWN - {ATTACHED_AT} if f"`{key}`" not in listed} == set()
