@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 from botocore.config import Config
 from botocore.session import Session
 
+from bosh_aws_cpi import connections
 from bosh_aws_cpi.aws.sdk import attempts, credentials
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
+from bosh_aws_cpi.aws.sdk.timing import ANSWERED
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.errors import CloudError
 
@@ -58,6 +60,7 @@ class Clients:
         self._allowance = allowance
         self._verify, self._certificates = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
+        connections.install()
         self._session = credentials.session(config, statistics, self._create)
 
     @cached_property
@@ -117,6 +120,7 @@ class Clients:
         return Config(
             retries={"mode": "standard", "total_max_attempts": self._config.max_retries + 1},
             connect_timeout=CONNECT_TIMEOUT,
+            read_timeout=ANSWERED.seconds,
             user_agent_extra="bosh-aws-cpi",
             max_pool_connections=MAX_CONNECTIONS,
             use_dualstack_endpoint=self._config.dualstack and not self._has_endpoint(service),
