@@ -1,12 +1,13 @@
-"""What holds for all connections, the SDK's and those of requests: TLS 1.2, and an end to each answer.
+"""The rules of all connections: TLS 1.2 or later, and a limit to the time and the size of an answer.
 
-urllib3 makes these connections. The rules are set on its classes, because no setting of the SDK or of requests
-reaches all connections: the SDK opens some of its own, for example to instance metadata.
+urllib3 makes all connections, for the SDK and for requests. The rules are set on its classes, because no
+setting of the SDK or of requests reaches all of them: the SDK opens more, for example to instance metadata.
 """
 
 import ssl
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPResponse
 from io import BufferedReader, RawIOBase
 from socket import socket
@@ -14,9 +15,11 @@ from typing import Any, Final, Protocol
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
-MOST: Final = 1 << 25
-"""The most bytes that are read of an answer. AWS's longest, pages of a thousand resources, have a few million."""
+MOST: Final = 1 << 26
+"""The most bytes of an answer: several times a page of a thousand instances, the longest that the CPI asks for."""
 _PART: Final = 1 << 13
+_limits: Final = [MOST]
+"""The last one holds."""
 _connect: Final = HTTPSConnection.connect
 
 
@@ -25,11 +28,21 @@ def install() -> None:
 
     A connection's timeout is then the time for a whole answer, from the end of the request to the answer's
     last byte; also for the answer of a proxy that opens a tunnel. Otherwise it would be the time for each
-    read, and a slow answer could take forever. The handshake and the request need no such rule: Python applies
-    the timeout to the whole handshake, and to each part of the request that it sends.
+    read, and a slow answer could take forever. The handshake and the request need no such rule: Python
+    applies the timeout to the whole handshake, and to each part of the request that it sends.
     """
     HTTPConnection.response_class = _Answer
     HTTPSConnection.connect = _connect_safely  # type: ignore[assignment,method-assign]
+
+
+@contextmanager
+def limited(most: int) -> Iterator[None]:
+    """Read no more than so many bytes of each answer that begins within this block."""
+    _limits.append(most)
+    try:
+        yield
+    finally:
+        _limits.pop()
 
 
 def _connect_safely(connection: HTTPSConnection) -> None:
@@ -63,7 +76,7 @@ class _InTime(RawIOBase):
         self._connection = connection
         timeout = connection.gettimeout()
         self._end = None if timeout is None else time.monotonic() + timeout
-        self._rest = MOST
+        self._rest = _limits[-1]
 
     def readable(self) -> bool:
         """It can be read."""
@@ -84,8 +97,7 @@ class _InTime(RawIOBase):
         count = self._raw.readinto(buffer)
         self._rest -= count or 0
         if self._rest < 0:
-            message = f"the answer is longer than {MOST} bytes"
-            raise OSError(message)
+            raise OSError("the answer is too long")
         return count
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Answers that come byte by byte, or that have no end: each attempt ends in time, and reads no more than it may."""
+"""Answers that come byte by byte, or that have no end: each attempt has a limit of time and of size."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_retry(fake_aws: FakeAws) -> None:
 
 
 def test_without_client_token(world: World, fake_aws: FakeAws) -> None:
-    """A slow answer of a call without a client token is a lost one: the resource is found, not created twice."""
+    """A slow answer of a call without a client token is a lost one: the resource is found."""
     disk_cid = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
     with SlowOnce(fake_aws.endpoint, "CreateSnapshot") as front:
         snapshot = Cpi(config(front.url)).call("snapshot_disk", disk_cid, {}).ok()
@@ -139,7 +139,9 @@ def test_aws_without_end() -> None:
 @pytest.mark.parametrize("case", ["token", "role", "keys"])
 def test_instance_profile(fake_aws: FakeAws, case: str) -> None:
     """Metadata that comes too slowly is asked for again; a token is not, so there are no keys."""
-    path = {"token": "/latest/api/token", "role": imds.CREDENTIALS, "keys": imds.CREDENTIALS + imds.ROLE}[case]
+    path = {"token": "/latest/api/token", "role": imds.CREDENTIALS, "keys": imds.CREDENTIALS + imds.ROLE}[
+        case
+    ]
     with SlowImds(path) as server:
         answer = Cpi(config(fake_aws.endpoint, **KEYLESS), env=server.environment).call("has_disk", DISK)
         asked = [request.path for request in server.requests].count(path)
@@ -185,7 +187,8 @@ def test_own_id(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["", "<html>i-0123456789abcdef0</html>", f"{VM}\n{VM}", f"{VM}\n", "i-0123", "vol-0123456789abcdef0"]
+    "said",
+    ["", "<html>i-0123456789abcdef0</html>", f"{VM}\n{VM}", f"{VM}\n", "i-0123", "vol-0123456789abcdef0"],
 )
 def test_no_id(said: str) -> None:
     """What is no instance id is not returned."""

@@ -59,7 +59,7 @@ def calling(service: str, address: str, elsewhere: str, env: dict[str, str]) -> 
 def test_offered_versions(fake_aws: FakeAws, environment: dict[str, str], service: str) -> None:
     """No version before 1.2 is offered, whatever Python and OpenSSL allow."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        address = "127.0.0.1:{}".format(listener.getsockname()[1])
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
         cpi, call = calling(service, address, fake_aws.endpoint, environment)
         process = cpi.start(*call, stemcell=1)
         connection, _ = listener.accept()
@@ -99,9 +99,9 @@ class OldRelay(TlsRelay):
         super().__init__(upstream, authority)
         context = self._server.socket.context  # type: ignore[attr-defined]  # wrapped by the base class
         context.set_ciphers("DEFAULT:@SECLEVEL=0")
-        with pytest.warns(DeprecationWarning):
+        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
             context.minimum_version = ssl.TLSVersion.TLSv1_1
-        with pytest.warns(DeprecationWarning):
+        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
             context.maximum_version = ssl.TLSVersion.TLSv1_1
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError
 from botocore.session import Session
 
 from bosh_aws_cpi import connections
@@ -100,14 +101,20 @@ class Clients:
         config: Config | None = None,
         **keys: Any,  # noqa: ANN401 - the SDK's
     ) -> Any:  # noqa: ANN401 - typed by its users
-        client = session.create_client(
-            service,
-            region_name=self._config.region,
-            endpoint_url=self._config.endpoints.get(service),
-            verify=self._verify,
-            config=self._client_config(service).merge(config or Config()),
-            **keys,
-        )
+        try:
+            client = session.create_client(
+                service,
+                region_name=self._config.region,
+                endpoint_url=self._config.endpoints.get(service),
+                verify=self._verify,
+                config=self._client_config(service).merge(config or Config()),
+                **keys,
+            )
+        except ValueError as error:
+            if isinstance(error, BotoCoreError):
+                raise
+            # The configuration's endpoints have been checked.
+            raise CloudError(f"{error}: correct the environment's AWS_ENDPOINT_URL variables") from None
         attempts.watch(client, self._config.max_retries, self._statistics, self._allowance)
         client.meta.events.register("after-call-error", self._name_certificates)
         return client
