@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 MOST: Final = 1 << 26
-"""The most bytes of an answer: several times a page of a thousand instances, the longest that the CPI asks for."""
+"""The most bytes of an answer: several times the longest that the CPI asks for, a page of 1000 instances."""
 _PART: Final = 1 << 13
 _limits: Final = [MOST]
 """The last one holds."""
