@@ -142,7 +142,7 @@ def test_instance_profile(fake_aws: FakeAws, case: str) -> None:
     path = {"token": "/latest/api/token", "role": imds.CREDENTIALS, "keys": imds.CREDENTIALS + imds.ROLE}[
         case
     ]
-    with SlowImds(path) as server:
+    with OddImds(path, lambda: slowly(LONG)) as server:
         answer = Cpi(config(fake_aws.endpoint, **KEYLESS), env=server.environment).call("has_disk", DISK)
         asked = [request.path for request in server.requests].count(path)
     if case == "token":
@@ -153,19 +153,20 @@ def test_instance_profile(fake_aws: FakeAws, case: str) -> None:
         assert asked == 2
 
 
-class SlowImds(Imds):
-    """Answers the first request for a path too slowly."""
+class OddImds(Imds):
+    """Answers the first request for a path with other bytes."""
 
-    def __init__(self, path: str) -> None:
-        """Serve one path slowly."""
+    def __init__(self, path: str, pieces: Callable[[], Iterator[bytes]]) -> None:
+        """Send what this returns."""
         super().__init__()
         self._path = path
+        self._pieces = pieces
 
     def reply(self, request: Request) -> Reply:
         """Answer."""
         is_first = [each.path for each in self.requests].count(self._path) == 1
-        is_slow = request.path == self._path and is_first
-        return Reply(0, pieces=slowly(LONG)) if is_slow else super().reply(request)
+        is_odd = request.path == self._path and is_first
+        return Reply(0, pieces=self._pieces()) if is_odd else super().reply(request)
 
 
 def test_container(fake_aws: FakeAws) -> None:
@@ -180,7 +181,7 @@ def test_container(fake_aws: FakeAws) -> None:
 @pytest.mark.parametrize("path", ["/latest/api/token", "/latest/meta-data/instance-id"])
 def test_own_id(path: str) -> None:
     """A VM's own id that comes too slowly is none."""
-    with SlowImds(path) as server:
+    with OddImds(path, lambda: slowly(LONG)) as server:
         answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
         assert [request.path for request in server.requests].count(path) == 1
     failed(answer, "The VM's own id can't be read from instance metadata (ReadTimeout): ")
@@ -200,22 +201,9 @@ def test_no_id(said: str) -> None:
 @pytest.mark.parametrize("path", ["/latest/api/token", "/latest/meta-data/instance-id"])
 def test_id_without_end(path: str) -> None:
     """Of an answer without an end only its beginning is read."""
-    with EndlessImds(path) as server:
+    with OddImds(path, endlessly) as server:
         answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
     failed(answer, "The VM's own id can't be read from instance metadata")
-
-
-class EndlessImds(Imds):
-    """Answers the requests for a path without an end."""
-
-    def __init__(self, path: str) -> None:
-        """Serve one path without an end."""
-        super().__init__()
-        self._path = path
-
-    def reply(self, request: Request) -> Reply:
-        """Answer."""
-        return Reply(0, pieces=endlessly()) if request.path == self._path else super().reply(request)
 
 
 def test_own_id_elsewhere() -> None:
