@@ -14,7 +14,7 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test faults load bench test-release e2e permutations aws-check lifecycle lint lock \
+.PHONY: help demo console test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
 	stemcell-lines vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants \
 	clean venv
 
@@ -29,6 +29,9 @@ console: venv ## Call the CPI by hand on a simulated AWS
 
 test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults and not lines" $(PYTEST_ARGS)
+
+quick: venv ## Run the quick part of the tests; VENV=.venv-other PYTHON=/usr/bin/python3 for another Python as well
+	$(BIN)/python -m pytest -n $(WORKERS) tests/unit tests/contract $(PYTEST_ARGS)
 
 faults: venv ## Run all that can go wrong at AWS, at every call of every verb, and 400 pairs; FAULT_SEED=2 draws others
 	$(BIN)/python -m pytest -n $(PATIENT_WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
@@ -104,9 +107,9 @@ compiled-release: venv ## Pack what create-env compiled as a compiled release; C
 	@$(BIN)/python -m bosh_release.compiled $(COMPILED_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
-	rm -rf $(VENV) $(VENV).log .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv* .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The script itself sees what is missing or out of date; with nothing to do it is done at once.
 venv:
-	@PYTHON="$(PYTHON)" sh scripts/venv
+	@VENV="$(VENV)" PYTHON="$(PYTHON)" sh scripts/venv

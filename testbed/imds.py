@@ -20,11 +20,13 @@ class Imds(LoopbackServer):
 
     Attributes:
         documents: The answers, by path; may be changed and extended.
+        token: The token that it gives.
     """
 
     def __init__(self, instance_id: str = "i-0123456789abcdef0") -> None:
         """Serve the metadata of one instance."""
         super().__init__()
+        self.token = TOKEN
         self.documents = {
             "/latest/meta-data/instance-id": instance_id,
             "/latest/meta-data/placement/availability-zone": "us-east-1a",
@@ -45,7 +47,7 @@ class Imds(LoopbackServer):
         """Answer as the metadata service does: nothing without a token."""
         if request.path == "/latest/api/token":
             return self._token(request)
-        if request.headers.get("x-aws-ec2-metadata-token") != TOKEN:
+        if request.headers.get("x-aws-ec2-metadata-token") != self.token:
             return Reply(401, content_type="text/plain")
         document = self.documents.get(request.path)
         if request.method != "GET" or document is None:
@@ -57,7 +59,7 @@ class Imds(LoopbackServer):
             return Reply(405, content_type="text/plain")
         if "x-aws-ec2-metadata-token-ttl-seconds" not in request.headers:
             return Reply(400, content_type="text/plain")
-        return Reply(200, TOKEN.encode(), "text/plain")
+        return Reply(200, self.token.encode(), "text/plain")
 
 
 def credentials() -> dict[str, str]:

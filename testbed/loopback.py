@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 
 REQUEST_ID = "x-amzn-RequestId"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+PAUSE = 0.02
+"""Seconds between two bytes of a slow answer."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,21 @@ class Reply:
     content_type: str = "application/json"
     request_id: str = ""
     """AWS's, in the header of its JSON protocols."""
+    pieces: Iterator[bytes] | None = None
+    """Sent in place of all of this, one by one, until there are no more or the client hangs up."""
+
+
+def slowly(answer: bytes = HEAD + b"X-Long: " + b"x" * 60_000) -> Iterator[bytes]:
+    """The bytes of an answer, of which nobody can await the last."""
+    pacer = threading.Event()
+    for byte in answer:
+        yield bytes([byte])
+        pacer.wait(PAUSE)
+
+
+def endlessly() -> Iterator[bytes]:
+    """An answer without an end, as fast as it is read."""
+    return itertools.chain([HEAD + b"\r\n"], itertools.repeat(b"x" * 65_536))
 
 
 class _Server(ThreadingHTTPServer):
@@ -54,6 +74,11 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(self.command, self.path, headers, self.rfile.read(size))
         reply = self.server.owner.take(request)
+        if reply.pieces is not None:
+            self.close_connection = True
+            for piece in reply.pieces:
+                self.wfile.write(piece)
+            return
         self.send_response(reply.status)
         self.send_header("Content-Type", reply.content_type)
         self.send_header("Content-Length", str(len(reply.body)))

@@ -134,7 +134,13 @@ def test_type_elsewhere(section: str, value: Any, named: str) -> None:
     ("named", "endpoint"),
     [
         ("aws:ec2_endpoint", "https://"),
+        ("aws:ec2_endpoint", "https://my_host"),
+        ("aws:elb_endpoint", "-a.example"),
+        ("aws.ebs_endpoint", ".".join(["x" * 63] * 4)),
+        ("aws.sts_endpoint", "127.0.0.1\0"),
         ("aws.sts_endpoint", "http://127.0.0.1:port"),
+        ("registry:endpoint", "http://a-.example"),
+        ("registry:endpoint", "http://127.0.0.1:25777/\x1b"),
         ("registry:endpoint", f"http://user:{SECRET}@127.0.0.1:25777x"),
         ("registry:endpoint", f"http://user:{SECRET}/2@127.0.0.1:25777"),
     ],
@@ -144,9 +150,11 @@ def test_endpoint_that_is_none(named: str, endpoint: str) -> None:
     section, key = named.replace(":", ".").split(".")
     document = config(NOWHERE, registry={})
     document["cloud"]["properties"][section][key] = endpoint
-    answer = Cpi(document).call("ping")
-    assert answer.error["type"] == "InvalidCall"
-    assert f" {named} " in answer.error["message"]
+    for call in (["ping"], ["has_disk", "vol-00000000000000001"]):
+        answer = Cpi(document).call(*call)
+        assert answer.error["type"] == "InvalidCall"
+        assert f" {named} " in answer.error["message"]
+        assert " a host" in answer.error["message"]
     assert SECRET not in answer.stdout.decode() + answer.stderr
 
 

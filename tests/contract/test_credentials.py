@@ -235,11 +235,16 @@ def test_web_identity_without_its_file(relay: Relay, tmp_path: Path) -> None:
 
 
 class Container(LoopbackServer):
-    """Gives a container its keys."""
+    """Gives a container its keys, as the agent of ECS and of EKS does."""
+
+    def __init__(self, body: bytes = b"") -> None:
+        """Answer with other bytes."""
+        super().__init__()
+        self._body = body
 
     def reply(self, request: Request) -> Reply:  # noqa: ARG002 - the answer is always the same
-        """Answer as the agent of ECS and of EKS does."""
-        return Reply(200, json.dumps(imds.credentials()).encode(), "application/json")
+        """Answer."""
+        return Reply(200, self._body or json.dumps(imds.credentials()).encode(), "application/json")
 
 
 def test_container(relay: Relay) -> None:
@@ -251,6 +256,27 @@ def test_container(relay: Relay) -> None:
         assert [request.path for request in server.requests] == ["/keys"]
         assert metadata.requests == []
     assert signed(relay) == [("DescribeVolumes", imds.ACCESS_KEY_ID, imds.SESSION_TOKEN)]
+
+
+@pytest.mark.parametrize("path", [TOKEN_PATH, imds.CREDENTIALS + imds.ROLE])
+def test_metadata_of_another_form(relay: Relay, path: str) -> None:
+    """Metadata that is no token or no credentials is a typed error that does not quote it."""
+    with Imds() as server:
+        keys = {**imds.credentials(), "AccessKeyId": ["x-secret"], "Expiration": 7}
+        server.documents[path] = json.dumps(keys)
+        server.token = "x-secret\nx" if path == TOKEN_PATH else imds.TOKEN
+        answer = from_source(relay, server.environment).call("has_disk", DISK)
+    failed(answer, "AWS credentials can't be read", "instance metadata is not valid")
+    assert relay.requests == []
+
+
+@pytest.mark.parametrize("body", [b"\xff", b"[]", b"{}", b"[" * 60_000])
+def test_container_of_another_form(relay: Relay, body: bytes) -> None:
+    """What a container's endpoint answers is a typed error if it is no credentials."""
+    with Container(body) as server:
+        uri = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
+        answer = from_source(relay, uri).call("has_disk", DISK)
+    failed(answer, "AWS credentials can't be read", "the container's credentials")
 
 
 def assumed(calls: list[AwsCall], key: str, token: str | None) -> None:

@@ -97,6 +97,24 @@ def test_comments_between_certificates(fake_aws: FakeAws, tmp_path: Path) -> Non
         assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
 
 
+def test_certificates_without_a_trusted_folder(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """Without HOME, and where others can write to the folder of the cache's name, the file goes elsewhere."""
+    authority = Authority(tmp_path, "one")
+    temporary = tmp_path / "temporary"
+    taken = temporary / f"bosh-aws-cpi-{os.geteuid()}"
+    taken.mkdir(parents=True)
+    taken.chmod(0o777)
+    env = {"HOME": "", "TMPDIR": str(temporary)}
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        options = {"ca_cert": authority.path.read_text()}
+        document = config(NOWHERE, ec2_endpoint=front.address, connection_options=options)
+        for _ in range(2):
+            assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
+    assert list(taken.iterdir()) == []
+    (kept,) = temporary.rglob("ca-*.pem")
+    assert kept.parent.stat().st_mode & 0o077 == 0
+
+
 @pytest.mark.parametrize("text", ["x", "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"])
 def test_no_certificates(fake_aws: FakeAws, text: str) -> None:
     """What is no certificate is refused by the key's name, before any AWS call."""
@@ -194,6 +212,13 @@ def test_endpoint_of_the_environment(fake_aws: FakeAws) -> None:
     document = config(NOWHERE, dualstack=True, max_retries=0, **{**BY_REGION, **ROLE})
     assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
     assert fake_aws.actions() == ["AssumeRole", "DescribeVolumes"]
+
+
+def test_no_endpoint_of_the_environment() -> None:
+    """A variable that names no host is an error that names the variables."""
+    env = {"AWS_ENDPOINT_URL_EC2": "http://my_host"}
+    answer = Cpi(config(NOWHERE, **BY_REGION), env=env).call("has_disk", DISK)
+    failed(answer, "Invalid endpoint: http://my_host", "AWS_ENDPOINT_URL")
 
 
 def test_configured_endpoint_wins(fake_aws: FakeAws) -> None:

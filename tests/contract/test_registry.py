@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -45,9 +46,10 @@ def cpi_of(fake_aws: FakeAws, registry: Registry, **section: Any) -> Cpi:
 
 
 def failed(answer: Answer, message: str) -> None:
-    """Check for a CloudError that begins like this and holds no secret."""
+    """Check for a CloudError that begins like this, names the registry, and holds no secret."""
     assert answer.error["type"] == "Bosh::Clouds::CloudError"
     assert answer.error["message"].startswith(message)
+    assert re.search(r" \(registry at http://127\.0\.0\.1:\d+\)$", answer.error["message"])
     for secret in (PASSWORD, URL_PASSWORD, SECRET):
         assert secret not in answer.stdout.decode() + answer.stderr
 
@@ -149,7 +151,7 @@ def test_body(fake_aws: FakeAws, registry: Registry, body: str, message: str) ->
     registry.answer(200, body)
     answer = cpi_of(fake_aws, registry).call("detach_disk", VM, DISK, stemcell=1)
     failed(answer, message)
-    assert message.endswith(": ") or answer.error["message"] == message
+    assert message.endswith(": ") or answer.error["message"] == f"{message} (registry at {registry.url})"
 
 
 @pytest.mark.parametrize("status", [200, 204, 404, 500])
@@ -167,12 +169,14 @@ def test_delete_status(fake_aws: FakeAws, registry: Registry, status: int) -> No
 
 
 def test_unreachable(fake_aws: FakeAws, registry: Registry) -> None:
-    """A registry that can't be reached is a typed error without the password."""
+    """A registry that can't be reached is a typed error with its address, without password and path."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        endpoint = f"http://url-user:{URL_PASSWORD}@127.0.0.1:{free.getsockname()[1]}"
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+        endpoint = f"http://url-user:{URL_PASSWORD}@{address}/x?{SECRET}"
         answer = cpi_of(fake_aws, registry, endpoint=endpoint).call("detach_disk", VM, DISK, stemcell=1)
-    failed(answer, f"Cannot read settings for '{VM}': ")
+    failed(answer, f"Cannot read settings for '{VM}': ConnectionError: ")
+    assert answer.error["message"].endswith(f" (registry at http://{address})")
 
 
 def test_disabled(cpi: Cpi) -> None:

@@ -205,7 +205,7 @@ def test_registry_fails(fake_aws: FakeAws, registry: Registry, seeded: Cpi) -> N
     body = " ".join(text for secret in SECRETS for text in spellings(secret))
     registry.answer(500, body)
     message = clean(seeded.call("detach_disk", VM, DISK, stemcell=1)).error["message"]
-    assert message == f"Cannot read settings for '{VM}', got HTTP 500"
+    assert message == f"Cannot read settings for '{VM}', got HTTP 500 (registry at {registry.url})"
     assert fake_aws.actions() == ["DetachVolume"]
 
 

@@ -29,7 +29,7 @@ SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglo
 POLICIES = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
 WINDOWS = {name or "NEW_SEEN" for name in re.findall(r"\bVisibilityWindow\((?:timing\.)?([A-Z_]*)\)", SOURCE)}
 """How long something may stay unseen within the wait for it."""
-UNCOUNTED = {*WINDOWS, "THROTTLED_CALL", "AT_ONCE"}
+UNCOUNTED = {*WINDOWS, "THROTTLED_CALL", "ANSWERED", "AT_ONCE"}
 """Policies that are no wait of their own, or none."""
 REPLACED = {"delete_stemcell": {"VISIBLE"}, "update_disk": {"VOLUME_RELEASED"}}
 """The default of a function that discards, where a method has none but calls with another one."""

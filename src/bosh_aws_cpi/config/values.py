@@ -19,12 +19,14 @@ else:
     T = object
     Generic = {T: T}  # only type checkers need a base class, and `info` does not load `typing`
 
-_LABEL: Final = r"[A-Za-z0-9_-]{1,63}"
+_LABEL: Final = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 _NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
 _IPV6: Final = r"\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?)\]"
-_URL: Final = rf"(?i:https?)://(?:[^\[\]/?#]*@)?(?:{_NAME}|{_IPV6})(?::(?P<port>[0-9]{{0,5}}))?(?:[/?#].*)?"
+_HOST: Final = rf"(?:(?P<name>{_NAME})|{_IPV6})"
+_URL: Final = rf"(?i:https?)://(?:[^\[\]/?#\\]*@)?{_HOST}(?::(?P<port>[0-9]{{0,5}}))?(?:[/?#].*)?"
 """Not compiled here, because few configurations contain endpoints; to load `urllib.parse` takes longer."""
 _MOST_PORTS: Final = 65535
+_LONGEST_NAME: Final = 253  # RFC 1035, 2.3.4: 255 octets, with the length of each label
 
 
 class Key(Generic[T]):
@@ -191,22 +193,26 @@ def json_object(value: object, key: Key[Json]) -> Json:
 
 
 def https_url(value: object, key: Key[str | None]) -> str | None:
-    """An endpoint as a URL, with https when it has no scheme; None for null and an empty string."""
-    return _url(value, key, "https")
+    """An endpoint as a URL, with https when it has no scheme; None for null and an empty string.
+
+    It is AWS's, so its host has no underscore: the SDK refuses it (botocore.utils.is_valid_endpoint_url).
+    """
+    return _url(value, key, "https", "_")
 
 
 def http_url(value: object, key: Key[str | None]) -> str | None:
-    """The same, with http."""
-    return _url(value, key, "http")
+    """The same, with http; its host may have an underscore."""
+    return _url(value, key, "http", "")
 
 
-def _url(value: object, key: Key[str | None], scheme: str) -> str | None:
+def _url(value: object, key: Key[str | None], scheme: str, refused: str) -> str | None:
     endpoint = string(value, key)
     if endpoint is None:
         return None
     full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
-    if not (full.isprintable() and _is_url(full)):
-        message = f"configuration parameter {key.shown} must be a host, host:port or http(s) URL"
+    if not (full.isprintable() and _is_url(full, refused)):
+        host = "a host" + (" without underscores" if refused and refused in full else "")
+        message = f"configuration parameter {key.shown} must be {host}, host:port or http(s) URL"
         raise not_correct(message)
     return full
 
@@ -219,9 +225,12 @@ def _object(value: object, name: str) -> Json:
     return value
 
 
-def _is_url(text: str) -> bool:
+def _is_url(text: str, refused: str) -> bool:
     url = re.fullmatch(_URL, text)
     if url is None or not 1 <= int(url["port"] or 1) <= _MOST_PORTS:
+        return False
+    name = (url["name"] or "").removesuffix(".")
+    if len(name) > _LONGEST_NAME or (refused and refused in name):
         return False
     return url["ipv6"] is None or _is_ipv6(url["ipv6"])
 

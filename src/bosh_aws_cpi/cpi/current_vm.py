@@ -1,10 +1,12 @@
 """current_vm_id: the id of the VM that this process runs on."""
 
 import os
+import re
 import time
 
 import requests
 
+from bosh_aws_cpi import connections
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
 
@@ -12,6 +14,10 @@ PATIENCE = 5.0
 """Seconds. It is short, because nothing answers outside EC2."""
 TOKEN_SECONDS = "300"  # noqa: S105 - a token's lifetime, not a token
 DEFAULT_ENDPOINT = "http://169.254.169.254"
+_LONGEST = 4096
+"""Bytes of a token or an id; both are far shorter."""
+_ID = re.compile(r"i-[0-9a-f]{8,17}")
+"""EC2 user guide, "Resource IDs": 8 characters, since 2016 17."""
 
 
 def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cloud
@@ -24,30 +30,39 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cl
         message = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
         raise CloudError(message)
     endpoint = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or DEFAULT_ENDPOINT
+    connections.install()
     try:
-        return _instance_id(endpoint.rstrip("/"))
-    except requests.RequestException as error:
+        found = _instance_id(endpoint.rstrip("/"))
+    except (requests.RequestException, ValueError) as error:  # urllib3's for a wrong URL is a ValueError
         message = (
             f"The VM's own id can't be read from instance metadata ({type(error).__name__}): "
             "is the CPI running on an EC2 instance?"
         )
         raise CloudError(message) from None
+    if not _ID.fullmatch(found):
+        message = (
+            "The VM's own id can't be read from instance metadata: the answer is no instance id. "
+            "Is the CPI running on an EC2 instance?"
+        )
+        raise CloudError(message)
+    return found
 
 
 def _instance_id(endpoint: str) -> str:
+    """What the metadata service answers, which may be anything; empty for an answer that is too long."""
     deadline = time.monotonic() + PATIENCE
     with requests.Session() as session:
         session.trust_env = False  # a proxy would get its own machine's metadata
-        token = session.put(
-            f"{endpoint}/latest/api/token",
-            headers={"X-aws-ec2-metadata-token-ttl-seconds": TOKEN_SECONDS},
-            timeout=PATIENCE / 2,
-        )
-        token.raise_for_status()
-        answer = session.get(
-            f"{endpoint}/latest/meta-data/instance-id",
-            headers={"X-aws-ec2-metadata-token": token.text},
-            timeout=max(0.1, deadline - time.monotonic()),
-        )
-        answer.raise_for_status()
-    return answer.text
+
+        def ask(verb: str, path: str, seconds: float, headers: dict[str, str]) -> str:
+            url = f"{endpoint}/latest/{path}"
+            answer = session.request(
+                verb, url, headers=headers, timeout=seconds, stream=True, allow_redirects=False
+            )
+            answer.raise_for_status()
+            return (connections.read(answer, _LONGEST) or b"").decode("ascii", "replace")
+
+        lifetime = {"X-aws-ec2-metadata-token-ttl-seconds": TOKEN_SECONDS}
+        token = ask("PUT", "api/token", PATIENCE / 2, lifetime)
+        left = max(0.1, deadline - time.monotonic())
+        return ask("GET", "meta-data/instance-id", left, {"X-aws-ec2-metadata-token": token})

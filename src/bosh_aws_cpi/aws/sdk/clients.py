@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError
 from botocore.session import Session
 
+from bosh_aws_cpi import connections
 from bosh_aws_cpi.aws.sdk import attempts, credentials
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
+from bosh_aws_cpi.aws.sdk.timing import ANSWERED
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.errors import CloudError
 
@@ -58,6 +61,7 @@ class Clients:
         self._allowance = allowance
         self._verify, self._certificates = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
+        connections.install()
         self._session = credentials.session(config, statistics, self._create)
 
     @cached_property
@@ -97,14 +101,20 @@ class Clients:
         config: Config | None = None,
         **keys: Any,  # noqa: ANN401 - the SDK's
     ) -> Any:  # noqa: ANN401 - typed by its users
-        client = session.create_client(
-            service,
-            region_name=self._config.region,
-            endpoint_url=self._config.endpoints.get(service),
-            verify=self._verify,
-            config=self._client_config(service).merge(config or Config()),
-            **keys,
-        )
+        try:
+            client = session.create_client(
+                service,
+                region_name=self._config.region,
+                endpoint_url=self._config.endpoints.get(service),
+                verify=self._verify,
+                config=self._client_config(service).merge(config or Config()),
+                **keys,
+            )
+        except ValueError as error:
+            if isinstance(error, BotoCoreError):
+                raise
+            # The configuration's endpoints have been checked.
+            raise CloudError(f"{error}: correct the environment's AWS_ENDPOINT_URL variables") from None
         attempts.watch(client, self._config.max_retries, self._statistics, self._allowance)
         client.meta.events.register("after-call-error", self._name_certificates)
         return client
@@ -117,6 +127,7 @@ class Clients:
         return Config(
             retries={"mode": "standard", "total_max_attempts": self._config.max_retries + 1},
             connect_timeout=CONNECT_TIMEOUT,
+            read_timeout=ANSWERED.seconds,
             user_agent_extra="bosh-aws-cpi",
             max_pool_connections=MAX_CONNECTIONS,
             use_dualstack_endpoint=self._config.dualstack and not self._has_endpoint(service),

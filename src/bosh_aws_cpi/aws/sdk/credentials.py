@@ -14,9 +14,11 @@ from botocore.credentials import (
     Credentials,
     DeferredRefreshableCredentials,
 )
+from botocore.exceptions import BotoCoreError, HTTPClientError
 from botocore.session import Session
 from botocore.utils import FileWebIdentityTokenLoader
 
+from bosh_aws_cpi import connections
 from bosh_aws_cpi.aws.sdk import call_hooks, data
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.errors import CloudError
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
+_LONGEST = 65_536
+"""The most bytes of an answer with credentials or with a token for them; they have some thousands."""
 
 # The SDK's sources of keys in files (~/.aws, ~/.boto, /etc/boto.cfg) and from programs that these files name.
 _FILE_PROVIDERS = (
@@ -60,6 +64,8 @@ def _with_source(
     opened = _without_files(config)
     call_hooks.install(opened, statistics)
     _ask_own_sts_for_web_identity(opened, create_client)
+    chain = opened.get_component("credential_provider")
+    opened.register_component("credential_provider", _Sources(chain.load_credentials))
     if config.access_key_id and config.secret_access_key:
         opened.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
     elif (found := opened.get_credentials()) is not None:
@@ -117,6 +123,40 @@ def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
     """Register keys that are not in the configuration as secrets, so that the log masks them."""
     redact.learn({"credentials": [credentials[name] for name in ("access_key", "secret_key", "token")]})
     return credentials
+
+
+class _Sources:
+    """Looks for credentials in all sources, like the SDK's chain, which trusts each answer to be one.
+
+    Args:
+        load: The chain's function.
+    """
+
+    def __init__(self, load: Callable[[], Credentials | None]) -> None:
+        self._load = load
+
+    def load_credentials(self) -> Credentials | None:
+        """Return the credentials of the first source that has some; None if none has.
+
+        Raises:
+            CloudError: A source's address or answer can't be used. The SDK's error might quote a token.
+        """
+        try:
+            with connections.limited(_LONGEST):
+                return self._load()
+        except HTTPClientError as error:
+            if type(error) is not HTTPClientError:  # that class itself wraps an error of another library
+                raise
+            kind = type(error.kwargs["error"])
+        except BotoCoreError:
+            raise
+        except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            kind = type(error)
+        message = (
+            "AWS credentials can't be read: the address or the answer of the container's credentials or of "
+            f"instance metadata is not valid ({kind.__name__})"
+        )
+        raise CloudError(message)
 
 
 class _WebIdentityToken(FileWebIdentityTokenLoader):

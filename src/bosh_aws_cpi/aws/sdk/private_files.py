@@ -41,7 +41,11 @@ def _places() -> Iterator[Path]:
     if home and os.path.isdir(home):  # noqa: PTH112 - pathlib's may raise; a missing home is not created
         yield Path(home) / ".cache" / "bosh-aws-cpi"
     with suppress(OSError):  # no temporary folder is writable
-        yield Path(tempfile.gettempdir()) / f"bosh-aws-cpi-{os.geteuid()}"
+        temporary = Path(tempfile.gettempdir())
+        name = f"bosh-aws-cpi-{os.geteuid()}"
+        yield temporary / name
+        yield from sorted(temporary.glob(f"{name}-*"))  # that an earlier call made in the next line
+        yield Path(tempfile.mkdtemp(prefix=f"{name}-", dir=temporary))  # anybody may have taken the name
 
 
 def _is_private(folder: Path) -> bool:

@@ -5,14 +5,17 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import requests
 
-from bosh_aws_cpi import jsontext
+from bosh_aws_cpi import connections, jsontext
+from bosh_aws_cpi.aws.sdk.timing import ANSWERED
 from bosh_aws_cpi.config.cpi_config import RegistryConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 
-TIMEOUT = (10, 60)
-"""Seconds to connect, seconds to wait for an answer."""
+CONNECT_TIMEOUT = 10
+"""Seconds."""
+_LONGEST = 1 << 22
+"""The most bytes of an answer; a VM's settings have some thousands."""
 
 
 class HttpRegistry:
@@ -28,6 +31,9 @@ class HttpRegistry:
 
     def __init__(self, config: RegistryConfig) -> None:
         self._base = _without_userinfo(config.base_url)
+        parts = urlsplit(self._base)
+        self._name = f"registry at {parts.scheme}://{parts.netloc}"
+        connections.install()
         self._session = requests.Session()
         # As bytes, because Latin-1, HTTP's encoding, lacks characters that a password may contain.
         user, password = (config.user or "").encode(), (config.password or "").encode()
@@ -43,10 +49,10 @@ class HttpRegistry:
             CloudError: The registry did not answer, or refused the request.
         """
         what = f"Cannot read settings for '{vm_cid}'"
-        answer = self._send("GET", vm_cid, what)
-        if answer.status_code not in {requests.codes.ok, requests.codes.not_found}:
-            raise _refused(what, answer)
-        return answer.status_code == requests.codes.ok
+        status, _ = self._send("GET", vm_cid, what)
+        if status not in {requests.codes.ok, requests.codes.not_found}:
+            raise self._refused(what, status)
+        return status == requests.codes.ok
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings.
@@ -56,9 +62,9 @@ class HttpRegistry:
         """
         what = f"Cannot update settings for '{vm_cid}'"
         body = jsontext.encode(settings).encode()
-        answer = self._send("PUT", vm_cid, what, data=body, headers={"Content-Type": "application/json"})
-        if answer.status_code not in range(200, 300):
-            raise _refused(what, answer)
+        status, _ = self._send("PUT", vm_cid, what, data=body, headers={"Content-Type": "application/json"})
+        if status not in range(200, 300):
+            raise self._refused(what, status)
 
     def delete(self, vm_cid: str) -> None:
         """Delete a VM's settings; no error if there are none.
@@ -67,9 +73,9 @@ class HttpRegistry:
             CloudError: The registry did not delete them.
         """
         what = f"Cannot delete settings for '{vm_cid}'"
-        answer = self._send("DELETE", vm_cid, what)
-        if answer.status_code not in {requests.codes.ok, requests.codes.not_found}:
-            raise _refused(what, answer)
+        status, _ = self._send("DELETE", vm_cid, what)
+        if status not in {requests.codes.ok, requests.codes.not_found}:
+            raise self._refused(what, status)
 
     def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
         """Add a persistent disk to a VM's settings.
@@ -98,46 +104,50 @@ class HttpRegistry:
 
     def _read(self, vm_cid: str) -> Json:
         what = f"Cannot read settings for '{vm_cid}'"
-        answer = self._send("GET", vm_cid, what)
-        if answer.status_code != requests.codes.ok:
-            raise _refused(what, answer)
-        body = _parsed(vm_cid, answer.content)
+        status, content = self._send("GET", vm_cid, what)
+        if status != requests.codes.ok:
+            raise self._refused(what, status)
+        body = self._parsed(vm_cid, content)
         if not isinstance(body, dict):
-            message = f"Invalid registry response, Hash expected, got {jsontext.type_name(body)}"
-            raise CloudError(message)
+            raise self._failed(f"Invalid registry response, Hash expected, got {jsontext.type_name(body)}")
         text = body.get("settings")
-        settings = _parsed(vm_cid, text.encode()) if isinstance(text, str) else text
+        settings = self._parsed(vm_cid, text.encode()) if isinstance(text, str) else text
         if not isinstance(settings, dict):
-            message = f"Invalid settings format, Hash expected, got {jsontext.type_name(settings)}"
-            raise CloudError(message)
+            kind = jsontext.type_name(settings)
+            raise self._failed(f"Invalid settings format, Hash expected, got {kind}")
         return settings
 
-    def _send(self, verb: str, vm_cid: str, what: str, **body: Any) -> requests.Response:  # noqa: ANN401
+    def _send(self, verb: str, vm_cid: str, what: str, **body: Any) -> tuple[int, bytes]:  # noqa: ANN401
         url = f"{self._base}/instances/{quote(vm_cid, safe='')}/settings"
+        timeout = (CONNECT_TIMEOUT, ANSWERED.seconds)
         try:
-            answer = self._session.request(verb, url, timeout=TIMEOUT, allow_redirects=False, **body)
+            answer = self._session.request(
+                verb, url, timeout=timeout, allow_redirects=False, stream=True, **body
+            )
+            content = connections.read(answer, _LONGEST)
         except requests.RequestException as error:
-            message = f"{what}: {_reason(error)}"
-            raise CloudError(message) from None
+            raise self._failed(f"{what}: {_reason(error)}") from None
+        if content is None:
+            raise self._failed(f"{what}: the answer has more than {_LONGEST} bytes")
         logger.debug("Registry %s %s: HTTP %d", verb, url, answer.status_code)
-        return answer
+        return answer.status_code, content
+
+    def _parsed(self, vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - any JSON value
+        try:
+            return jsontext.decode(text)
+        except jsontext.JsonTextError as error:
+            raise self._failed(f"Cannot parse settings for '{vm_cid}': {error}") from None
+
+    def _refused(self, what: str, status: int) -> CloudError:
+        return self._failed(f"{what}, got HTTP {status}")
+
+    def _failed(self, text: str) -> CloudError:
+        return CloudError(f"{text} ({self._name})")
 
 
 def _without_userinfo(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
-
-
-def _refused(what: str, answer: requests.Response) -> CloudError:
-    return CloudError(f"{what}, got HTTP {answer.status_code}")
-
-
-def _parsed(vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    try:
-        return jsontext.decode(text)
-    except jsontext.JsonTextError as error:
-        message = f"Cannot parse settings for '{vm_cid}': {error}"
-        raise CloudError(message) from None
 
 
 def _persistent(settings: Json) -> Json:

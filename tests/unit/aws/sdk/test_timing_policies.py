@@ -51,7 +51,7 @@ def test_pauses() -> None:
     assert slow == {"VOLUME_RELEASED", "IMAGE_AVAILABLE", "SNAPSHOT_COMPLETED"}
     assert {found[name].longest_pause for name in slow} == {15}
     quick = {name: policy.longest_pause for name, policy in found.items() if policy.longest_pause < 5}
-    assert quick == {"BLOCK_WRITTEN": 2, "DEVICE_SEEN": 1}
+    assert quick == {"ANSWERED": 0, "BLOCK_WRITTEN": 2, "DEVICE_SEEN": 1}
 
 
 def test_tries_until_ready(clock: Clock) -> None:

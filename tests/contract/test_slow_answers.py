@@ -1,0 +1,230 @@
+"""Answers that come byte by byte, or that have no end: each attempt has a limit of time and of size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed import imds
+from testbed.executable import ABSENT, Answer, Cpi, config
+from testbed.imds import Imds
+from testbed.loopback import HEAD, LoopbackServer, Reply, Request, endlessly, slowly
+from testbed.proxy import AwsCall, Proxy, Relay
+from testbed.registry import PASSWORD, USER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+
+pytestmark = pytest.mark.usefixtures("hasty")
+
+VM, DISK = "i-00000000000000001", "vol-00000000000000001"
+KEYLESS: dict[str, Any] = {
+    "access_key_id": ABSENT,
+    "secret_access_key": ABSENT,
+    "credentials_source": "env_or_profile",
+}
+LONG = HEAD + b"Content-Length: 1000000\r\n\r\n" + b"x" * 60_000
+
+
+class Sender(LoopbackServer):
+    """Sends the same bytes whatever it is asked."""
+
+    def __init__(self, pieces: Callable[[], Iterator[bytes]]) -> None:
+        """Send what this returns for each request."""
+        super().__init__()
+        self._pieces = pieces
+
+    def reply(self, request: Request) -> Reply:  # noqa: ARG002 - the answer is always the same
+        """Answer."""
+        return Reply(0, pieces=self._pieces())
+
+
+class SlowOnce(Relay):
+    """Passes each call on to AWS, and sends the answer to the first call of an action too slowly."""
+
+    def __init__(self, upstream: str, action: str) -> None:
+        """Relay to AWS."""
+        super().__init__(upstream)
+        self._action = action
+
+    def reply(self, request: Request) -> Reply:
+        """Let AWS carry out the call."""
+        answer = super().reply(request)
+        actions = [call.action for call in self.calls]
+        is_first = AwsCall.read(request).action == self._action and actions.count(self._action) == 1
+        return Reply(0, pieces=slowly(LONG)) if is_first else answer
+
+
+def failed(answer: Answer, *words: str, is_retriable: bool = False) -> None:
+    """Check for a typed error in these words."""
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+    assert answer.error["ok_to_retry"] is is_retriable
+    for word in words:
+        assert word in answer.error["message"]
+
+
+@pytest.mark.parametrize("pieces", [slowly, lambda: slowly(LONG)], ids=["headers", "body"])
+def test_aws(pieces: Callable[[], Iterator[bytes]]) -> None:
+    """A call that AWS answers too slowly is one that AWS did not answer."""
+    with Sender(pieces) as server:
+        answer = Cpi(config(server.url, max_retries=0)).call("has_disk", DISK)
+        assert len(server.requests) == 1
+    failed(answer, "ReadTimeoutError", f'Read timeout on endpoint URL: "{server.url}/"', is_retriable=True)
+
+
+def test_retry(fake_aws: FakeAws) -> None:
+    """A slow answer is retried like any other attempt that AWS did not answer."""
+    with SlowOnce(fake_aws.endpoint, "DescribeVolumes") as front:
+        answer = Cpi(config(front.url, max_retries=1)).call("has_disk", DISK)
+        assert [call.action for call in front.calls] == ["DescribeVolumes"] * 2
+    assert answer.ok() is False
+    assert "1 AWS call, 1 retry" in answer.stderr
+
+
+def test_without_client_token(world: World, fake_aws: FakeAws) -> None:
+    """A slow answer of a call without a client token is a lost one: the resource is found."""
+    disk_cid = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    with SlowOnce(fake_aws.endpoint, "CreateSnapshot") as front:
+        snapshot = Cpi(config(front.url)).call("snapshot_disk", disk_cid, {}).ok()
+        assert [call.action for call in front.calls].count("CreateSnapshot") == 1
+    of_disk: Any = [{"Name": "volume-id", "Values": [disk_cid]}]
+    found = world.ec2.describe_snapshots(Filters=of_disk)["Snapshots"]
+    assert [each["SnapshotId"] for each in found] == [snapshot]
+
+
+def test_proxy() -> None:
+    """A proxy that opens a tunnel too slowly is one that does not answer."""
+    with SlowProxy() as proxy:
+        document = config("https://127.0.0.2:1", max_retries=0)
+        answer = Cpi(document, env={"HTTPS_PROXY": proxy.url}).call("has_disk", DISK)
+        assert proxy.tunnels == ["127.0.0.2:1"]
+    failed(answer, "AWS could not be called", is_retriable=True)
+
+
+class SlowProxy(Proxy):
+    """Opens tunnels too slowly."""
+
+    def reply(self, request: Request) -> Reply:  # noqa: ARG002 - the answer is always the same
+        """Answer."""
+        return Reply(0, pieces=slowly())
+
+
+def test_registry(fake_aws: FakeAws) -> None:
+    """A registry that answers too slowly fails the call, which names it."""
+    with Sender(slowly) as registry:
+        section = {"endpoint": registry.url, "user": USER, "password": PASSWORD}
+        answer = Cpi(config(fake_aws.endpoint, registry=section)).call("detach_disk", VM, DISK, stemcell=1)
+    failed(answer, f"Cannot read settings for '{VM}': ", "timed out", f"(registry at {registry.url})")
+
+
+def test_registry_without_end(fake_aws: FakeAws) -> None:
+    """A registry whose answer has no end fails the call."""
+    with Sender(endlessly) as registry:
+        section = {"endpoint": registry.url, "user": USER, "password": PASSWORD}
+        answer = Cpi(config(fake_aws.endpoint, registry=section)).call("detach_disk", VM, DISK, stemcell=1)
+    failed(answer, f"Cannot read settings for '{VM}': the answer has more than 4194304 bytes (registry at ")
+
+
+def test_aws_without_end() -> None:
+    """An answer without an end is read to a limit."""
+    with Sender(endlessly) as server:
+        answer = Cpi(config(server.url, max_retries=0)).call("has_disk", DISK)
+    failed(answer, "AWS could not be called", server.url, is_retriable=True)
+
+
+@pytest.mark.parametrize("case", ["token", "role", "keys"])
+def test_instance_profile(fake_aws: FakeAws, case: str) -> None:
+    """Metadata that comes too slowly is asked for again; a token is not, so there are no keys."""
+    path = {"token": "/latest/api/token", "role": imds.CREDENTIALS, "keys": imds.CREDENTIALS + imds.ROLE}[
+        case
+    ]
+    with OddImds(path, lambda: slowly(LONG)) as server:
+        answer = Cpi(config(fake_aws.endpoint, **KEYLESS), env=server.environment).call("has_disk", DISK)
+        asked = [request.path for request in server.requests].count(path)
+    if case == "token":
+        failed(answer, "MetadataRetrievalError", "Unable to retrieve token")
+        assert asked == 1
+    else:
+        assert answer.ok() is False
+        assert asked == 2
+
+
+class OddImds(Imds):
+    """Answers the first request for a path with other bytes."""
+
+    def __init__(self, path: str, pieces: Callable[[], Iterator[bytes]]) -> None:
+        """Send what this returns."""
+        super().__init__()
+        self._path = path
+        self._pieces = pieces
+
+    def reply(self, request: Request) -> Reply:
+        """Answer."""
+        is_first = [each.path for each in self.requests].count(self._path) == 1
+        is_odd = request.path == self._path and is_first
+        return Reply(0, pieces=self._pieces()) if is_odd else super().reply(request)
+
+
+def test_container(fake_aws: FakeAws) -> None:
+    """A container's keys that come too slowly are none."""
+    with Sender(slowly) as server:
+        env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
+        answer = Cpi(config(fake_aws.endpoint, **KEYLESS), env=env).call("has_disk", DISK)
+        assert len(server.requests) == 3
+    failed(answer, "Error retrieving metadata")
+
+
+@pytest.mark.parametrize("path", ["/latest/api/token", "/latest/meta-data/instance-id"])
+def test_own_id(path: str) -> None:
+    """A VM's own id that comes too slowly is none."""
+    with OddImds(path, lambda: slowly(LONG)) as server:
+        answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
+        assert [request.path for request in server.requests].count(path) == 1
+    failed(answer, "The VM's own id can't be read from instance metadata (ReadTimeout): ")
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "<html>i-0123456789abcdef0</html>", f"{VM}\n{VM}", f"{VM}\n", "i-0123", "vol-0123456789abcdef0"],
+)
+def test_no_id(said: str) -> None:
+    """What is no instance id is not returned."""
+    with Imds(said) as server:
+        answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
+    failed(answer, "can't be read from instance metadata: the answer is no instance id")
+
+
+@pytest.mark.parametrize("path", ["/latest/api/token", "/latest/meta-data/instance-id"])
+def test_id_without_end(path: str) -> None:
+    """Of an answer without an end only its beginning is read."""
+    with OddImds(path, endlessly) as server:
+        answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
+    failed(answer, "The VM's own id can't be read from instance metadata")
+
+
+def test_own_id_elsewhere() -> None:
+    """The token is not carried to another server."""
+    with Imds() as other, Redirecting(other.url) as server:
+        answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
+        assert other.requests == []
+    failed(answer, "can't be read from instance metadata")
+
+
+class Redirecting(Imds):
+    """Sends all who ask for the id to another server."""
+
+    def __init__(self, other: str) -> None:
+        """Redirect to this server."""
+        super().__init__()
+        self._other = other
+
+    def reply(self, request: Request) -> Reply:
+        """Answer."""
+        if request.path == "/latest/api/token":
+            return super().reply(request)
+        line = f"HTTP/1.1 302 Found\r\nLocation: {self._other}{request.path}\r\nContent-Length: 0\r\n\r\n"
+        return Reply(0, pieces=iter([line.encode()]))
