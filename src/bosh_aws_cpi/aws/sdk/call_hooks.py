@@ -1,4 +1,4 @@
-"""Hooks on every AWS call: count it, attach it to its error, log it without its secrets.
+"""Hooks on every AWS call: count it, attach it to its error, log it without its secrets, note AWS's time.
 
 A call that is missing from the table of permissions raises an error that names the table.
 """
@@ -11,6 +11,7 @@ from botocore.client import BaseClient
 from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
+from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, UNREADABLE, Call, described, remember_call
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.log import logger
@@ -27,8 +28,10 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
     def parsing(**event: Any) -> None:  # noqa: ANN401
         answer = event["response_dict"]
-        if answer["status_code"] < REFUSED and _is_page(answer["headers"]):
-            raise ResponseParserError(UNREADABLE)
+        if answer["status_code"] < REFUSED:
+            if _is_page(answer["headers"]):
+                raise ResponseParserError(UNREADABLE)
+            clock.hear(answer["headers"])
 
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = _name(event["model"])
