@@ -39,6 +39,7 @@ AT_AWS = {
     for name in (
         "attempts",
         "call_hooks",
+        "clock",
         "clients",
         "credentials",
         "data",

@@ -118,6 +118,22 @@ def test_no_file(
     assert fake_aws.actions() == []
 
 
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/x\0y", "image_path can't be a file's path, because it contains a NUL: '/x\\x00y'"),
+        ("", "Stemcell image '' can't be read: No such file or directory"),
+        ("/dev/zero", f"Stemcell image '/dev/zero' is not a file{AGAIN}"),
+    ],
+    ids=["nul", "empty", "device"],
+)
+def test_no_path(heavy: Heavy, fake_aws: FakeAws, failure: WriteError, path: str, message: str) -> None:
+    """A text that can't be a file's path, or is no file's, is an error that names it."""
+    heavy.arguments[0] = path
+    assert heavy.create().error == failure("CloudError", message)
+    assert fake_aws.actions() == []
+
+
 @pytest.mark.parametrize(("size", "disk", "needed"), [(3 * MIB, 2, 1024), (MIB + 1, 1, 1024)])
 def test_larger_than_its_disk(
     heavy: Heavy,

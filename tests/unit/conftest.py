@@ -17,6 +17,7 @@ from botocore.exceptions import ReadTimeoutError
 from botocore.stub import Stubber
 
 from bosh_aws_cpi import interrupts, log
+from bosh_aws_cpi.aws.sdk import clock as aws_clock
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -155,6 +156,12 @@ def _lose(parsed: dict[str, Any], **_: Any) -> None:
     """Lose an answer that is laid out as lost."""
     if parsed.get("ResponseMetadata", {}).get("IsLost"):
         raise ReadTimeoutError(endpoint_url="http://h/")
+
+
+@pytest.fixture(autouse=True)
+def aws_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin each test without AWS's time."""
+    monkeypatch.setattr(aws_clock, "heard", aws_clock.Heard())
 
 
 @pytest.fixture

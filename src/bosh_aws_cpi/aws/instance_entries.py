@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.idempotency import tags_of
 from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
 
@@ -100,13 +99,4 @@ def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401
     launched = entry.get("LaunchTime")
     if launched is None:
         return None
-    return (_answered_at(headers.get("date", "")) - launched).total_seconds()
-
-
-def _answered_at(date: str) -> datetime:
-    """The time in a Date header; this machine's time if a proxy has removed or garbled the header."""
-    try:
-        answered = parsedate_to_datetime(date)
-    except ValueError:
-        return datetime.now(UTC)
-    return answered if answered.tzinfo else answered.replace(tzinfo=UTC)
+    return ((clock.date_of(headers) or clock.now()) - launched).total_seconds()

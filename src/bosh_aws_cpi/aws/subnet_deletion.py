@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import tags
-from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SUBNET_MISSING, SUBNET_USED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
@@ -93,7 +92,7 @@ def _is_shown(client: "EC2Client", subnet_id: str) -> bool:
 
 def _in_use(client: "EC2Client", subnet_id: str, interfaces: Sequence[_Interface], said: str) -> CloudError:
     """The error for a subnet that has interfaces; it also gets the tag by which a sweep finds it."""
-    now = written_time(datetime.now(UTC))
+    now = written_time(clock.now())
     tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: now})
     texts = [*(each.text for each in interfaces[:_SHOWN]), *(["…"] if len(interfaces) > _SHOWN else [])]
     message = (

@@ -40,7 +40,7 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
         The volume's id; it is not available yet.
 
     Raises:
-        NotCreated: The client token belongs to another call.
+        NotCreated: The client token belongs to another call with other arguments.
     """
     return create_marked(client, mark, lambda: client.create_volume(**arguments))
 
@@ -49,16 +49,8 @@ def create_marked(
     client: "EC2Client", mark: tuple[str, str], request: Callable[[], "VolumeTypeDef | VolumeResponseTypeDef"]
 ) -> str:
     """Make a request, with a client token, that creates a volume and returns it; see `create`."""
-
-    def create_new() -> str:
-        answer = request()
-        if not is_recent(answer.get("CreateTime")):
-            message = f"Volume '{answer['VolumeId']}' was created by another call with the same request id"
-            raise NotCreated(message)
-        return answer["VolumeId"]
-
     try:
-        return create_once("the volume", create_new, lambda: find_marked(client, mark))
+        return create_once("the volume", lambda: request()["VolumeId"], lambda: find_marked(client, mark))
     except client.exceptions.ClientError as error:
         if has_code(error, TOKEN_SPENT):
             raise NotCreated(described(error)) from error
@@ -113,16 +105,23 @@ def is_used(volume: Volume) -> bool:
     return bool(volume.attachments or DISK_METADATA & volume.tags.keys())
 
 
-def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool = False) -> None:
+def is_of_another_call(volume: Volume) -> bool:
+    """Whether another call with the same client token created a volume, or already uses it."""
+    return is_used(volume) or not is_recent(volume.created)
+
+
+def wait_until_available(
+    client: "EC2Client", disk_cid: str, is_anothers: Callable[[Volume], bool] | None = None
+) -> None:
     """Wait for a new volume to be usable.
 
     Args:
         client: The EC2 client.
         disk_cid: The volume.
-        is_shared: Whether its client token may belong to another call, which then uses the volume.
+        is_anothers: Whether the volume belongs to another call with the same client token.
 
     Raises:
-        NotCreated: EBS reports an error for it (usually a key that it can't use), or another call uses it.
+        NotCreated: EBS reports an error for it (usually a key that it can't use), or it is another call's.
         CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow()
@@ -137,10 +136,8 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
         window.was_seen = True
         if volume.state in _FAILED:
             raise _not_created(disk_cid, f"in state {volume.state}")
-        if is_shared and is_used(volume):
-            message = (
-                f"Volume '{disk_cid}' was created by another call with the same request id, and is in use"
-            )
+        if is_anothers and is_anothers(volume):
+            message = f"Volume '{disk_cid}' belongs to another call with the same request id"
             raise NotCreated(message)
         if volume.state not in _READY:
             raise timing.NotYet(volume.state)
@@ -207,14 +204,14 @@ def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing
     wait_until_deleted(client, disk_cid)
 
 
-def discard_unless(client: "EC2Client", disk_cid: str, is_used: Callable[[Volume], bool]) -> None:
-    """Discard a volume that was just created, unless another call with the same client token uses it.
+def discard_unless(client: "EC2Client", disk_cid: str, is_anothers: Callable[[Volume], bool]) -> None:
+    """Discard a volume that was just created, unless it belongs to another call with the same client token.
 
     Raises:
         CloudError: The deletion is not certain.
     """
     try:
-        is_needed = is_used(find(client, disk_cid))
+        is_needed = is_anothers(find(client, disk_cid))
     except Exception as error:  # noqa: BLE001 - when in doubt, delete it
         logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
         is_needed = False
@@ -225,7 +222,7 @@ def discard_unless(client: "EC2Client", disk_cid: str, is_used: Callable[[Volume
     except client.exceptions.ClientError as error:
         if not has_code(error, VOLUME_IN_USE):
             raise
-    logger.warning("Volume '%s' is not deleted: it is in use", disk_cid)
+    logger.warning("Volume '%s' is not deleted: another call uses it, or has created it", disk_cid)
 
 
 def _volume(entry: "VolumeTypeDef") -> Volume:

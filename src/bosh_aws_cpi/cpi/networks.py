@@ -3,10 +3,10 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from bosh_aws_cpi.aws import routes, subnet_deletion, subnet_settings, subnets
+from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
@@ -109,16 +109,15 @@ class _Order:
 
 
 def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
-    """The subnet's tags, without that of the call.
+    """The subnet's tags, without those of the call and the time.
 
     Raises:
         CloudError: EC2 would refuse them.
     """
     own = tag_plan.of_request(tag_plan.checked(wish.cloud_properties.tags))
-    now = written_time(datetime.now(UTC))
-    marks = {tag_plan.NETWORK_TAG: "managed", subnets.CREATED_TAG: now}
-    tags = {**cloud.config.aws.tags, **own, **tag_plan.of_origin(cloud.config.director_uuid), **marks}
-    tag_plan.check_for_ec2({**tags, tag_plan.CALL_TAG: ""})
+    mark = {tag_plan.NETWORK_TAG: "managed"}
+    tags = {**cloud.config.aws.tags, **own, **tag_plan.of_origin(cloud.config.director_uuid), **mark}
+    tag_plan.check_for_ec2({**tags, tag_plan.CALL_TAG: "", subnets.CREATED_TAG: ""})
     return tags
 
 
@@ -202,11 +201,12 @@ def _keep_or_arm(cloud: Cloud, subnet: ManagedSubnet, undo: Undo, *, is_own: boo
 def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Undo) -> ManagedSubnet:
     zone = order.wish.cloud_properties.availability_zone
     key, value = order.mark
+    tags = {**order.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}
     arguments = {
         "VpcId": order.wish.vpc_id,
         **ranges,
         **({"AvailabilityZone": zone} if zone else {}),
-        **tag_plan.specifications({**order.tags, key: value}, "subnet"),
+        **tag_plan.specifications(tags, "subnet"),
     }
     return undo.create(
         lambda: subnets.create(cloud.ec2, arguments, order.mark),

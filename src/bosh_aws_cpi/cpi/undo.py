@@ -1,7 +1,7 @@
 """Undo: a call that fails discards the resources that it created."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk import errors
@@ -11,12 +11,16 @@ from bosh_aws_cpi.log import logger
 Created = TypeVar("Created")
 Result = TypeVar("Result")
 
+_MEMORY: Final = 16 << 20
+"""Bytes; enough for a call to AWS, and for the modules that a wait loads."""
+
 
 class Undo:
     """Undo steps, each armed by the step that it undoes; see `undoing`."""
 
     def __init__(self) -> None:
         self._steps: list[Callable[[], None]] = []
+        self._reserve = b""
 
     def create(self, create: Callable[[], Created], discard: Callable[[Created], object]) -> Created:
         """Create something and arm the step that discards it; a signal is held back until both are done.
@@ -27,8 +31,11 @@ class Undo:
 
         Raises:
             Interrupted: Before or after the creation, because of a signal or because the caller is gone.
+            MemoryError: Before the creation: there is too little memory for it, or for its undo.
         """
         interrupts.check()
+        self._reserve = self._reserve or bytes(_MEMORY)  # address space alone: its pages are never used
+        bytes(_MEMORY)  # the same for the creation
         with interrupts.shielded():
             created = create()
             self.arm(created, lambda: discard(created))
@@ -53,6 +60,7 @@ class Undo:
         """
         if self._steps:
             logger.warning("Deleting the resources that this call created, after %s", reason)
+        self._reserve = b""
         while self._steps:
             self._steps[-1]()
             self._steps.pop()  # only now: a step that a signal cut off runs again

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from errno import ENOMEM
+
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
@@ -15,6 +17,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from bosh_aws_cpi.rpc.host import Host
+
+_OUT_OF_MEMORY = (
+    "The call needs more memory than this process may have: raise its limits (ulimit -v, ulimit -d, or those "
+    "of its container) or the machine's memory, or let fewer calls run at once"
+)
+_MEMORY = 4 << 20
+"""Bytes that are kept for the answer, in case the method uses up all others."""
+_PLENTY = 32 << 20
+"""Bytes; hardly any step of a call needs as many."""
 
 
 def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
@@ -38,8 +49,9 @@ def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], flo
 
 
 def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
+    reserve = [bytes(_MEMORY)]
     try:
-        return _response(_run(read(), host, elapsed))
+        return _response(_run(read(), host, elapsed, reserve))
     except _Failed as failure:
         return _error_response(failure.error, failure.log)
     except BoshError as error:
@@ -47,6 +59,7 @@ def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], fl
     except Interrupted as signal:
         return _error_response(_ended_by(signal), "")
     except BaseException as error:  # noqa: BLE001 - the caller must always get an answer
+        reserve.clear()
         typed = _unforeseen(error)
         return _error_response(typed, _rescued(typed, error))
 
@@ -60,7 +73,7 @@ class _Failed(Exception):
         self.log = log
 
 
-def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # noqa: ANN401 - JSON
+def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float], reserve: list[bytes]) -> Any:  # noqa: ANN401 - JSON
     document = request.decode(raw)
     redact.learn(document)
     context = document.get("context")
@@ -75,6 +88,7 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
         interrupts.close()
         return versions.shape(call.method, call.api_version, result)
     except Exception as error:  # noqa: BLE001 - every failure of a verb becomes a typed error
+        reserve.clear()
         interrupts.close()
         typed = _typed(error, host)
         raise _Failed(typed, _rescued(typed, error)) from None
@@ -85,11 +99,34 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
 def _typed(error: Exception, host: Host[Any]) -> BoshError:
     if isinstance(error, BoshError):
         return error
+    if _lacks_memory(error):  # the SDK wraps some of these errors
+        return _unforeseen(error)
     return host.translate(error) or _unforeseen(error)
 
 
-def _unforeseen(error: BaseException) -> Unknown:
-    return Unknown(str(error) or type(error).__name__)
+def _unforeseen(error: BaseException) -> BoshError:
+    said = str(error) or type(error).__name__
+    return (
+        CloudError(f"{_OUT_OF_MEMORY}: {said}") if _lacks_memory(error) or _is_at_limit() else Unknown(said)
+    )
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error, or a cause of it, is that the system denies this process more memory."""
+    while error is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == ENOMEM):
+            return True
+        error = _cause(error)
+    return False
+
+
+def _is_at_limit() -> bool:
+    """Whether hardly any memory is left: then libraries fail with errors that don't say so."""
+    try:
+        bytes(_PLENTY)
+    except MemoryError:
+        return True
+    return False
 
 
 def _ended_by(interruption: Interrupted) -> CloudError:
@@ -110,12 +147,15 @@ def _frames(error: BaseException) -> Iterator[str]:
         code = frame.tb_frame.f_code
         yield f"{code.co_filename}:{frame.tb_lineno}:in {code.co_name}"
         frame = frame.tb_next
-    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    if cause is not None:
+    if (cause := _cause(error)) is not None:
         text = redact(str(cause))  # first: a secret may have several lines
         first_line = next(iter(text.splitlines()), "")
         yield f"caused by {type(cause).__name__}: {first_line}"
         yield from _frames(cause)
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
 
 
 def _response(result: Any) -> bytes:  # noqa: ANN401 - any JSON value

@@ -3,12 +3,12 @@
 import argparse
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws import inventory, volume_copies
 from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
@@ -120,7 +120,7 @@ def _sweep(given: argparse.Namespace) -> int:
             config.region,
         )
     wish = Wish(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
-    report = Report(there, config.region, wish, datetime.now(UTC), not_listed)
+    report = Report(there, config.region, wish, clock.began(), not_listed)
     try:
         Run(clients, there, wish, report.now).carry_out(report.rows)
         report.is_complete = True

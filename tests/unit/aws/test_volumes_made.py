@@ -46,14 +46,6 @@ def test_create(ec2: Ec2, when: datetime | None) -> None:
     assert create(ec2) == DISK
 
 
-def test_create_under_a_used_token(ec2: Ec2) -> None:
-    """One that another request made long ago is not taken."""
-    ec2.answers("create_volume", made(OTHER, OLD), **ARGUMENTS)
-    with pytest.raises(volumes.NotCreated) as caught:
-        create(ec2)
-    assert caught.value.message == f"Volume '{OTHER}' was created by another call with the same request id"
-
-
 @pytest.mark.parametrize("code", sorted(TOKEN_SPENT))
 def test_create_under_a_spent_token(ec2: Ec2, clock: Clock, code: str) -> None:
     """A token that stands for a call with other arguments makes nothing."""
@@ -136,23 +128,27 @@ def test_used(ec2: Ec2, look: dict[str, Any], *, is_used: bool) -> None:
     assert volumes.is_used(volumes.find(ec2.client, DISK)) is is_used
 
 
-@pytest.mark.parametrize("used", [*attached("attached"), tagged("a", "bosh_call", "instance_id")])
-def test_wait_for_a_used_one(ec2: Ec2, clock: Clock, used: dict[str, Any]) -> None:
-    """One that is used is no new one: the wait ends at once, where its token may be another call's."""
+@pytest.mark.parametrize(
+    "used",
+    [
+        *attached("attached"),
+        tagged("a", "bosh_call", "instance_id"),
+        {**entry("creating"), "CreateTime": OLD},
+    ],
+)
+def test_wait_for_anothers(ec2: Ec2, clock: Clock, used: dict[str, Any]) -> None:
+    """One that is used or old is no new one: the wait ends at once, where its token may be another call's."""
     lay(ec2, used)
     with pytest.raises(volumes.NotCreated) as caught:
-        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
-    assert (
-        caught.value.message
-        == f"Volume '{DISK}' was created by another call with the same request id, and is in use"
-    )
+        volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
+    assert caught.value.message == f"Volume '{DISK}' belongs to another call with the same request id"
     assert clock.pauses == []
 
 
 def test_wait_for_an_unused_one(ec2: Ec2, clock: Clock) -> None:
     """One that is as it was made is waited for."""
     lay(ec2, None, tagged("a", "bosh_call", state="creating"), tagged("a", "bosh_call"))
-    volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+    volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
     assert len(clock.pauses) == 2
 
 
@@ -167,13 +163,13 @@ def test_wait_in_vain(ec2: Ec2, looks: list[dict[str, Any] | None]) -> None:
     """One that EBS could not make, or that is gone, is not made: another token may do."""
     lay(ec2, *looks)
     with pytest.raises(volumes.NotCreated):
-        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+        volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
 
 
 def test_wait_that_times_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that takes too long may still be made: that is another error."""
     monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": [entry("creating")]})
     with pytest.raises(CloudError) as caught:
-        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+        volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
     assert not isinstance(caught.value, volumes.NotCreated)
     assert clock.now >= 600

@@ -50,6 +50,7 @@ class Ebs:
             number = tokens.index(arguments["ClientToken"])
             if self.made[number] != arguments:
                 raise refusal("IdempotentParameterMismatch")
+            self.became.setdefault(f"vol-{number}", {"CreateTime": NOW - self.age})
             return {"VolumeId": f"vol-{number}", "CreateTime": NOW - self.age}
         self.made.append(arguments)
         if len(self.made) in self.lost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from errno import EACCES, ENOMEM
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -50,6 +51,12 @@ def test_shape() -> None:
     assert ask(host, "attach_disk", "i-1", "vol-1", api_version=2)["result"] == "/dev/sdf"
 
 
+OUT_OF_MEMORY = (
+    "The call needs more memory than this process may have: raise its limits (ulimit -v, ulimit -d, or those "
+    "of its container) or the machine's memory, or let fewer calls run at once"
+)
+
+
 @pytest.mark.parametrize(
     ("error", "wire_type", "message", "ok_to_retry"),
     [
@@ -64,7 +71,9 @@ def test_shape() -> None:
         (ValueError("said"), "Unknown", "said", False),
         (KeyError("key"), "Unknown", "'key'", False),
         (ValueError(), "Unknown", "ValueError", False),
-        (MemoryError(), "Unknown", "MemoryError", False),
+        (MemoryError(), "Bosh::Clouds::CloudError", f"{OUT_OF_MEMORY}: MemoryError", False),
+        (OSError(ENOMEM, "no"), "Bosh::Clouds::CloudError", f"{OUT_OF_MEMORY}: [Errno {ENOMEM}] no", False),
+        (OSError(EACCES, "no"), "Unknown", f"[Errno {EACCES}] no", False),
         (RecursionError("deep"), "Unknown", "deep", False),
         (SystemExit(3), "Unknown", "3", False),
         (SystemExit(), "Unknown", "SystemExit", False),
@@ -186,3 +195,10 @@ def test_wrong_arguments() -> None:
     assert document["error"]["type"] == "InvalidCall"
     assert document["log"] == ""
     assert host.targets == []
+
+
+def test_memory_that_the_sdk_lacked() -> None:
+    """An error that the SDK makes of another one is a lack of memory, too."""
+    error = Foreign("wrapped")
+    error.__cause__ = MemoryError()
+    assert ask(Host(failing(error)), "has_vm", "i-1")["error"]["message"] == f"{OUT_OF_MEMORY}: wrapped"

@@ -1,4 +1,4 @@
-"""Hooks on every AWS call: count it, attach it to its error, log it without its secrets.
+"""Hooks on every AWS call: count it, attach it to its error, log it without its secrets, note AWS's time.
 
 A call that is missing from the table of permissions raises an error that names the table.
 """

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.errors import described, may_be_done, remember_uncertainty
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 Created = TypeVar("Created")
 
 RECENT = timedelta(minutes=30)
-"""A resource older than this was not created by this call or by an earlier, killed attempt at it.
+"""A resource that was older when the call began was not created by an earlier, killed attempt at it.
 
-This matters because another request may have the same id. Clocks can't differ much: AWS refuses calls from
-a clock that is minutes off.
+This matters because another request may have the same id.
 """
 WITHOUT_TOKEN = 3
 """Attempts at a call that takes no client token."""
 
 
 def is_recent(created: datetime | None) -> bool:
-    """Whether this call may have created a resource with this creation time; True when that is not known."""
-    return created is None or datetime.now(UTC) - created < RECENT
+    """Whether this request may have created a resource with this creation time; True if it is unknown."""
+    return created is None or clock.began() - created < RECENT
 
 
 def parsed_time(text: str) -> datetime | None:

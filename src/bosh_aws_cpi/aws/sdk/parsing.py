@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from botocore.parsers import PROTOCOL_PARSERS, ResponseParser, ResponseParserFactory
 
+from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, Call, Unreadable, is_page
 
 _METADATA: Final = "ResponseMetadata"
@@ -66,6 +67,8 @@ class AnswerParser(ResponseParser):
         if is_failed:
             self.failure = Unreadable()
             parsed = {_METADATA: {"HTTPStatusCode": response["status_code"], "HTTPHeaders": {}}}
+        elif response["status_code"] < REFUSED:
+            clock.hear(response["headers"])
         return Answer(parsed, self)
 
     def lacks(self, what: str) -> Unreadable:

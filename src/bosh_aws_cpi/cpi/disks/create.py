@@ -81,12 +81,13 @@ def _create_as(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: b
 
     def discard(created: str) -> None:
         if is_shared:
-            volumes.discard_unless(cloud.ec2, created, volumes.is_used)
+            volumes.discard_unless(cloud.ec2, created, volumes.is_of_another_call)
         else:
             volumes.discard(cloud.ec2, created)
 
     disk_cid = undo.create(lambda: volumes.create(cloud.ec2, arguments, mark), discard)
-    volumes.wait_until_available(cloud.ec2, disk_cid, is_shared=is_shared)
+    is_anothers = volumes.is_of_another_call if is_shared else None
+    volumes.wait_until_available(cloud.ec2, disk_cid, is_anothers)
     return disk_cid
 
 

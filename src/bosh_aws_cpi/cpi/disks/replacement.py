@@ -153,7 +153,9 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
     try:
         copy_cid = undo.create(
             lambda: own or volume_copies.create(cloud.ec2, old, arguments, mark),
-            lambda created: volumes.discard_unless(cloud.ec2, created, lambda copy: bool(copy.attachments)),
+            lambda created: volumes.discard_unless(
+                cloud.ec2, created, lambda copy: bool(copy.attachments) or _is_old(copy)
+            ),
         )
     except ClientError as error:
         if is_transient(error):
@@ -161,11 +163,16 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
         raise wish.refusal(
             described(error) + _permission(error, "CopyVolumes, and ec2:CreateTags for it")
         ) from error
-    volumes.wait_until_available(cloud.ec2, copy_cid)
+    volumes.wait_until_available(cloud.ec2, copy_cid, _is_old)
     _link(cloud, wish, copy_cid, undo)
     if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
         raise wish.refusal("it was attached in the meantime")
     return copy_cid
+
+
+def _is_old(copy: Volume) -> bool:
+    """Whether an earlier call with the same client token has created a copy."""
+    return not is_recent(copy.created)
 
 
 def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo) -> None:

@@ -160,6 +160,9 @@ def _open(path: str) -> Iterator[_Archive]:
     Raises:
         CloudError: There is no image, or it can't be read.
     """
+    if "\0" in path:  # Python would raise a ValueError
+        message = f"image_path can't be a file's path, because it contains a NUL: {path!a}"
+        raise CloudError(message)
     try:
         with open(path, "rb", buffering=0, opener=_open_file) as file:
             stream = GzipStream(file)

@@ -3,7 +3,6 @@
 import time
 import uuid
 from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from threading import Event
 from typing import Final
@@ -14,12 +13,11 @@ from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import image_file
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
+from bosh_aws_cpi.cpi.stemcells.workers import Workers
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan.tags import STEMCELL_TAG
 
-_IN_FLIGHT: Final = 2 * MAX_CONNECTIONS
-"""The maximum number of blocks in memory, of half a MiB each."""
 _FIRST_REPORT: Final = 5.0
 """Seconds until the first log line about the progress; the interval doubles with each line."""
 _MIB: Final = 1 << 20
@@ -40,7 +38,7 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
         CloudError: EBS did not accept the image; nothing is left behind once undo has run.
         ClientError: The same; or the account may not use the EBS direct APIs.
     """
-    ebs = cloud.clients.ebs
+    ebs, ec2 = cloud.clients.ebs, cloud.ec2  # both are created before there is a snapshot to discard
     snapshot_id = undo.create(
         lambda: ebs_direct.start(
             ebs,
@@ -49,9 +47,9 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
             tags=source.tags,
             encryption=source.encryption,
             client_token=str(uuid.uuid4()),  # an earlier call's may belong to a deleted snapshot
-            find=lambda: snapshots.find_marked(cloud.ec2, (STEMCELL_TAG, source.call_id)),
+            find=lambda: snapshots.find_marked(ec2, (STEMCELL_TAG, source.call_id)),
         ),
-        lambda created: snapshots.discard(cloud.ec2, created),
+        lambda created: snapshots.discard(ec2, created),
     )
     stop = Event()
     digests = _put_all(
@@ -61,47 +59,44 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
         _Progress(source.survey.full_blocks * ebs_direct.BLOCK_SIZE),
     )
     ebs_direct.complete(ebs, snapshot_id, digests)
-    snapshots.wait_until_completed(cloud.ec2, snapshot_id)
+    snapshots.wait_until_completed(ec2, snapshot_id)
     return snapshot_id
 
 
 _Digest = tuple[int, bytes]
 
 
-def _put(cloud: Cloud, snapshot_id: str, stop: Event, index: int, block: bytes) -> _Digest:
+def _put(cloud: Cloud, snapshot_id: str, stop: Event, job: tuple[int, bytes]) -> _Digest:
+    index, block = job
     return index, ebs_direct.put(cloud.clients.ebs, snapshot_id, index, block, stop.is_set)
 
 
 def _put_all(
-    put: Callable[[int, bytes], _Digest],
+    put: Callable[[tuple[int, bytes]], _Digest],
     stop: Event,
     blocks: Iterable[tuple[int, bytes]],
     progress: "_Progress",
 ) -> dict[int, bytes]:
     """Upload all blocks in several threads, with few of them in memory; the first error ends the upload."""
     digests: dict[int, bytes] = {}
-    pending: set[Future[_Digest]] = set()
+    workers = Workers(put, MAX_CONNECTIONS)
 
     def collect() -> None:
-        nonlocal pending
         interrupts.check()
-        done, pending = wait(pending, _FIRST_REPORT, FIRST_COMPLETED)
-        for future in done:
-            index, digest = future.result()
-            digests[index] = digest
+        done = workers.collect(_FIRST_REPORT)
+        digests.update(done)
         progress.count(len(done) * ebs_direct.BLOCK_SIZE)
 
-    pool = ThreadPoolExecutor(MAX_CONNECTIONS)
     try:
-        for index, block in blocks:
-            while len(pending) >= _IN_FLIGHT:
+        for job in blocks:
+            workers.submit(job)
+            while workers.is_busy:
                 collect()
-            pending.add(pool.submit(put, index, block))
-        while pending:
+        while workers.pending:
             collect()
     finally:
         stop.set()  # otherwise the threads would go on with their retries
-        pool.shutdown(cancel_futures=True)
+        workers.end()
     return digests
 
 

@@ -1,7 +1,6 @@
 """Asks AWS and the registry about one VM, in a fixed number of calls, each of which may be refused."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from botocore.exceptions import ClientError, HTTPClientError
@@ -12,6 +11,7 @@ from bosh_aws_cpi import log
 from bosh_aws_cpi.aws import firewalls, instance_details, interface_lookups, routes, vpc_settings
 from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.interface_lookups import Interface
+from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.config.cpi_config import CpiConfig
@@ -88,7 +88,7 @@ class _Gathering:
         registry = self._config.registry
         return Facts(
             details=self._details,
-            now=datetime.now(UTC),
+            now=clock.now(),
             health=health,
             console=None if text is None else console.masked(text, log.redact),
             settings=settings,

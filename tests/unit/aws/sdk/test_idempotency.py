@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from email.utils import format_datetime
 from typing import TYPE_CHECKING
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from botocore.parsers import ResponseParserError
 
+from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.errors import Call, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, create_once, is_recent, parsed_time
 from bosh_aws_cpi.errors import CloudError
@@ -179,8 +181,11 @@ MINUTE = timedelta(minutes=1)
 )
 @pytest.mark.parametrize("hours", [0, -8, 5.5])
 def test_recent(age: timedelta, hours: float, *, recent: bool) -> None:
-    """What is older than half an hour is another call's; AWS's clock may be ahead of ours."""
-    made = datetime.now(timezone(timedelta(hours=hours))) - age
+    """What was older than half an hour at AWS's first answer is another call's, by AWS's clock."""
+    began = datetime.now(UTC) - timedelta(hours=2)
+    for later in (timedelta(0), timedelta(hours=1)):
+        clock.hear({"date": format_datetime(began + later)})
+    made = (began - age).astimezone(timezone(timedelta(hours=hours)))
     assert is_recent(made) is recent
     assert is_recent(made.astimezone(UTC)) is recent
 
@@ -188,6 +193,17 @@ def test_recent(age: timedelta, hours: float, *, recent: bool) -> None:
 def test_recent_without_a_time() -> None:
     """What AWS shows without a time can be this call's."""
     assert is_recent(None) is True
+
+
+@pytest.mark.parametrize("date", ["", "yesterday", "Mon, 99 Nov 2026 00:00:00 GMT"])
+def test_time_that_is_garbled(date: str) -> None:
+    """A time that a proxy has removed or garbled is left out; the machine's counts before any other."""
+    clock.hear({"date": date} if date else {})
+    assert abs(clock.now() - datetime.now(UTC)) < MINUTE
+    told = "Mon, 04 May 2026 12:00:00 -0000"
+    clock.hear({"date": told})
+    clock.hear({"date": date} if date else {})
+    assert clock.now() == clock.began() == THEN
 
 
 THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 from collections import Counter
-from concurrent.futures import wait as really_wait
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,13 +15,14 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
 from bosh_aws_cpi.cpi.stemcells.snapshot_upload import upload
+from bosh_aws_cpi.cpi.stemcells.workers import Workers
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.cpi.block_uploads import IN_FLIGHT, SNAPSHOT, WAIT, Ebs, Image, lay_completed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2, ProgramLog
@@ -68,28 +68,20 @@ def test_parallel(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPa
 def test_memory(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
     """No more than a few blocks are read before others are written: an image has gigabytes."""
     image = Image(monkeypatch, 4 * IN_FLIGHT)
-    go, waiting = threading.Event(), []
+    go, waiting, collect = threading.Event(), [], Workers.collect
 
-    def spied(pending: Collection[Any], *how: Any) -> Any:
-        waiting.append((image.taken - len(ebs.blocks) if not go.is_set() else 0, len(pending)))
+    def spied(workers: Workers[Any, Any], seconds: float) -> list[Any]:
+        waiting.append((image.taken - len(ebs.blocks) if not go.is_set() else 0, workers.pending))
         go.set()
-        return really_wait(pending, *how)
+        return collect(workers, seconds)
 
-    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.wait", spied)
+    monkeypatch.setattr(Workers, "collect", spied)
     ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
     lay_completed(ec2)
     upload(cloud, image.source(), Undo())
-    assert waiting[0] == (IN_FLIGHT + 1, IN_FLIGHT)
+    assert waiting[0] == (IN_FLIGHT, IN_FLIGHT)
     assert max(pending for _, pending in waiting) == IN_FLIGHT
     assert len(ebs.blocks) == 4 * IN_FLIGHT
-
-
-@pytest.fixture
-def one_by_one(ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put one block at a time into a snapshot that will be completed at once."""
-    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.MAX_CONNECTIONS", 1)
-    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload._IN_FLIGHT", 1)
-    lay_completed(ec2)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +97,9 @@ def one_by_one(ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
         (0.125, ["Uploaded 5 of 5 MiB, 4.0 MiB/s, 0 seconds left"]),
     ],
 )
-@pytest.mark.usefixtures("one_by_one")
 def test_progress(
     cloud: Cloud,
+    ec2: Ec2,
     ebs: Ebs,
     monkeypatch: pytest.MonkeyPatch,
     program_log: ProgramLog,
@@ -115,16 +107,18 @@ def test_progress(
     expected: list[str],
 ) -> None:
     """After five seconds, ever later, and at the end the log says how far it is, and how long it takes."""
+    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.MAX_CONNECTIONS", 0)
     image = Image(monkeypatch, 10)
+    lay_completed(ec2)
     ebs.before_put = lambda _: time.sleep(seconds)
     upload(cloud, image.source(), Undo())
     infos = [record.text for record in program_log.records if record.level == "INFO"]
     assert infos == expected
 
 
-@pytest.mark.usefixtures("one_by_one")
 def test_standstill(
     cloud: Cloud,
+    ec2: Ec2,
     ebs: Ebs,
     clock: Clock,
     monkeypatch: pytest.MonkeyPatch,
@@ -134,16 +128,18 @@ def test_standstill(
     image = Image(monkeypatch, 10)
     go = threading.Event()
     waits: list[float] = []
+    collect = Workers.collect
 
-    def nothing_done(pending: Collection[Any], seconds: float, how: str) -> Any:
+    def nothing_done(workers: Workers[Any, Any], seconds: float) -> list[Any]:
         if len(waits) == 3:
             go.set()
-            return really_wait(pending, seconds, how)
+            return collect(workers, WAIT)
         waits.append(seconds)
         clock.now += seconds
-        return set(), set(pending)
+        return []
 
-    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.wait", nothing_done)
+    monkeypatch.setattr(Workers, "collect", nothing_done)
+    lay_completed(ec2)
     ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
     upload(cloud, image.source(), Undo())
     infos = [record.text for record in program_log.records if record.level == "INFO"]
@@ -158,7 +154,7 @@ def refusal(code: str) -> ClientError:
 
 def threads_left() -> list[str]:
     """List the threads that still put blocks."""
-    return [each.name for each in threading.enumerate() if "Pool" in each.name]
+    return [each.name for each in threading.enumerate() if "_run" in each.name]
 
 
 def test_first_error(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,164 @@
+"""The machine's clock is wrong, or is set during a call: AWS's own clock decides how old a resource is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID, Cpi, config, finish
+from testbed.killing import kill_at
+from testbed.shifted import COMMAND
+from tests.stories.operators import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Process
+    from testbed.world import World
+    from tests.protocols import CreateVolume
+
+MINUTES = 60
+HOURS = 60 * MINUTES
+REQUEST = {"request_id": "cpi-424242"}
+KINDS = {
+    "create_disk": ("CreateVolume", "volumes"),
+    "create_network": ("CreateSubnet", "subnets"),
+    "create_stemcell": ("CopyImage", "images"),
+    "snapshot_disk": ("CreateSnapshot", "snapshots"),
+    "update_disk": ("CopyVolumes", "volumes"),
+}
+"""For each method that looks for a resource of its own: the call that creates it, and its kind."""
+
+
+class Clock:
+    """The executable, and its clock.
+
+    Attributes:
+        cpi: The executable.
+    """
+
+    def __init__(self, server: FakeAws, folder: Path) -> None:
+        """Begin with the right time."""
+        self._file = folder / "ahead"
+        self.set(0)
+        self.cpi = Cpi(config(server.endpoint), command=[*COMMAND, str(self._file)])
+
+    def set(self, ahead: int) -> None:
+        """Set the clock to so many seconds ahead of AWS's."""
+        self._file.write_text(str(ahead))
+
+
+@pytest.fixture
+def clock(server: FakeAws, tmp_path: Path) -> Clock:
+    """Return an executable whose clock the test sets."""
+    return Clock(server, tmp_path)
+
+
+@pytest.fixture
+def arguments(world: World, disk: CreateVolume) -> Callable[[str], list[Any]]:
+    """Return a function that writes the arguments of each method."""
+
+    def write(method: str) -> list[Any]:
+        network = {"vpc_id": world.vpc_id, "availability_zone": world.zone}
+        existing = disk()
+        light = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+        written: dict[str, list[Any]] = {
+            "create_disk": [1024, {}, None],
+            "create_network": [{"type": "manual", "cloud_properties": network}],
+            "create_stemcell": ["/x/image", light],
+            "snapshot_disk": [existing, {}],
+            "update_disk": [existing, 2048, {"encrypted": True}],
+        }
+        return written[method]
+
+    return write
+
+
+@pytest.fixture
+def new(world: World) -> Callable[[str], set[str]]:
+    """Return a function that lists the resources of a kind that were created since it was first called."""
+    before: dict[str, set[str]] = {}
+
+    def read(kind: str) -> set[str]:
+        if kind == "subnets":
+            now = {each["SubnetId"] for each in world.ec2.describe_subnets()["Subnets"]}
+        else:
+            now = set(world.state()[kind])
+        return now - before.setdefault(kind, now)
+
+    return read
+
+
+@pytest.mark.parametrize("context", [{}, REQUEST], ids=["new", "numbered"])
+@pytest.mark.parametrize("method", KINDS)
+def test_wrong(
+    clock: Clock, fake_aws: FakeAws, arguments: Any, new: Any, method: str, context: dict[str, Any]
+) -> None:
+    """With a clock that is ahead, a method whose first answer is lost creates and answers one resource."""
+    action, kind = KINDS[method]
+    given = arguments(method)
+    assert new(kind) == set()
+    clock.set(40 * MINUTES)
+    fake_aws.rule(action=action, nth=1, drop="after")
+    result = clock.cpi.call(method, *given, context=context).ok()
+    assert new(kind) == {result[0] if isinstance(result, list) else result}
+
+
+@pytest.mark.parametrize("context", [{}, REQUEST], ids=["new", "numbered"])
+@pytest.mark.parametrize("method", ["create_disk", "update_disk"])
+def test_set_meanwhile(
+    clock: Clock, fake_aws: FakeAws, arguments: Any, new: Any, method: str, context: dict[str, Any]
+) -> None:
+    """A clock that is set while AWS answers changes nothing: one volume is created, and answered."""
+    action, kind = KINDS[method]
+    given = arguments(method)
+    assert new(kind) == set()
+    fake_aws.rule(action=action, hold=True)
+    process = clock.cpi.start(method, *given, context=context)
+    try:
+        assert fake_aws.wait_until_held() == [action]
+        clock.set(31 * MINUTES)
+    finally:
+        fake_aws.release()
+    assert new(kind) == {finish(process).ok()}
+    assert fake_aws.actions().count(action) == 1
+
+
+@pytest.mark.parametrize("clocks", [(-40, 0), (0, 40)], ids=["behind-before", "ahead-after"])
+@pytest.mark.parametrize("method", [method for method in KINDS if method != "snapshot_disk"])
+def test_set_between_attempts(
+    clock: Clock, fake_aws: FakeAws, arguments: Any, new: Any, method: str, clocks: tuple[int, int]
+) -> None:
+    """The same request again, after a killed attempt, finds its resource although the clock was set."""
+    action, kind = KINDS[method]
+    given = arguments(method)
+    assert new(kind) == set()
+    clock.set(clocks[0] * MINUTES)
+    start: Callable[[], Process] = lambda: clock.cpi.start(method, *given, context=REQUEST)  # noqa: E731
+    kill_at(fake_aws, start, when="after", action=action)
+    clock.set(clocks[1] * MINUTES)
+    result = clock.cpi.call(method, *given, context=REQUEST).ok()
+    assert new(kind) == {result[0] if isinstance(result, list) else result}
+
+
+def test_sweep(clock: Clock, fake_aws: FakeAws, world: World, new: Any) -> None:
+    """A disk that was just created stays too young for a sweep, and a mark has the time by AWS's clock."""
+    assert new("volumes") == set()
+    disk_cid = clock.cpi.call("create_disk", 1024, {}, None).ok()
+    marks = [{"Key": "bosh_director_uuid", "Value": DIRECTOR_UUID}, {"Key": "bosh_agent_id", "Value": "gone"}]
+    unused = world.ec2.create_volume(
+        AvailabilityZone=world.zone, Size=1, TagSpecifications=[{"ResourceType": "volume", "Tags": marks}]
+    )["VolumeId"]
+    sweep = Sweep(clock.cpi, fake_aws)
+    clock.set(25 * HOURS)
+    assert sweep.outcomes("--delete", "--disk", disk_cid, status=0) == {
+        disk_cid: "too young",
+        unused: "marked",
+    }
+    clock.set(50 * HOURS)
+    found = sweep.outcomes("--delete", "--disk", disk_cid, status=0)
+    assert found == {disk_cid: "too young", unused: "too young"}
+    assert new("volumes") == {disk_cid, unused}
