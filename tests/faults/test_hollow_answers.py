@@ -55,9 +55,7 @@ def outcome(stage: Stage, action: str, pattern: str, body: str) -> tuple[Any, li
     stage.fake_aws.rule(action=action, nth=call.nth, times=1, replace=[[pattern, body]])
     answer = stage.call()
     stage.fake_aws.clear_rules()
-    kind = Kind(
-        "hollow", expected(scenario, answer.error), lambda *_: answer, words=lambda name: (f":{name}",)
-    )
+    kind = Kind("hollow", expected(scenario, answer.error), words=lambda name: (f":{name}",))
     return answer.error, Survived(Case(scenario, call, kind), answer, before, stage.painter).problems()
 
 

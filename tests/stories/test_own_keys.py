@@ -9,7 +9,7 @@ import pytest
 from bosh_aws_cpi.plan.tags import MAX_KEY
 from bosh_aws_cpi.tag_names import ATTACHED_AT, OWN
 from testbed.executable import DIRECTOR_UUID
-from tests.stories.operators import ANY_AGE, SEEN, Sweep
+from tests.stories.operators import ANY_AGE, LONG_AGO, Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -293,7 +293,7 @@ class Stage:
 
     def sweep(self) -> object:
         """Sweep, where a disk and a snapshot say that they are a gone VM's and a stemcell's."""
-        tags = {"bosh_agent_id": "agent-gone", "bosh_stemcell": "x", **SEEN}
+        tags = {"bosh_agent_id": "agent-gone", "bosh_stemcell": "x", "bosh_sweep_seen": LONG_AGO}
         (disk_cid,) = self._disks(1, tags)
         self._forge(disk_cid, tags)
         snapshot_cid = self._cpi.call("snapshot_disk", disk_cid, self._given(tags)).ok()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testbed.executable import Answer, Cpi, config
-from tests.stories.operators import ANY_AGE, GONE, SEEN, Preflight, Sweep, Unnamed, Yard
+from tests.stories.operators import ANY_AGE, GONE, Preflight, Sweep, Unnamed, Yard
 from tests.stories.right_configs import OWN
 from tests.stories.vm_and_director import VmAndDirector
 
@@ -83,7 +83,7 @@ def spread_group(scene: Scene, text: str, *options: str) -> Answer:
 
 def error_of_deletion(scene: Scene, text: str, *options: str) -> Answer:
     """AWS's words in the table, as it refuses a deletion."""
-    scene.yard.interface(**GONE, **SEEN)
+    scene.yard.seen(scene.yard.interface(**GONE))
     scene.refuse("DeleteNetworkInterface", text)
     return scene.sweep("--delete", *options)
 
