@@ -27,8 +27,8 @@ _SECRET_NAME = re.compile(
 _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
 _OF_AWS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
 """Parameters of AWS's calls whose names sound like secrets, but are none."""
-_OBJECTS = frozenset({"credentials"})
-"""Objects in which each key decides whether its value is secret: preflight's report has "credentials"."""
+_OBJECTS = frozenset({"credentials", "user_data"})
+"""Objects in which each key decides whether its value is secret: the reports of preflight and diagnose."""
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.DOTALL)
 """A value that consists of a URL alone: its password may contain any character, even a slash or a space."""

@@ -34,9 +34,14 @@ class Survived(Outcome):
     """What a request with such an answer came to."""
 
     @property
-    def _outlived(self) -> Change | None:
+    def outlived(self) -> Change | None:
         """How a success may differ, where the failure of a call is none of the request."""
         return None if self.answer.error else outlived(self.case.scenario.name, str(self.case.call))
+
+    def _wanted(self) -> list[list[str]]:
+        """List the pictures that are well: a call may be done although its answer is hollow."""
+        done = [] if self.answer.error else [self.case.scenario.success.of(self.before)]
+        return [*super()._wanted(), *map(sorted, done)]
 
 
 def expected(scenario: Scenario, error: dict[str, Any] | None) -> Expected:

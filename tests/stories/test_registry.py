@@ -63,7 +63,8 @@ def test_unknown_stemcell_with_registry(
     before = world.instance(new_vm)["BlockDeviceMappings"]
     registry.answer(500)
     refused = with_registry.call("attach_disk", new_vm, disk_cid).error
-    assert refused["message"] == f"Cannot read settings for '{new_vm}', got HTTP 500"
+    where = f" (registry at http://{registry.endpoint.rpartition('@')[2]})"
+    assert refused["message"] == f"Cannot read settings for '{new_vm}', got HTTP 500{where}"
     assert world.instance(new_vm)["BlockDeviceMappings"] == before
     for vm_cid in (new_vm, old_vm):
         path = with_registry.call("attach_disk", vm_cid, disk_cid).ok()
@@ -88,7 +89,9 @@ def test_registry_that_fails(
     def failed(method: str, *arguments: str) -> Any:
         error = old_cpi.call(method, *arguments, stemcell=1).error
         assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-        return error["message"]
+        where = f" (registry at http://{registry.endpoint.rpartition('@')[2]})"
+        assert error["message"].endswith(where)
+        return error["message"].removesuffix(where)
 
     def attached() -> list[str]:
         devices = world.instance(vm_cid)["BlockDeviceMappings"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testbed.executable import Answer, Cpi, config
+from bosh_aws_cpi.plan import spread
+from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 from tests.stories.operators import ANY_AGE, GONE, Preflight, Sweep, Unnamed, Yard
 from tests.stories.right_configs import OWN
 from tests.stories.vm_and_director import VmAndDirector
@@ -77,7 +78,7 @@ def replaced_by(scene: Scene, text: str, *options: str) -> Answer:
 
 def spread_group(scene: Scene, text: str, *options: str) -> Answer:
     """A placement group's tag."""
-    scene.yard.group(bosh_spread_group=text)
+    scene.yard.group(spread.spread_group(DIRECTOR_UUID, text, {}).name, bosh_spread_group=text)
     return scene.sweep(*options)
 
 

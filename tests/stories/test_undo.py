@@ -57,7 +57,7 @@ def test_create_vm_with_registry(
         vm_cid = registry.requests[0].path.split("/")[2]
         assert [request.method for request in registry.requests] == ["PUT", "DELETE"]
         assert registry.documents == {}
-    message = f"Cannot update settings for '{vm_cid}', got HTTP 500"
+    message = f"Cannot update settings for '{vm_cid}', got HTTP 500 (registry at http://{registry.endpoint.rpartition('@')[2]})"
     assert answer.error == failure("CloudError", message)
     assert world.instance(vm_cid)["State"]["Name"] == "terminated"
     assert world.state() == world.empty

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, Cpi, config, finish
+from testbed.executable import Cpi, config, finish
 from testbed.killing import kill_at
 from testbed.shifted import COMMAND
-from tests.stories.operators import Sweep
+from tests.stories.operators import Sweep, Yard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,10 +148,7 @@ def test_sweep(clock: Clock, fake_aws: FakeAws, world: World, new: Any) -> None:
     """A disk that was just created stays too young for a sweep, and a mark has the time by AWS's clock."""
     assert new("volumes") == set()
     disk_cid = clock.cpi.call("create_disk", 1024, {}, None).ok()
-    marks = [{"Key": "bosh_director_uuid", "Value": DIRECTOR_UUID}, {"Key": "bosh_agent_id", "Value": "gone"}]
-    unused = world.ec2.create_volume(
-        AvailabilityZone=world.zone, Size=1, TagSpecifications=[{"ResourceType": "volume", "Tags": marks}]
-    )["VolumeId"]
+    unused = Yard(fake_aws, world).interface(bosh_agent_id="gone")
     sweep = Sweep(clock.cpi, fake_aws)
     clock.set(25 * HOURS)
     assert sweep.outcomes("--delete", "--disk", disk_cid, status=0) == {
@@ -161,4 +158,4 @@ def test_sweep(clock: Clock, fake_aws: FakeAws, world: World, new: Any) -> None:
     clock.set(50 * HOURS)
     found = sweep.outcomes("--delete", "--disk", disk_cid, status=0)
     assert found == {disk_cid: "too young", unused: "too young"}
-    assert new("volumes") == {disk_cid, unused}
+    assert new("volumes") == {disk_cid}

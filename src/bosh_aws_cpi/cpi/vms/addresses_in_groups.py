@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import load_balancers
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.vms.own_targets import is_own
 from bosh_aws_cpi.errors import CloudError
@@ -43,7 +43,8 @@ def deregister_addresses(
                 logger.info("Deregistering %s from '%s'", target, target.group_arn)
                 load_balancers.remove_target(clients.elbv2, target)
         except FAILURES as error:
-            raise CloudError(_still_registered(instance.vm_cid, target, error)) from error
+            message = _still_registered(instance.vm_cid, target, error)
+            raise CloudError(message, ok_to_retry=is_transient(error)) from error
 
 
 def _still_registered(vm_cid: str, target: Target, error: Exception) -> str:
