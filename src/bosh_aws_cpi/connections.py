@@ -19,7 +19,7 @@ MOST: Final = 1 << 26
 """The most bytes of an answer: several times the longest that the CPI asks for, a page of 1000 instances."""
 _PART: Final = 1 << 13
 _limits: Final = [MOST]
-"""The last one holds."""
+"""The last one applies."""
 _connect: Final = HTTPSConnection.connect
 
 
@@ -79,7 +79,7 @@ class _InTime(RawIOBase):
         self._rest = _limits[-1]
 
     def readable(self) -> bool:
-        """It can be read."""
+        """True; BufferedReader requires it."""
         return True
 
     def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 - typeshed has its type from 3.12 on

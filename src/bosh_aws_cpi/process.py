@@ -176,7 +176,7 @@ def _read_all() -> bytes:
     """Read the request.
 
     Raises:
-        InvalidCall: It is far larger than what EC2 would take of it.
+        InvalidCall: It is far larger than anything that EC2 accepts.
     """
     found = bytearray()
     try:

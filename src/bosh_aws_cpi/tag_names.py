@@ -32,7 +32,7 @@ OWN: Final = frozenset(
         "bosh_sweep_seen",
     }
 )
-"""All tags whose values the CPI believes, besides `recorded_targets`: a request must never choose them."""
+"""All tags that the CPI relies on, besides those of `recorded_targets`: a request must never set them."""
 
 
 def folded(key: str) -> str:

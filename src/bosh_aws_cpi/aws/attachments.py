@@ -110,7 +110,7 @@ def says_name_taken(error: BaseException) -> bool:
 
 
 class _Holder:
-    """The other VM that has a volume, refusal by refusal.
+    """Finds out which other VM has a volume, while EC2 refuses to attach it.
 
     Args:
         client: The EC2 client.

@@ -152,7 +152,9 @@ def _shown(client: "EC2Client", ami_id: str) -> Image | None:
 def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:
     """Snapshots of a deregistered AMI: found by our tags, and by EC2's description of a copy's snapshot.
 
-    A snapshot is not listed unless EC2 shows that it was made for this AMI or, without a copy, for any.
+    A snapshot is listed only if EC2 shows that it was made for this AMI, or for an AMI without naming it:
+    EC2 names the AMI only for a snapshot that CopyImage made.
+
     EC2's filters treat ``*`` and ``?`` as wildcards, so nothing is looked up unless the id has the exact
     form of an AMI's id.
     """

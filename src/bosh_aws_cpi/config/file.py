@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 _LARGEST: Final = 1
-"""The maximum size of the file in MiB; the largest honest part is a bundle of certificates."""
+"""The maximum size of the file in MiB; the largest part that it may need is a bundle of certificates."""
 _MOST_VALUES: Final = 20_000
 """The maximum number of values if it is YAML, which is read slowly."""
 _MIB: Final = 1 << 20
@@ -67,7 +67,7 @@ def content(path: str, most: int) -> bytes:
 def _content(descriptor: int, most: int) -> bytes:
     mode = os.fstat(descriptor).st_mode
     is_pipe = stat.S_ISFIFO(mode)
-    if not (is_pipe or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # to read a directory is an error
+    if not (is_pipe or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory fails below
         message = "it is neither a file nor a pipe"
         raise ValueError(message)
     end = time.monotonic() + _PATIENCE

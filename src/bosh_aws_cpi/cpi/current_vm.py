@@ -17,7 +17,7 @@ DEFAULT_ENDPOINT = "http://169.254.169.254"
 _LONGEST = 4096
 """Bytes of a token or an id; both are far shorter."""
 _ID = re.compile(r"i-[0-9a-f]{8,17}")
-"""EC2 user guide, "Resource IDs": 8 characters, since 2016 17."""
+"""EC2 user guide, "Resource IDs": 8 characters after the hyphen; since 2016, 17."""
 
 
 def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cloud

@@ -72,7 +72,7 @@ class _Order:
         return tag_plan.CALL_TAG, self.call
 
     def is_for(self, subnet: ManagedSubnet) -> bool:
-        """Whether this request created a subnet; its tags may be a copy, its range is not."""
+        """Whether this request created a subnet: tags may be copied from another one, a range can't."""
         wanted = self.wish.subnet_range
         return subnet.is_marked(self.mark) and (wanted is None or subnet.range == str(wanted))
 

@@ -82,7 +82,7 @@ def _is_new_copy(copy: Volume, source: Volume) -> bool:
 
 
 def _was_attached_later(copy: Volume, source: Volume) -> bool:
-    """Whether the Director has attached a copy: the copy begins with its source's time of attachment.
+    """Whether the Director has attached a copy, which at first has its source's time of attachment.
 
     The Director writes it in UTC, as "2026-05-01T00:00:00Z".
     """

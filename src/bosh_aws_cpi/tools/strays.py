@@ -56,7 +56,7 @@ class Stray:
     since: datetime | None
     """When it was created, or first seen as a stray; None when that is not known."""
     is_marked: bool = False
-    """Whether its kind gets the time from the mark that a sweep writes."""
+    """Whether `since` is the time of the mark that a sweep writes, as for its whole kind."""
     images: tuple[str, ...] = ()
     """For a snapshot: the AMIs that use it, which are strays themselves."""
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
 _LONGEST = 65_536
-"""The most bytes of an answer with credentials or with a token for them; they have some thousands."""
+"""The most bytes of an answer with credentials or with a token for them, which usually has a few thousand."""
 
 # The SDK's sources of keys in files (~/.aws, ~/.boto, /etc/boto.cfg) and from programs that these files name.
 _FILE_PROVIDERS = (
@@ -126,7 +126,7 @@ def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Sources:
-    """Looks for credentials in all sources, like the SDK's chain, which trusts each answer to be one.
+    """Looks for credentials in all sources, with the SDK's chain, which does not check the form of answers.
 
     Args:
         load: The chain's function.

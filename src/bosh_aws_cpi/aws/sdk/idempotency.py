@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Created = TypeVar("Created")
 
 RECENT = timedelta(minutes=30)
-"""A resource that was older when the call began was not created by an earlier, killed attempt at it.
+"""A resource older than this when the call began was not created by an earlier, killed attempt at it.
 
 This matters because another request may have the same id.
 """

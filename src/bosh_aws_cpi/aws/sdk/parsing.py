@@ -1,4 +1,4 @@
-"""Reads AWS's answers: one that can't be read, or lacks what it must contain, never looks like an answer."""
+"""Parses AWS's answers: one that can't be read, or lacks what it must contain, is an error, not empty."""
 
 from functools import cache
 from typing import Any, Final

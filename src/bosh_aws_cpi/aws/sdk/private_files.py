@@ -44,8 +44,8 @@ def _places() -> Iterator[Path]:
         temporary = Path(tempfile.gettempdir())
         name = f"bosh-aws-cpi-{os.geteuid()}"
         yield temporary / name
-        yield from sorted(temporary.glob(f"{name}-*"))  # that an earlier call made in the next line
-        yield Path(tempfile.mkdtemp(prefix=f"{name}-", dir=temporary))  # anybody may have taken the name
+        yield from sorted(temporary.glob(f"{name}-*"))  # earlier calls created these as below
+        yield Path(tempfile.mkdtemp(prefix=f"{name}-", dir=temporary))  # somebody else may own all others
 
 
 def _is_private(folder: Path) -> bool:

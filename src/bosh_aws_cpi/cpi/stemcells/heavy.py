@@ -88,7 +88,7 @@ def create(
 def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
     """The AMI of an earlier, killed attempt at this request; without an AMI, its leftovers are discarded.
 
-    The AMI must have the attempt's snapshot; EC2 may not show the snapshots of a pending one.
+    The AMI must have the attempt's snapshot; EC2 may not show those of a pending AMI.
 
     There is no undo for it, because the Director may already have the id of a complete AMI.
     """

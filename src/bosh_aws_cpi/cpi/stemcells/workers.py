@@ -104,7 +104,7 @@ class Workers(Generic[Job, Result]):
         ready.release()
         while (job := self._jobs.get()) is not None:
             self._done.put(self._outcome(job))
-            del job  # the thread may wait for a long time
+            del job  # frees its memory while the thread waits
 
     def _outcome(self, job: Job) -> Result | BaseException:
         try:

@@ -21,7 +21,7 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
     again, and fails if it can't deregister them.
 
     Returns:
-        The VM as it was, and the targets that are deregistered or not its own.
+        The VM as it was, and the targets that are deregistered or may not be its own.
 
     Raises:
         VMNotFound: EC2 does not know the VM.
@@ -42,7 +42,7 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
 
 
 def _recorded(cloud: Cloud, instance: Instance, foreign: list[Target]) -> list[Target]:
-    """The recorded targets that are the VM's own; those that certainly are not are added to `foreign`."""
+    """The recorded targets that are the VM's own; those that may not be are added to `foreign`."""
     own: list[Target] = []
     for target in recorded_targets.recorded(instance.tags):
 
