@@ -221,6 +221,7 @@ class Nic(Record):
     prefixes: frozenset[str] = frozenset()
     """The prefixes that are delegated to it."""
     tags: Mapping[str, str] = {}
+    description: str = ""
 
     def __str__(self) -> str:
         return self.nic_id

@@ -136,7 +136,8 @@ def _spellings(value: str) -> set[str]:
     """The forms that a secret may have in a text: unchanged, in JSON, a Python literal, a URL or Base64."""
     in_json = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     encoded = {text for form in in_json for text in _in_base64(form.encode(errors="surrogatepass"))}
-    return {*in_json, repr(value)[1:-1], _in_url(value), *encoded, *map(_in_url, encoded)}
+    in_urls = {text.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D") for text in encoded}
+    return {*in_json, repr(value)[1:-1], _in_url(value), *encoded, *in_urls}
 
 
 def _in_base64(value: bytes) -> Iterator[str]:

@@ -81,11 +81,11 @@ class Unlisted(NamedTuple):
 
     Attributes:
         why: Why that is right.
-        prefix: Of its id.
+        prefixes: Of its ids.
     """
 
     why: str
-    prefix: str
+    prefixes: tuple[str, ...]
 
 
 BUILT_IN_TABLE = Outlived(
@@ -235,8 +235,13 @@ UNLISTED: dict[str, Unlisted] = {
     "snapshot_disk": Unlisted(
         "A snapshot that the Director does not know has the same tags as one that it knows: docs/sweep.md "
         "says that the sweep lists none of them. The next equal call adopts it",
-        "snap-",
-    )
+        ("snap-",),
+    ),
+    "create_stemcell that is copied": Unlisted(
+        "After its last call, an AMI that the Director does not know looks like one that it does: docs/sweep.md "
+        "says that the sweep lists none of them. The next equal call adopts it",
+        ("ami-", "snap-"),
+    ),
 }
 """What may stay unlisted: after SIGKILL, or with its id in the log if its undo is refused."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from bosh_aws_cpi.aws.attachments import MAX_KEPT
 from testbed.executable import finish
+from tests.stories.lookups import FAILING_LOOKUPS
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -20,7 +21,6 @@ NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 ALL_NAMES = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
 IN_USE = {"code": "VolumeInUse", "message": "is already attached to an instance"}
 NOT_READY = {"code": "IncorrectState", "message": "Instance is not 'running'."}
-DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
 NO_INSTANCE = {"code": "InvalidInstanceID.NotFound", "message": "The instance ID does not exist"}
 ODD_TYPE = {"code": "InvalidInstanceType", "message": "The following supplied instance types do not exist"}
 
@@ -202,15 +202,16 @@ def test_disk_that_another_vm_keeps(
 
 
 @pytest.mark.usefixtures("hasty")
-@pytest.mark.parametrize("is_known", [True, False], ids=["shutting-down", "not-readable"])
+@pytest.mark.parametrize(
+    "shown", [{"replace": [SHUTTING_DOWN]}, *FAILING_LOOKUPS.values()], ids=["ending", *FAILING_LOOKUPS]
+)
 def test_disk_of_a_vm_that_leaves(
-    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws, *, is_known: bool
+    cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws, shown: dict[str, Any]
 ) -> None:
     """A disk of a VM that is shutting down is waited for, with a line of log a minute; so it is in doubt."""
     vm_cid, other, disk_cid = vm(), vm(), disk()
     world.ec2.attach_volume(InstanceId=other, VolumeId=disk_cid, Device="/dev/sdg")
-    shown: dict[str, Any] = {"replace": [SHUTTING_DOWN]} if is_known else {"error": DENIED}
-    fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": other}, **shown)
+    fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": other}, **{"times": None, **shown})
     fake_aws.rule(action="AttachVolume", nth=MAX_KEPT + 18, hold_before=True)
     process = cpi.start("attach_disk", vm_cid, disk_cid, stemcell=2)
     assert fake_aws.wait_until_held() == ["AttachVolume"]

@@ -302,6 +302,14 @@ def test_repeated(
     assert traffic.state() == traffic.empty
 
 
+def test_vm_that_has_lost_its_interface(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
+    """The address also leaves if EC2 no longer shows it on the VM, which is shutting down."""
+    other = [f">{ADDRESS}<", ">10.0.1.77<"]
+    fake_aws.rule(action=LOOK, times=2, where={"InstanceId.1": vm_cid}, replace=[SHUTTING_DOWN, other])
+    answer = cpi.call("delete_vm", vm_cid, stemcell=2)
+    assert traffic.state()["targets"] == [], answer
+
+
 def test_address_of_a_later_vm(
     cpi: Cpi, vm_cid: str, create_vm: CreateVm, traffic: Traffic, world: World
 ) -> None:

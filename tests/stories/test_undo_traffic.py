@@ -66,7 +66,9 @@ def test_registry_refuses(
         answer = cpi.call("create_vm", *vm_arguments(**exposed), stemcell=1)
         vm_cid = registry.requests[0].path.split("/")[2]
         assert [request.method for request in registry.requests] == ["PUT", "DELETE"]
-    assert answer.error == failure("CloudError", f"Cannot update settings for '{vm_cid}', got HTTP 503")
+    where = f"registry at http://{registry.endpoint.rpartition('@')[2]}"
+    message = f"Cannot update settings for '{vm_cid}', got HTTP 503 ({where})"
+    assert answer.error == failure("CloudError", message)
     nothing_left()
 
 

@@ -8,7 +8,15 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import VOLUME_IN_USE
-from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, may_be_done, naming_disk, naming_vm
+from bosh_aws_cpi.aws.sdk.errors import (
+    FAILURES,
+    code_of,
+    described,
+    has_code,
+    may_be_done,
+    naming_disk,
+    naming_vm,
+)
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
@@ -150,7 +158,7 @@ class _Holder:
             return instances.find(self._client, vm_cid).state
         except VMNotFound:
             return "unknown to EC2"
-        except ClientError as error:
+        except FAILURES as error:
             logger.info("Could not look at instance '%s': %s", vm_cid, described(error))
             return "not known"
 

@@ -229,6 +229,7 @@ def _nic(entry: "NetworkInterfaceTypeDef") -> Nic:
         addresses=frozenset(_addresses(entry)),
         prefixes=frozenset(_prefixes(entry)),
         tags=tags_of(entry, "TagSet"),
+        description=entry.get("Description", ""),
     )
 
 

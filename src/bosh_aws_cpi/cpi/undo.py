@@ -1,6 +1,7 @@
 """Undo: a call that fails discards the resources that it created."""
 
 from collections.abc import Callable
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import Final, TypeVar
 
 from bosh_aws_cpi import interrupts
@@ -20,7 +21,7 @@ class Undo:
 
     def __init__(self) -> None:
         self._steps: list[Callable[[], None]] = []
-        self._reserve = b""
+        self._reserve: mmap | None = None
 
     def create(self, create: Callable[[], Created], discard: Callable[[Created], object]) -> Created:
         """Create something and arm the step that discards it; a signal is held back until both are done.
@@ -31,11 +32,11 @@ class Undo:
 
         Raises:
             Interrupted: Before or after the creation, because of a signal or because the caller is gone.
-            MemoryError: Before the creation: there is too little memory for it, or for its undo.
+            OSError: Before the creation: there is too little memory for it, or for its undo (ENOMEM).
         """
         interrupts.check()
-        self._reserve = self._reserve or bytes(_MEMORY)  # address space alone: its pages are never used
-        bytes(_MEMORY)  # the same for the creation
+        self._reserve = self._reserve or _reserved()
+        _reserved().close()  # there is as much for the creation
         with interrupts.shielded():
             created = create()
             self.arm(created, lambda: discard(created))
@@ -60,10 +61,17 @@ class Undo:
         """
         if self._steps:
             logger.warning("Deleting the resources that this call created, after %s", reason)
-        self._reserve = b""
+        if self._reserve is not None:
+            self._reserve.close()
+            self._reserve = None
         while self._steps:
             self._steps[-1]()
             self._steps.pop()  # only now: a step that a signal cut off runs again
+
+
+def _reserved() -> mmap:
+    """Reserve address space; its pages are never used, and the system gets them back at once."""
+    return mmap(-1, _MEMORY, flags=MAP_PRIVATE | MAP_ANONYMOUS)
 
 
 def undoing(undo: Undo, body: Callable[[Undo], Result]) -> Result:

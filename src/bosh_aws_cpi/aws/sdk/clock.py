@@ -32,7 +32,7 @@ def date_of(headers: Mapping[str, str]) -> datetime | None:
     """The time when AWS answered; None if a proxy has removed or garbled it."""
     try:
         date = parsedate_to_datetime(headers.get("date", ""))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient
 from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.common_tags import with_common
@@ -195,7 +195,7 @@ def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo) -> None:
     def unlink() -> None:
         try:
             linked = volumes.find(cloud.ec2, old).tags.get(REPLACED_BY_TAG)
-        except ClientError:  # when in doubt, empty it: then no call deletes the old volume
+        except FAILURES:  # when in doubt, empty it: then no call deletes the old volume
             linked = copy_cid
         if linked == copy_cid:
             tags.require(cloud.ec2, old, {REPLACED_BY_TAG: ""})

@@ -49,8 +49,14 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
     own = {tag_plan.CALL_TAG: call}
-    for found in _earlier(cloud, marks, call, stemcell):
-        image = images.wait_until_available(cloud.ec2, found)
+    for found, marked in _earlier(cloud, marks, call, stemcell).items():
+        try:
+            image = images.wait_until_available(cloud.ec2, found)
+        except images.NotCreated as error:
+            if marked.tags.get(tag_plan.CALL_TAG) == call:
+                raise
+            logger.warning("AMI '%s' is not used: %s", found, error.message)
+            continue
         if _is_copy(cloud, image, source):
             logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
             return _reuse(cloud, image, {**wanted_tags, **stemcell, **own})

@@ -89,7 +89,7 @@ class Workers(Generic[Job, Result]):
             thread = Thread(target=self._run, args=(ready,), daemon=True)
             ready.acquire()
             thread.start()
-            ready.acquire()
+            _await(thread, ready)
             self._threads.append(thread)
         except (MemoryError, RuntimeError) as error:
             said = str(error) or "too little memory"
@@ -111,3 +111,14 @@ class Workers(Generic[Job, Result]):
             return self._work(job)
         except BaseException as error:  # noqa: BLE001 - `collect` raises it
             return error
+
+
+def _await(thread: Thread, ready: Lock) -> None:
+    """Wait until a thread has its memory.
+
+    Raises:
+        MemoryError: It ended before.
+    """
+    while not ready.acquire(timeout=1):
+        if not thread.is_alive():
+            raise MemoryError

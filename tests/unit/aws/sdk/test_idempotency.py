@@ -195,7 +195,9 @@ def test_recent_without_a_time() -> None:
     assert is_recent(None) is True
 
 
-@pytest.mark.parametrize("date", ["", "yesterday", "Mon, 99 Nov 2026 00:00:00 GMT"])
+@pytest.mark.parametrize(
+    "date", ["", "yesterday", "Mon, 99 Nov 2026 00:00:00 GMT", "Mon, 4 May 2026 12:00:00 +99999999999999"]
+)
 def test_time_that_is_garbled(date: str) -> None:
     """A time that a proxy has removed or garbled is left out; the machine's counts before any other."""
     clock.hear({"date": date} if date else {})
