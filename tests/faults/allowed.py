@@ -238,8 +238,8 @@ UNLISTED: dict[str, Unlisted] = {
         ("snap-",),
     ),
     "create_stemcell that is copied": Unlisted(
-        "After its last call, an AMI that the Director does not know looks like one that it does: docs/sweep.md "
-        "says that the sweep lists none of them. The next equal call adopts it",
+        "After its last call, an AMI that the Director does not know looks like one that it knows: the sweep "
+        "lists none of them (docs/sweep.md). The next equal call adopts it",
         ("ami-", "snap-"),
     ),
 }
