@@ -61,7 +61,7 @@ class Stage:
         registry = section if scenario.version == 1 else None
         self._cpi = self.executable(
             config(self.fake_aws.endpoint, registry=registry, **{"max_retries": MAX_RETRIES, **scenario.aws}),
-            env=env,
+            **({"env": env} if env else {}),  # in a container, the executable has the container's
         )
         self._words = [scenario.verb, *arguments]
         stemcell = 1 if scenario.version == 1 else 2
