@@ -289,12 +289,6 @@ CONTRADICTIONS = [
             ("placement_group", GROUP, "dedicated_host", {"id": HOST}),
             ("spread", True, "placement_group", GROUP),
             ("spread", True, "tenancy", "dedicated"),
-            (
-                "tenancy",
-                "dedicated",
-                "capacity_reservation",
-                {"id": RESERVATION, "market": "capacity-block"},
-            ),
         )
     ],
     Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
