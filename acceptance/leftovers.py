@@ -167,7 +167,7 @@ def kinds_of(account: Account) -> list[Kind]:
         kind("subnet", "Subnets", "SubnetId", lambda i: ec2.delete_subnet(SubnetId=i)),
         kind("network ACL", "NetworkAcls", "NetworkAclId", lambda i: ec2.delete_network_acl(NetworkAclId=i)),
         kind("route table", "RouteTables", "RouteTableId", lambda i: ec2.delete_route_table(RouteTableId=i)),
-        kind("security group", "SecurityGroups", "GroupId", lambda i: ec2.delete_security_group(GroupId=i)),
+        kind("security group", "SecurityGroups", "GroupId", partial(_delete_security_group, ec2)),
         kind("VPC", "Vpcs", "VpcId", lambda i: ec2.delete_vpc(VpcId=i)),
     ]
 
@@ -216,6 +216,19 @@ def _target_groups(account: Account, key: str, value: str) -> list[str]:
         return []
     groups = _all(account.elbv2, "TargetGroups")
     return [group["TargetGroupArn"] for group in groups if group.get("VpcId") in ours]
+
+
+def _delete_security_group(ec2: Any, group_id: str) -> None:
+    """Delete a security group; while it is associated with other VPCs, AWS refuses that."""
+    try:
+        ec2.delete_security_group(GroupId=group_id)
+    except ClientError as error:
+        if _code(error) == "DependencyViolation":
+            of_group = [{"Name": "group-id", "Values": [group_id]}]
+            found = ec2.describe_security_group_vpc_associations(Filters=of_group)
+            for each in found["SecurityGroupVpcAssociations"]:
+                ec2.disassociate_security_group_vpc(GroupId=group_id, VpcId=each["VpcId"])
+        raise
 
 
 def _delete_internet_gateway(ec2: Any, gateway_id: str) -> None:

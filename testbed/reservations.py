@@ -8,7 +8,7 @@ MARKETS = ("", "capacity-block", "interruptible-capacity-reservation")
 """EC2's market types of reservations; an ordinary one has none."""
 
 
-def reserved(ec2: Any, instance_type: str, zone: str, *, market: str = "") -> str:
+def reserved(ec2: Any, instance_type: str, zone: str, *, market: str = "", state: str = "active") -> str:
     """Reserve one instance; returns the reservation's id.
 
     Args:
@@ -16,6 +16,7 @@ def reserved(ec2: Any, instance_type: str, zone: str, *, market: str = "") -> st
         instance_type: The type.
         zone: The zone; capacity blocks are only in the first one.
         market: One of `MARKETS`.
+        state: The state in which to leave a capacity block.
     """
     platform = {"InstancePlatform": "Linux/UNIX"}
     if market == "capacity-block":
@@ -24,7 +25,11 @@ def reserved(ec2: Any, instance_type: str, zone: str, *, market: str = "") -> st
         bought = ec2.purchase_capacity_block(
             CapacityBlockOfferingId=offering["CapacityBlockOfferingId"], **platform
         )
-        return str(bought["CapacityReservation"]["CapacityReservationId"])
+        block = bought["CapacityReservation"]
+        while block["State"] != state:
+            ids = [block["CapacityReservationId"]]
+            (block,) = ec2.describe_capacity_reservations(CapacityReservationIds=ids)["CapacityReservations"]
+        return str(block["CapacityReservationId"])
     where = {"InstanceType": instance_type, "AvailabilityZone": zone}
     ordinary = ec2.create_capacity_reservation(**where, **platform, InstanceCount=1)["CapacityReservation"]
     source_id: str = ordinary["CapacityReservationId"]

@@ -12,6 +12,7 @@ from acceptance.trials import (
     images,
     interfaces,
     launches,
+    other_vpcs,
     placement_groups,
     subnets,
     tokens,
@@ -20,7 +21,19 @@ from acceptance.trials import (
 if TYPE_CHECKING:
     from acceptance.trials.trial import Trial
 
-MODULES = (errors, interfaces, subnets, blocks, disks, balancers, placement_groups, launches, tokens, images)
+MODULES = (
+    errors,
+    interfaces,
+    subnets,
+    other_vpcs,
+    blocks,
+    disks,
+    balancers,
+    placement_groups,
+    launches,
+    tokens,
+    images,
+)
 """Cheap ones first; those that take minutes last."""
 
 

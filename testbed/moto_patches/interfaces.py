@@ -11,6 +11,7 @@ from moto.ec2.models.elastic_network_interfaces import (
 from moto.ec2.models.instances import InstanceBackend
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
+from testbed.moto_patches.groups import check_groups
 from testbed.moto_patches.patching import Patches, parameter, refuse
 
 if TYPE_CHECKING:
@@ -21,11 +22,15 @@ PATCHES = Patches()
 
 @PATCHES.around(NetworkInterfaceBackend, "create_network_interface")
 def known_groups(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
-    """EC2 refuses an unknown security group; moto created a group with that id."""
+    """EC2 refuses unknown security groups, and those that the VPC may not use.
+
+    moto created an unknown group with that id, and accepted groups of all VPCs.
+    """
     group_ids = keywords.get("group_ids") or next(iter(positional[3:4]), None)
     for group_id in group_ids or []:
         if backend.get_security_group_from_id(group_id) is None:
             refuse("InvalidGroup.NotFound", f"The security group '{group_id}' does not exist")
+    check_groups(backend, positional[0], group_ids or [])
     return original(backend, *positional, **keywords)
 
 

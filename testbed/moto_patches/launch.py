@@ -8,6 +8,7 @@ from moto.ec2.models.instances import InstanceBackend
 from moto.ec2.responses.instances import InstanceResponse
 
 from testbed.moto_patches.addresses import check_free, check_prefixes_free, requested
+from testbed.moto_patches.groups import check_groups
 from testbed.moto_patches.images import devices_of
 from testbed.moto_patches.patching import Patches, parameter, refuse
 from testbed.moto_patches.prefixes import add_prefixes
@@ -117,17 +118,6 @@ def check_interface(backend: Any, spec: dict[str, Any]) -> None:
         check_free(subnet, wanted)
         for version in (4, 6):
             check_prefixes_free(subnet, requested_prefixes(spec, version))
-
-
-def check_groups(backend: Any, subnet: Any, group_ids: list[str]) -> None:
-    """Refuse a security group of another VPC; code and message: ansible/ansible-modules-core issue 347."""
-    for group_id in group_ids:
-        group = backend.get_security_group_from_id(group_id)
-        if group is not None and group.vpc_id != subnet.vpc_id:
-            refuse(
-                "InvalidParameter",
-                f"Security group {group_id} and subnet {subnet.id} belong to different networks.",
-            )
 
 
 def requested_prefixes(spec: dict[str, Any], version: int) -> list[str]:

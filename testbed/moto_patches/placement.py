@@ -12,6 +12,7 @@ from moto.ec2.responses.hosts import HostsResponse
 from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.utils import random_resource_id
 
+from testbed.moto_patches import states
 from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def filtered(resources: list[dict[str, Any]], filters: dict[str, Any], keys: dic
     return [each for each in resources if all(each[keys[name]] in filters[name] for name in filters)]
 
 
+PAID_FOR = ("payment-pending", "scheduled")
+"""The states of a capacity block before it is active (EC2 user guide, "View Capacity Blocks")."""
 MOST_IN_ZONE = 7
 """Running instances of a spread placement group in one zone (EC2 user guide, "Placement groups")."""
 
@@ -122,6 +125,9 @@ def created_reservation(response: Any) -> Any:
         "CapacityReservationId": f"cr-{random_resource_id(17)}",
         "InstanceType": parameter(response, "InstanceType"),
         "AvailabilityZone": parameter(response, "AvailabilityZone"),
+        "Tenancy": parameter(response, "Tenancy", "default"),
+        "InstanceMatchCriteria": parameter(response, "InstanceMatchCriteria", "open"),
+        "OwnerId": response.current_account,
         "TotalInstanceCount": count,
         "AvailableInstanceCount": count,
         "State": "active",
@@ -143,7 +149,9 @@ def described_reservations(response: Any) -> Any:
 
     Its filters have no id (API reference): a caller lists all, or names ids, of which each must exist.
     """
-    found = list(kept(response, "reservations").values())
+    there, ids = kept(response, "reservations"), parameter(response, "CapacityReservationIds", [])
+    found = [there[each] for each in ids] if ids else list(there.values())
+    states.look(response, "CapacityReservationIds", found)
     keys = {"state": "State", "instance-type": "InstanceType", "availability-zone": "AvailabilityZone"}
     filters = response._filters_from_querystring()  # noqa: SLF001 - moto has no other way
     return ActionResult({"CapacityReservations": filtered(found, filters, keys)})
@@ -272,9 +280,11 @@ def check_host(response: Any) -> None:
 def checked_reservation(response: Any) -> dict[str, Any] | None:
     """Refuse a reservation that is unknown, not active, full, or for another type or zone; return it.
 
-    EC2's error codes: InvalidCapacityReservationId.NotFound, and ReservationCapacityExceeded ("not enough
-    available instance capacity"). InvalidParameterValue for the others is a guess; that the attributes must
-    match is documented (EC2 user guide, "Launch instances into an existing Capacity Reservation").
+    EC2's error codes: InvalidCapacityReservationId.NotFound, ReservationCapacityExceeded ("not enough
+    available instance capacity"), and InvalidCapacityReservationState.PendingActivation ("Your Capacity Block
+    is not active yet."). InvalidParameterValue for the others is a guess; that the attributes must match is
+    documented (EC2 user guide, "Launch instances into an existing Capacity Reservation", and for the tenancy
+    the API model, CapacityReservationSpecification).
     """
     specification = parameter(response, "CapacityReservationSpecification", {})
     wanted = specification.get("CapacityReservationTarget", {}).get("CapacityReservationId")
@@ -288,8 +298,11 @@ def checked_reservation(response: Any) -> dict[str, Any] | None:
     given = {
         "InstanceType": parameter(response, "InstanceType"),
         "AvailabilityZone": parameter(response, "Placement.AvailabilityZone"),
+        "Tenancy": parameter(response, "Placement.Tenancy", "default"),
         "State": "active",
     }
+    if found.get("ReservationType") == "capacity-block" and found["State"] in PAID_FOR:
+        refuse("InvalidCapacityReservationState.PendingActivation", "Your Capacity Block is not active yet.")
     if any(found[name] != value for name, value in given.items()):
         refuse("InvalidParameterValue", f"The capacity reservation '{wanted}' does not match the launch")
     if not found["AvailableInstanceCount"]:

@@ -34,6 +34,8 @@ QUOTAS = {
     "EC2-VPC Elastic IPs": 5,
 }
 """A new account's, from the EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"."""
+UNLISTED = {"Running On-Demand DL instances", "Running On-Demand Trn instances"}
+"""Those that have only a default value, as some do; which ones is not documented."""
 HEADERS = {"Content-Type": "application/x-amz-json-1.1"}
 MOST = 8
 """Entries of one page: fewer than AWS's 100, so that there are several."""
@@ -41,11 +43,19 @@ MOST = 8
 
 @PATCHES.adding(ServiceQuotasResponse, "list_service_quotas")
 def listed_quotas(response: Any) -> tuple[int, dict[str, str], str]:
-    """Service Quotas lists the values that apply to the account, in pages; moto lacks ListServiceQuotas."""
+    """Service Quotas lists the values that apply to the account, in pages; moto lacks ListServiceQuotas.
+
+    API model, ListServiceQuotas: "If the applied quota value is not available for a quota, the quota is not
+    retrieved." An ARN has the account's id (AWS CLI reference, list-service-quotas, example).
+    """
     asked = json.loads(response.body)
     start = int(asked.get("NextToken", 0))
     end = start + min(asked.get("MaxResults", MOST), MOST)
-    page = list(QUOTAS.items())[start:end]
-    entries = [{"ServiceCode": "ec2", "QuotaName": name, "Value": float(value)} for name, value in page]
-    more = {"NextToken": str(end)} if end < len(QUOTAS) else {}
+    listed = [(name, value) for name, value in QUOTAS.items() if name not in UNLISTED]
+    arn = f"arn:aws:servicequotas:{response.region}:{response.current_account}:ec2/L-12345678"
+    entries = [
+        {"ServiceCode": "ec2", "QuotaArn": arn, "QuotaName": name, "Value": float(value)}
+        for name, value in listed[start:end]
+    ]
+    more = {"NextToken": str(end)} if end < len(listed) else {}
     return 200, HEADERS, json.dumps({"Quotas": entries, **more})

@@ -9,24 +9,36 @@ from moto.ec2.responses.general import General
 from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.utils import random_resource_id
 
+from testbed.moto_patches import states
 from testbed.moto_patches.patching import Patches, parameter, refuse
-from testbed.moto_patches.placement import kept
+from testbed.moto_patches.placement import PAID_FOR, kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 PATCHES = Patches()
 
 
-def keep(response: Any, reservation: dict[str, Any], count: int) -> dict[str, Any]:
-    """Add an active reservation, with all its instances available."""
-    whole = {
-        **reservation,
-        "CapacityReservationId": f"cr-{random_resource_id(17)}",
-        "TotalInstanceCount": count,
-        "AvailableInstanceCount": count,
-        "State": "active",
-    }
+class Reservation(dict[str, Any]):
+    """A reservation, and the states that it goes through."""
+
+    testbed_course: states.Course
+
+    def enter(self, state: str, _: str) -> None:
+        """Show a state: none of the instances is available before active.
+
+        User guide, "View Capacity Blocks": before it begins, "the available capacity appears as zero".
+        """
+        self |= {"State": state, "AvailableInstanceCount": (state == "active") * self["TotalInstanceCount"]}
+
+
+def keep(
+    response: Any, reservation: dict[str, Any], count: int, before: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Add a reservation that goes through these states before it is active."""
+    own = {"CapacityReservationId": f"cr-{random_resource_id(17)}", "TotalInstanceCount": count}
+    whole = Reservation({**reservation, **own})
+    states.begin(whole, "active", whole.enter, before=before)
     kept(response, "reservations")[whole["CapacityReservationId"]] = whole
     return whole
 
@@ -51,15 +63,20 @@ def offered_blocks(response: Any) -> Any:
 def purchased_block(response: Any) -> Any:
     """EC2 creates a reservation of the type capacity-block (API model, CapacityReservationType); moto can't.
 
-    In EC2 it is payment-pending and scheduled first; here it is active at once.
+    User guide, "View Capacity Blocks": it is payment-pending, then scheduled, and active when it begins. Here
+    it begins when somebody has looked at each of these states. "Capacity Blocks for ML", supported platforms:
+    the tenancy is default.
     """
     offering = kept(response, "block_offerings")[parameter(response, "CapacityBlockOfferingId")]
     reservation = {
         "InstanceType": offering["InstanceType"],
         "AvailabilityZone": offering["AvailabilityZone"],
         "ReservationType": "capacity-block",
+        "Tenancy": "default",
+        "OwnerId": response.current_account,
     }
-    return ActionResult({"CapacityReservation": keep(response, reservation, offering["InstanceCount"])})
+    bought = keep(response, reservation, offering["InstanceCount"], PAID_FOR)
+    return ActionResult({"CapacityReservation": bought})
 
 
 @PATCHES.adding(General, "create_interruptible_capacity_reservation_allocation")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from testbed.moto_patches.patching import parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _asked_for: list[str] = []
 """The states of the resource that the current call creates; moto answers one call at a time."""
@@ -62,20 +62,21 @@ def outcome(default: str) -> str:
     return _asked_for.pop(0) if _asked_for else default
 
 
-def begin(thing: Any, default: str, enter: Callable[[str, str], None]) -> None:
+def begin(thing: Any, default: str, enter: Callable[[str, str], None], *, before: Sequence[str] = ()) -> None:
     """Let a resource that is created, modified or completed go through its states.
 
     Args:
         thing: One of moto's objects.
         default: Its only state unless a test says otherwise.
         enter: Gives it a state, and its reason.
+        before: States before the default one.
     """
-    thing.testbed_course = Course(_asked_for or [default], enter)
+    thing.testbed_course = Course(_asked_for or [*before, default], enter)
 
 
 def look(response: Any, identifiers: str, things: Iterable[Any]) -> None:
     """Advance the states of the resources that a call asks for by id or by filter."""
-    if parameter(response, identifiers, []) or parameter(response, "Filters", []):
+    if (identifiers and parameter(response, identifiers, [])) or parameter(response, "Filters", []):
         for thing in things:
             course = getattr(thing, "testbed_course", None)
             if course is not None:

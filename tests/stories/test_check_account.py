@@ -263,6 +263,70 @@ def test_groups_in_use(cpi: Cpi, world: World) -> None:
     assert created(cpi, world, whole, "vm_types").error is None
 
 
+def associated(world: World, far: Far, state: str = "associated") -> None:
+    """Associate the far group with the world's VPC, and wait until the association has a state."""
+    now = world.ec2.associate_security_group_vpc(GroupId=far.group_id, VpcId=world.vpc_id)["State"]
+    of_group = [{"Name": "group-id", "Values": [far.group_id]}]
+    while now != state:
+        found = world.ec2.describe_security_group_vpc_associations(Filters=of_group)
+        now = found["SecurityGroupVpcAssociations"][0]["State"]
+
+
+@pytest.mark.parametrize("where", ["vm", "network", "default"])
+def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: FakeAws, where: str) -> None:
+    """A group of another VPC is right where it is associated; only such a group costs more calls."""
+    whole = right(world)
+    cpi = cpi_with(default_security_groups=[far.group_id] if where == "default" else ["bosh"])
+    if where != "default":
+        whole = changed(
+            whole, GROUPS if where == "network" else (*PROPERTIES, "security_groups"), [far.group_id]
+        )
+    (error,) = errors(checked(cpi, whole))
+    assert error["what"] == (
+        f"security group '{far.group_id}' is of VPC '{far.vpc_id}', and not associated with '{world.vpc_id}'"
+    )
+    assert created(cpi, world, whole, "vm_types", 1).error is not None
+    associated(world, far)
+    fake_aws.forget_calls()
+    assert checked(cpi, whole) == []
+    calls = Counter(fake_aws.actions())
+    assert (calls["DescribeSecurityGroups"], calls["DescribeSecurityGroupVpcAssociations"]) == (2, 1)
+    vm_cid = created(cpi, world, whole, "vm_types", 1).ok()[0]
+    assert [each["GroupId"] for each in world.instance(vm_cid)["SecurityGroups"]] == [far.group_id]
+
+
+@pytest.mark.parametrize(
+    ("state", "severity"),
+    [("associating", "warning"), ("association-failed", "error"), ("disassociating", "error")],
+)
+def test_association_in_state(
+    cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, state: str, severity: str
+) -> None:
+    """An association that is not complete is named with its state."""
+    fake_aws.rule(action="AssociateSecurityGroupVpc", states=[state])
+    associated(world, far, state)
+    whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id])
+    (found,) = checked(cpi, whole)
+    assert (found["severity"], found["path"]) == (severity, f"{LARGE_PATH}/security_groups/0")
+    assert found["what"].endswith(f"its association with VPC '{world.vpc_id}' is {state}")
+    assert created(cpi, world, whole, "vm_types", 1).error is not None
+
+
+def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
+    """Without the permission, a group of another VPC is a warning; one that does not exist is an error."""
+    fake_aws.rule(
+        action="DescribeSecurityGroupVpcAssociations",
+        error={"code": "UnauthorizedOperation", "message": "no", "status": 403},
+    )
+    unknown = "sg-0123456789abcdef0"
+    whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id, unknown])
+    found = {each["severity"]: each for each in checked(cpi, whole)}
+    assert found.keys() == {"error", "warning", "not checked"}
+    assert found["error"]["what"] == f"there is no security group '{unknown}'"
+    assert f"whether it is associated with VPC '{world.vpc_id}'" in found["warning"]["what"]
+    assert found["not checked"]["remedy"] == "Allow ec2:DescribeSecurityGroupVpcAssociations"
+
+
 @pytest.mark.parametrize(
     ("properties", "words"),
     [
@@ -343,9 +407,7 @@ def test_reservation(cpi: Cpi, world: World) -> None:
 @pytest.mark.parametrize("market", MARKETS)
 def test_markets(cpi: Cpi, world: World, market: str) -> None:
     """A reservation with its market is right; when it is full, the remedy is one for its kind."""
-    whole = right(world)
-    whole["azs"], whole["networks"][0]["subnets"] = whole["azs"][:1], whole["networks"][0]["subnets"][:1]
-    whole["vm_types"][1]["cloud_properties"]["capacity_reservation"] = in_market(world, market, market)
+    whole = only_here(world, capacity_reservation=in_market(world, market, market))
     assert checked(cpi, whole) == []
     assert created(cpi, world, whole, "vm_types", 1).error is None
     (found,) = checked(cpi, whole)
@@ -354,6 +416,83 @@ def test_markets(cpi: Cpi, world: World, market: str) -> None:
         market, "Let its owner"
     )
     assert found["remedy"].startswith(remedy)
+
+
+def only_here(world: World, **properties: Any) -> dict[str, Any]:
+    """Write a cloud config with one zone, and properties of the large VM type."""
+    whole = right(world)
+    whole["azs"], whole["networks"][0]["subnets"] = whole["azs"][:1], whole["networks"][0]["subnets"][:1]
+    whole["vm_types"][1]["cloud_properties"] |= properties
+    return whole
+
+
+@pytest.mark.parametrize("state", ["payment-pending", "scheduled"])
+def test_block_to_come(cpi: Cpi, world: World, state: str) -> None:
+    """A block that has not begun is a warning if fallback types can be launched, and else an error."""
+    block = reserved(world.ec2, "m5.large", world.zone, market="capacity-block", state=state)
+    properties = {"capacity_reservation": {"id": block, "market": "capacity-block"}}
+    said = f"capacity reservation '{block}' is in state {state}, not active"
+    (found,) = checked(cpi, only_here(world, **properties))
+    assert (found["severity"], found["what"]) == ("error", f"{said}: EC2 refuses the VM until then")
+    assert created(cpi, world, only_here(world, **properties), "vm_types", 1).error is not None
+    whole = only_here(world, **properties, instance_type_fallbacks=["m5.xlarge"])
+    (found,) = checked(cpi, whole)
+    what = f"{said}: until then, only the fallback types can be launched"
+    assert (found["severity"], found["what"]) == ("warning", what)
+    vm_cid = created(cpi, world, whole, "vm_types", 1).ok()[0]
+    assert world.instance(vm_cid)["InstanceType"] == "m5.xlarge"
+
+
+@pytest.mark.parametrize(
+    ("state", "market", "severity"),
+    [
+        *((state, "capacity-block", "warning") for state in ("pending", "assessing", "delayed")),
+        *(
+            (state, "capacity-block", "error")
+            for state in ("expired", "payment-failed", "unavailable", "new")
+        ),
+        ("pending", "", "error"),
+    ],
+)
+def test_reservation_in_state(
+    cpi: Cpi, world: World, fake_aws: FakeAws, state: str, market: str, severity: str
+) -> None:
+    """Only a reservation that may become active, and has a market, leaves it to the fallback types."""
+    reservation = in_market(world, market, market)
+    shown = ["<state>active</state>", f"<state>{state}</state>"]
+    fake_aws.rule(action="DescribeCapacityReservations", replace=[shown])
+    whole = only_here(world, capacity_reservation=reservation, instance_type_fallbacks=["m5.xlarge"])
+    (found,) = checked(cpi, whole)
+    assert (found["severity"], f"is in state {state}, not active" in found["what"]) == (severity, True)
+
+
+@pytest.mark.parametrize(
+    ("of_vm", "of_reservation", "severity", "words"),
+    [
+        ("dedicated", "default", "error", "is for VMs with tenancy default, but the VM's is dedicated"),
+        ("", "dedicated", "warning", "is for dedicated VMs, but the VM's tenancy is not dedicated"),
+        ("default", "dedicated", "warning", "is for dedicated VMs, but the VM's tenancy is not dedicated"),
+        ("dedicated", "dedicated", "", ""),
+    ],
+)
+def test_tenancy_of_reservation(
+    cpi: Cpi, world: World, of_vm: str, of_reservation: str, severity: str, words: str
+) -> None:
+    """A reservation takes only VMs of its tenancy; the VPC may make a VM dedicated that does not say so."""
+    answer = world.ec2.create_capacity_reservation(
+        InstanceType="m5.large",
+        InstancePlatform="Linux/UNIX",
+        AvailabilityZone=world.zone,
+        InstanceCount=1,
+        Tenancy=of_reservation,
+    )
+    reservation_id = answer["CapacityReservation"]["CapacityReservationId"]
+    own = {"tenancy": of_vm} if of_vm else {}
+    whole = only_here(world, capacity_reservation={"id": reservation_id}, **own)
+    found = [(each["severity"], each["what"]) for each in checked(cpi, whole)]
+    expected = [(severity, f"capacity reservation '{reservation_id}' {words}")] if severity else []
+    assert found == expected
+    assert (created(cpi, world, whole, "vm_types", 1).error is None) == (not severity)
 
 
 def test_market_as_variable(cpi: Cpi, world: World) -> None:
@@ -912,6 +1051,69 @@ def test_quota(
     fake_aws.rule(action="ListServiceQuotas", replace=[[r'"Value": 5\.0', '"Value": 4.5']])
     (found,) = deployed(count, **properties)
     assert (found["severity"], words in found["what"]) == (severity, True), found
+
+
+def of_quotas(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the findings about quotas of vCPUs."""
+    return [each for each in found if "vCPUs" in each["what"]]
+
+
+OF_ANOTHER = ["<ownerId>123456789012</ownerId>", "<ownerId>210987654321</ownerId>"]
+"""Shows the account's reservations as another account's, which shares them."""
+
+
+@pytest.mark.parametrize(
+    ("is_named", "is_shared", "severity"),
+    [(True, True, "note"), (True, False, "error"), (False, True, "note"), (False, False, "error")],
+    ids=["named-shared", "named-own", "open-shared", "open-own"],
+)
+def test_quota_and_reservations(
+    deployed: Callable[..., list[dict[str, Any]]],
+    world: World,
+    fake_aws: FakeAws,
+    *,
+    is_named: bool,
+    is_shared: bool,
+    severity: str,
+) -> None:
+    """What a shared reservation holds is not needed of the account's own quota; own ones count against it."""
+    reservation_id = reserved(world.ec2, "m5.large", world.zone)
+    if is_shared:
+        fake_aws.rule(action="DescribeCapacityReservations", replace=[OF_ANOTHER])
+    own = {"capacity_reservation": {"id": reservation_id}} if is_named else {}
+    fake_aws.forget_calls()
+    (found,) = of_quotas(deployed(3, **own))
+    assert (found["severity"], STANDARD in found["what"]) == (severity, True)
+    assert fake_aws.actions().count("DescribeCapacityReservations") == 1
+
+
+def test_quota_and_block(deployed: Callable[..., list[dict[str, Any]]], world: World) -> None:
+    """VMs of a capacity block need no vCPUs of a quota."""
+    block = in_market(world, "capacity-block", "capacity-block")
+    assert of_quotas(deployed(3, capacity_reservation=block)) == []
+
+
+def test_quota_and_refused_reservations(
+    deployed: Callable[..., list[dict[str, Any]]], fake_aws: FakeAws
+) -> None:
+    """If the reservations may not be read, too few vCPUs are a warning, and enough are no finding."""
+    error = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
+    fake_aws.rule(action="DescribeCapacityReservations", error=error)
+    warning, refused = deployed(3)
+    assert (warning["severity"], "need 6 vCPUs" in warning["what"]) == ("warning", True)
+    assert (refused["severity"], refused["remedy"]) == (
+        "not checked",
+        "Allow ec2:DescribeCapacityReservations",
+    )
+    fake_aws.rule(action="ListServiceQuotas", replace=[[r'"Value": 5\.0', '"Value": 50.0']])
+    assert deployed(3) == []
+
+
+def test_quota_that_is_not_listed(deployed: Callable[..., list[dict[str, Any]]]) -> None:
+    """A type whose quota Service Quotas does not list is not checked, and counts against no other quota."""
+    (found,) = of_quotas(deployed(9, instance_type="trn1.2xlarge"))
+    what = "the vCPUs of type 'trn1.2xlarge': its quota is not known"
+    assert (found["severity"], found["what"]) == ("not checked", what)
 
 
 def test_no_quotas(deployed: Callable[..., list[dict[str, Any]]], fake_aws: FakeAws) -> None:

@@ -80,6 +80,13 @@ ROOM = (
             ),
         ),
         (
+            {"tenancy": "dedicated", "capacity_reservation": {**RESERVATION, "market": "capacity-block"}},
+            (
+                "market: capacity-block and tenancy: dedicated exclude each other: "
+                "Capacity Blocks have the tenancy default"
+            ),
+        ),
+        (
             {"placement_group": "near", "capacity_reservation": {**RESERVATION, "market": "capacity-block"}},
             (
                 "market: capacity-block and placement_group exclude each other: "

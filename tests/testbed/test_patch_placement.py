@@ -159,6 +159,32 @@ def test_markets(ec2: Any, run: Any, refused: Any, market: str) -> None:
     )
 
 
+def test_block_before_it_begins(ec2: Any, run: Any, refused: Any) -> None:
+    """A bought block is payment-pending, then scheduled, and takes no launches until it is active."""
+    market = {"InstanceMarketOptions": {"MarketType": "capacity-block"}}
+    for state in ("payment-pending", "scheduled"):
+        block = reserved(ec2, "m5.large", ZONE, market="capacity-block", state=state)
+        shown = {
+            each["CapacityReservationId"]: each
+            for each in ec2.describe_capacity_reservations()["CapacityReservations"]
+        }[block]
+        assert (shown["State"], shown["AvailableInstanceCount"]) == (state, 0)
+        with refused("InvalidCapacityReservationState.PendingActivation", "not active yet"):
+            run(**into(block), **market)
+    assert run(**into(reserved(ec2, "m5.large", ZONE, market="capacity-block")), **market)
+
+
+def test_tenancy(ec2: Any, run: Any, refused: Any) -> None:
+    """A reservation takes only launches of its tenancy."""
+    where = {"InstanceType": "m5.large", "InstancePlatform": "Linux/UNIX", "AvailabilityZone": ZONE}
+    made = ec2.create_capacity_reservation(**where, InstanceCount=1, Tenancy="dedicated")
+    launch = into(made["CapacityReservation"]["CapacityReservationId"])
+    with refused("InvalidParameterValue", "does not match the launch"):
+        run(**launch)
+    launch["Placement"]["Tenancy"] = "dedicated"
+    assert run(**launch)
+
+
 def test_block_in_a_placement_group(ec2: Any, run: Any, refused: Any) -> None:
     """A capacity block takes no launch in a placement group."""
     ec2.create_placement_group(GroupName="near", Strategy="cluster")
@@ -169,12 +195,35 @@ def test_block_in_a_placement_group(ec2: Any, run: Any, refused: Any) -> None:
 
 
 def test_group_of_other_vpc(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """An interface takes only groups of its VPC."""
+    """An interface takes only groups of its VPC, and those that are associated with it."""
     vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
     group = ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
-    interface = {"DeviceIndex": 0, "SubnetId": world.subnet_id, "Groups": [group]}
-    with refused("InvalidParameter", f"{group} and subnet {world.subnet_id} belong to different networks"):
-        run(NetworkInterfaces=[interface])
+    interface = {"SubnetId": world.subnet_id, "Groups": [group]}
+
+    def check_refused() -> None:
+        said = f"{group} and subnet {world.subnet_id} belong to different networks"
+        with refused("InvalidParameter", said):
+            run(NetworkInterfaces=[{"DeviceIndex": 0, **interface}])
+        with refused("InvalidParameter", said):
+            ec2.create_network_interface(**interface)
+
+    check_refused()
+    pair = {"GroupId": group, "VpcId": world.vpc_id}
+    assert ec2.associate_security_group_vpc(**pair)["State"] == "associating"
+    check_refused()
+    by_vpc = [{"Name": "vpc-id", "Values": [world.vpc_id]}]
+    of_vpc = ec2.describe_security_groups(Filters=by_vpc)["SecurityGroups"]
+    assert group not in {each["GroupId"] for each in of_vpc}
+    for state in ("associating", "associated"):
+        found = ec2.describe_security_group_vpc_associations(Filters=by_vpc)
+        assert found["SecurityGroupVpcAssociations"] == [{**pair, "State": state, "StateReason": ""}]
+    nic = ec2.create_network_interface(**interface)["NetworkInterface"]
+    assert [each["GroupId"] for each in nic["Groups"]] == [group]
+    with refused("DependencyViolation"):
+        ec2.delete_security_group(GroupId=group)
+    assert ec2.disassociate_security_group_vpc(**pair)["State"] == "disassociating"
+    check_refused()
+    ec2.delete_security_group(GroupId=group)
 
 
 def test_instances_by_subnet(ec2: Any, world: Any, run: Any) -> None:
@@ -200,6 +249,7 @@ def test_quotas(fake_aws: Any, size: int) -> None:
     flat = [name for page in names for name in page]
     assert len(set(flat)) == len(flat)
     assert "Running On-Demand P instances" in flat
+    assert "Running On-Demand Trn instances" not in flat
 
 
 def test_errors(fake_aws: Any, refused: Any) -> None:

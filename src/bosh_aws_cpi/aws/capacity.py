@@ -1,6 +1,6 @@
 """Where the account can launch instance types: zones, capacity reservations, Dedicated Hosts, quotas."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,10 @@ _PAGE_OF_TYPES: Final = 100
 _PAGE_OF_HOSTS: Final = 500
 _PAGE_OF_QUOTAS: Final = 100
 """AWS's maximum page sizes, where they are smaller than `PAGE`."""
+_ACCOUNT: Final = 4
+"""The part of an ARN that is the account's id."""
+ACTIVE: Final = "active"
+"""The state of a reservation that takes launches."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,48 @@ class Reservation:
     """A capacity reservation.
 
     Attributes:
+        tenancy: "default" or "dedicated".
+        total: How many instances it holds capacity for.
         free: How many more instances it takes.
         market: EC2's market type for launches in it, "capacity-block" or
             "interruptible-capacity-reservation"; empty for an ordinary one.
+        owner: The id of the account that has created it, and perhaps shares it with others.
+        is_open: Whether launches that match it use it without naming it.
     """
 
     state: str
     zone: str
     instance_type: str
+    tenancy: str
+    total: int
     free: int
     market: str
+    owner: str
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """The account's quotas of EC2.
+
+    Attributes:
+        values: By their names; those of instances are in vCPUs.
+        account: The account's id; empty if AWS did not say it.
+    """
+
+    values: Mapping[str, float]
+    account: str
+
+    def shared(self, reservations: Mapping[str, Reservation]) -> dict[str, Reservation]:
+        """Those of the reservations that are active and another account's, whose quotas they count against.
+
+        EC2 user guide, "Shared Capacity Reservations", instance limits.
+        """
+        return {
+            name: each
+            for name, each in reservations.items()
+            if each.state == ACTIVE and self.account and each.owner not in {"", self.account}
+        }
 
 
 @dataclass(frozen=True)
@@ -90,7 +126,7 @@ def types(client: "EC2Client", names: Collection[str]) -> dict[str, TypeDetails]
 
 
 def reservations(client: "EC2Client") -> dict[str, Reservation]:
-    """DescribeCapacityReservations: all of the account's, by id; EC2 has no filter for ids."""
+    """DescribeCapacityReservations: the account's and those it shares, by id; EC2 has no filter for ids."""
     pages = client.get_paginator("describe_capacity_reservations").paginate(
         PaginationConfig={"PageSize": PAGE}
     )
@@ -99,8 +135,12 @@ def reservations(client: "EC2Client") -> dict[str, Reservation]:
             each.get("State", ""),
             each.get("AvailabilityZone", ""),
             each.get("InstanceType", ""),
+            each.get("Tenancy", "default"),
+            each.get("TotalInstanceCount", 0),
             each.get("AvailableInstanceCount", 0),
             _market(each),
+            each.get("OwnerId", ""),
+            each.get("InstanceMatchCriteria") == "open",
         )
         for found in pages
         for each in found["CapacityReservations"]
@@ -128,9 +168,12 @@ def hosts(client: "EC2Client") -> dict[str, Host]:
     }
 
 
-def quotas(client: "ServiceQuotasClient") -> dict[str, float]:
-    """ListServiceQuotas: the account's quotas of EC2, by name; those of instances are in vCPUs."""
+def quotas(client: "ServiceQuotasClient") -> Quotas:
+    """ListServiceQuotas of EC2; a quota without an applied value is not among them."""
     pages = client.get_paginator("list_service_quotas").paginate(
         ServiceCode="ec2", PaginationConfig={"PageSize": _PAGE_OF_QUOTAS}
     )
-    return {each["QuotaName"]: each["Value"] for page in pages for each in page["Quotas"] if "Value" in each}
+    found = [each for page in pages for each in page["Quotas"] if "Value" in each]
+    arns = (each.get("QuotaArn", "").split(":") for each in found)
+    account = next((parts[_ACCOUNT] for parts in arns if len(parts) > _ACCOUNT), "")
+    return Quotas({each["QuotaName"]: each["Value"] for each in found}, account)

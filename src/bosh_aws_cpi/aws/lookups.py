@@ -87,6 +87,19 @@ def security_groups(client: "EC2Client", vpc_ids: Collection[str]) -> list[Secur
     return [SecurityGroup(each["GroupId"], each["GroupName"], each["VpcId"]) for each in found]
 
 
+def group_vpcs(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
+    """DescribeSecurityGroups: the VPCs in which those of these groups that exist were created, by id."""
+    found = listed(client, "describe_security_groups", "SecurityGroups", "group-id", ids)
+    return {each["GroupId"]: each["VpcId"] for each in found}
+
+
+def group_associations(client: "EC2Client", ids: Collection[str]) -> dict[tuple[str, str], str]:
+    """DescribeSecurityGroupVpcAssociations: the states of these groups' associations, by group and VPC."""
+    operation = "describe_security_group_vpc_associations"
+    found = listed(client, operation, "SecurityGroupVpcAssociations", "group-id", ids)
+    return {(each["GroupId"], each["VpcId"]): each["State"] for each in found}
+
+
 def vpcs(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
     """DescribeVpcs: which of these VPCs exist; each is its own VPC."""
     found = listed(client, "describe_vpcs", "Vpcs", "vpc-id", ids)

@@ -22,6 +22,8 @@ EXCLUSIVE: Final = (
     # group can use other reservations (the same guide, "Placement group rules and limitations").
     ("market: capacity-block", "placement_group", "a Capacity Block can't be used with a placement group"),
     ("market: capacity-block", "spread", "a Capacity Block can't be used with a placement group"),
+    # The same guide, "Capacity Blocks for ML", supported platforms.
+    ("market: capacity-block", "tenancy: dedicated", "Capacity Blocks have the tenancy default"),
     # EC2 API reference, HibernationOptionsRequest and RunInstances: EC2 can't terminate an interrupted spot
     # instance with hibernation, as BOSH needs it; enclaves and hibernation exclude each other.
     (

@@ -107,6 +107,7 @@ _READS: Final = (
     "DescribeNetworkInterfaces",
     "DescribePlacementGroups",
     "DescribeRouteTables",
+    "DescribeSecurityGroupVpcAssociations",
     "DescribeSecurityGroups",
     "DescribeSnapshots",
     "DescribeSubnets",

@@ -70,7 +70,7 @@ FEATURES: Final = {
     "Check": Feature(
         "ec2:DescribeCapacityReservations ec2:DescribeHosts ec2:DescribeInstanceTypeOfferings "
         "ec2:DescribeKeyPairs ec2:DescribeNetworkAcls ec2:DescribePlacementGroups "
-        "ec2:DescribeRouteTables ec2:DescribeVpcs "
+        "ec2:DescribeRouteTables ec2:DescribeSecurityGroupVpcAssociations ec2:DescribeVpcs "
         "elasticloadbalancing:DescribeLoadBalancers elasticloadbalancing:DescribeTargetGroups "
         "iam:ListInstanceProfiles kms:DescribeKey servicequotas:ListServiceQuotas",
         is_for_commands=True,

@@ -13,7 +13,7 @@ from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.combinations import Use, extensions_of, of_compilation, sized_properties
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.instance_groups import Group, is_errand
-from bosh_aws_cpi.tools.checks.quotas import Demand, Instances
+from bosh_aws_cpi.tools.checks.quotas import OPEN, Demand, Kind
 from bosh_aws_cpi.tools.checks.reading import properties_of
 from bosh_aws_cpi.tools.checks.rules import DIRECTOR, hashes, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -83,20 +83,34 @@ def properties_by_key(use: Use) -> dict[str, Node]:
 def demand(uses: Iterable[Use], config: CloudConfig) -> Demand:
     """The number of instances of each type that a manifest and the compilation ask for.
 
-    What is a variable is left out. Fallback types are not counted, nor are VMs on Dedicated Hosts, which have
-    quotas of their own, nor errands.
+    What is a variable is left out. Fallback types are not counted, nor are errands, VMs on Dedicated Hosts,
+    which have quotas of their own, VMs of capacity blocks, which have none, and VMs of resource groups, whose
+    reservations may be another account's.
     """
     deployed = [use for use in uses if not is_errand(use.node)]
     return Demand(_instances(deployed, "instances"), _instances(of_compilation(config), "workers"))
 
 
-def _instances(uses: Iterable[Use], key: str) -> Instances:
+def _instances(uses: Iterable[Use], key: str) -> Counter[Kind]:
     """The VMs of uses, whose number has a key."""
-    found: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    found: Counter[Kind] = Counter()
     for use in uses:
         properties = properties_by_key(use)
         name = text_of(properties.get("instance_type")) or str(use.sized.get("instance_type", ""))
-        count = use.node.value.get(key)
-        if name and isinstance(count, int) and count > 0 and "dedicated_host" not in properties:
-            found["spot_bid_price" in properties][name] += count
-    return Instances(found[False], found[True])
+        count, reservation = use.node.value.get(key), _reservation(properties.get("capacity_reservation"))
+        is_counted = "dedicated_host" not in properties and reservation is not None
+        if name and isinstance(count, int) and count > 0 and is_counted:
+            found[Kind(name, "spot" if "spot_bid_price" in properties else "demand", reservation or "")] += (
+                count
+            )
+    return found
+
+
+def _reservation(node: Node | None) -> str | None:
+    """The reservation that VMs use, as in `Kind`; None if they count against no quota, or it is not known."""
+    if node is None:
+        return OPEN
+    is_outside = text_of(node.get("market")) == "capacity-block" or node.get("resource_group_arn") is not None
+    if node.has_variables or is_outside:
+        return None
+    return "" if text_of(node.get("preference")) == "none" else text_of(node.get("id")) or OPEN

@@ -2,7 +2,12 @@
 
 Service Quotas has a quota for each class of instance families, on demand and on spot, whose name lists the
 families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"): "Running On-Demand Standard
-(A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot Instance Requests".
+(A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot Instance Requests". A quota without an applied
+value is not listed (API model, ListServiceQuotas).
+
+The account's own capacity reservations count against its quotas, used or not (EC2 user guide, "On-Demand
+Instance quotas"), so instances in them are counted like all others. Shared ones count against their owner's
+("Shared Capacity Reservations", instance limits), capacity blocks against none ("Capacity Blocks for ML").
 """
 
 import re
@@ -11,12 +16,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from bosh_aws_cpi.aws.capacity import Reservation
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _NAME: Final = re.compile(
     r"Running On-Demand (?P<demand>.+) instances|All (?P<spot>.+) Spot Instance Requests"
 )
 _FAMILY: Final = re.compile(r"[A-Za-z]+\d*")
+_LETTERS: Final = {"gr": "g", "im": "i", "is": "i"}
+"""Families whose letters say more than that of their class: gr6, im4gn, is4gen."""
 _NO_FAMILIES: Final = frozenset({"standard", "and"})
 _HIGH_MEMORY: Final = "High Memory"
 _NEARLY: Final = 0.8
@@ -25,22 +33,28 @@ _RAISE: Final = "Ask AWS to raise the quota (Service Quotas, Amazon EC2)"
 _LATER: Final = "The first deployment compiles before it creates instances; a later one may need all at once"
 
 
+OPEN: Final = "open"
+"""In place of a reservation's id: EC2 uses any open one that matches."""
+
+
 @dataclass(frozen=True)
-class Instances:
-    """A number of instances, by type.
+class Kind:
+    """Instances that count alike.
 
     Attributes:
-        on_demand: Those on demand.
-        spot: Those on spot.
+        name: The type.
+        market: "demand" or "spot".
+        reservation: The id of their capacity reservation; `OPEN` for any open one, empty for none.
     """
 
-    on_demand: Mapping[str, int] = field(default_factory=dict)
-    spot: Mapping[str, int] = field(default_factory=dict)
+    name: str
+    market: str = "demand"
+    reservation: str = OPEN
 
-    def listed(self) -> Iterator[tuple[str, str, int]]:
-        """Type, market ("demand" or "spot") and number."""
-        for market, counts in (("demand", self.on_demand), ("spot", self.spot)):
-            yield from ((name, market, count) for name, count in counts.items())
+    def fits(self, reservation_id: str, reservation: Reservation) -> bool:
+        """Whether some of the instances may run in a reservation; zones and tenancies are not compared."""
+        may_use = self.reservation == reservation_id or (self.reservation == OPEN and reservation.is_open)
+        return may_use and self.market == "demand" and self.name == reservation.instance_type
 
 
 @dataclass(frozen=True)
@@ -55,13 +69,31 @@ class Demand:
         compiling: The most that compile packages at once; fewer packages need fewer VMs.
     """
 
-    deployed: Instances = field(default_factory=Instances)
-    compiling: Instances = field(default_factory=Instances)
+    deployed: Mapping[Kind, int] = field(default_factory=dict)
+    compiling: Mapping[Kind, int] = field(default_factory=dict)
 
     @property
     def types(self) -> set[str]:
         """All types."""
-        return {name for part in (self.deployed, self.compiling) for name, _, _ in part.listed()}
+        return {kind.name for part in (self.deployed, self.compiling) for kind in part}
+
+    def without(self, reservations: Mapping[str, Reservation]) -> "Demand":
+        """What is left, at least, of the need if these reservations hold what they can of it.
+
+        All of their capacity counts: instances of an earlier deployment may use a part of it.
+        """
+        return Demand(_left(self.deployed, reservations), _left(self.compiling, reservations))
+
+
+def _left(instances: Mapping[Kind, int], reservations: Mapping[str, Reservation]) -> Counter[Kind]:
+    left = Counter(instances)
+    for reservation_id, each in reservations.items():
+        room = each.total
+        for kind in sorted(left, key=lambda kind: kind.reservation == OPEN):
+            taken = min(room, left[kind]) if kind.fits(reservation_id, each) else 0
+            left[kind] -= taken
+            room -= taken
+    return +left
 
 
 def findings(demand: Demand, vcpus: Mapping[str, int], quotas: Mapping[str, float]) -> Iterator[Finding]:
@@ -76,12 +108,12 @@ def findings(demand: Demand, vcpus: Mapping[str, int], quotas: Mapping[str, floa
     compiling: Counter[str] = Counter()
     unknown: dict[Finding, None] = {}
     for needs, instances in ((deployed, demand.deployed), (compiling, demand.compiling)):
-        for name, market, count in instances.listed():
-            quota = quota_of(name, market, quotas)
-            if quota is None or not vcpus.get(name):
-                unknown[_unknown(name, "quota" if quota is None else "number of vCPUs")] = None
+        for kind, count in instances.items():
+            quota = quota_of(kind.name, kind.market, quotas)
+            if quota is None or not vcpus.get(kind.name):
+                unknown[_unknown(kind.name, "quota" if quota is None else "number of vCPUs")] = None
             else:
-                needs[quota] += count * vcpus[name]
+                needs[quota] += count * vcpus[kind.name]
     yield from unknown
     for quota in dict.fromkeys([*deployed, *compiling]):
         yield from _judged(quota, deployed[quota], compiling[quota], quotas[quota])
@@ -133,8 +165,7 @@ def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
         if (match := _NAME.fullmatch(quota)) and match[market]
         for each in families(match[market])
     }
-    # im4gn is Standard, and gr6 counts as G: the first letter decides, unless the family has its own class.
-    wanted = (f"{letters}{generation}", letters, letters[0])
+    wanted = (f"{letters}{generation}", _LETTERS.get(letters, letters))
     return next((classes[each] for each in wanted if each in classes), None)
 
 

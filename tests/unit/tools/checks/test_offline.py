@@ -11,7 +11,7 @@ import yaml
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
-from bosh_aws_cpi.tools.checks.quotas import Demand, Instances
+from bosh_aws_cpi.tools.checks.quotas import Demand, Kind
 from bosh_aws_cpi.tools.findings import ordered
 from testbed.executable import config
 from tests.stories.checked_config import GONE, changed
@@ -467,13 +467,24 @@ def test_managed_network(check: Callable[..., Found], key: str, value: Any, path
 
 
 def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
-    """The instances that a manifest needs are counted by type and market, and those that compile apart.
+    """The instances that a manifest needs are counted by type, market and reservation.
 
-    Those on Dedicated Hosts are not counted, nor are errands.
+    Those that compile are counted apart; those on Dedicated Hosts, in capacity blocks and in groups of
+    reservations, and errands, are not.
     """
     config_path, manifest_path = tmp_path / "config.yml", tmp_path / "manifest.yml"
     config = yaml.safe_load(OWN)
     extensions = {"cheap": {"spot_bid_price": 1}, "apart": {"dedicated_host": {"id": "h-1"}}}
+    extensions |= {
+        name: {"capacity_reservation": value}
+        for name, value in {
+            "block": {"id": "cr-1", "market": "capacity-block"},
+            "group": {"resource_group_arn": "arn:aws:resource-groups:us-east-1:1:group/a"},
+            "unknown": {"id": "((reservation))"},
+            "reserved": {"id": "cr-2"},
+            "unreserved": {"preference": "none"},
+        }.items()
+    }
     config["vm_extensions"] = [
         {"name": name, "cloud_properties": properties} for name, properties in extensions.items()
     ]
@@ -489,10 +500,22 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
         {"name": "g", "instances": 7, "vm_type": "large", "vm_extensions": ["apart"], "azs": ["z1"]},
         {"name": "h", "instances": 8, "vm_type": "large", "lifecycle": "errand", "azs": ["z1"]},
     ]
+    groups += [
+        {"name": name, "instances": 7, "vm_type": "large", "vm_extensions": [name], "azs": ["z1"]}
+        for name in extensions.keys() - {"cheap", "apart"}
+    ]
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     files = Files.read([str(config_path)], str(manifest_path), aws)
+    large = "m5.xlarge"
     assert files.demand() == Demand(
-        Instances({"m5.large": 3, "m5.xlarge": 2, "t2.micro": 4}, {"m5.xlarge": 6}),
-        Instances({"m5.large": 5}),
+        {
+            Kind("m5.large"): 3,
+            Kind(large): 2,
+            Kind("t2.micro"): 4,
+            Kind(large, "spot"): 6,
+            Kind(large, reservation="cr-2"): 7,
+            Kind(large, reservation=""): 7,
+        },
+        {Kind("m5.large"): 5},
     )
     assert Files.read([str(config_path)], None, aws).demand() == Demand()

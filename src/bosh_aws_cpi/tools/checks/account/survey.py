@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from bosh_aws_cpi.tools.checks.account import (
 from bosh_aws_cpi.tools.checks.account.inquiry import Inquiry
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import Named, References, named, values
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
@@ -99,12 +99,24 @@ class _Survey:
         taken = {use.subnet_id for use in uses}
         held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
         yield from addresses.findings(uses, held or [], is_for_create_env=extras.is_for_create_env)
-        vpcs = known.vpcs()
-        there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
-        if there is not None:
-            yield from groups.findings(known, there, self._aws.default_security_groups)
+        yield from self._groups(known)
         yield from self._traffic(known)
         yield from self._managed()
+
+    def _groups(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
+        """Security groups; those of other VPCs are looked up only if a subnet's VPC lacks one."""
+        vpcs, defaults = known.vpcs(), self._aws.default_security_groups
+        there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
+        if there is None:
+            return
+        found = list(groups.findings(known, groups.Groups(there), defaults))
+        ids = groups.named_ids(known, defaults) if found else set()
+        homes = self._ec2("security groups by id", partial(lookups.group_vpcs, ids=ids)) if ids else None
+        if homes is not None:
+            lookup = partial(lookups.group_associations, ids=homes)
+            states = self._ec2("associations of security groups", lookup) if homes else {}
+            found = list(groups.findings(known, groups.Groups(there, homes, states), defaults))
+        yield from found
 
     def _managed(self) -> Iterator[Finding]:
         """What managed networks name."""
@@ -156,11 +168,29 @@ class _Survey:
             yield from types.missing_zones(offers, launches)
             yield from types.unoffered(offers, launches)
 
+    @cached_property
+    def _reservations(self) -> dict[str, capacity.Reservation] | None:
+        """All capacity reservations, by id; None if they could not be looked up."""
+        found: dict[str, capacity.Reservation] | None = self._ec2(
+            "capacity reservations", capacity.reservations
+        )
+        return found
+
     def _quotas(self, demand: quotas.Demand, vcpus: Mapping[str, int]) -> Iterator[Finding]:
+        """Quotas; reservations of other accounts are looked up only if something is to be said."""
         limits = self.inquiry.ask(
             "service-quotas", "quotas", lambda: capacity.quotas(self._clients.service_quotas)
         )
-        yield from quotas.findings(demand, vcpus, limits) if limits is not None else ()
+        if limits is None:
+            return
+        found = list(quotas.findings(demand, vcpus, limits.values))
+        if any(each.severity is not Severity.NOT_CHECKED for each in found):
+            if self._reservations is None:
+                found = [as_warning(each) for each in found]
+            else:
+                rest = demand.without(limits.shared(self._reservations))
+                found = list(quotas.findings(rest, vcpus, limits.values))
+        yield from found
 
     def _zones(self, offering: set[str]) -> set[str]:
         """The zones that the account can use; EC2 is asked only if a zone offers none of the types."""
@@ -212,7 +242,7 @@ class _Survey:
     def reserved_capacity(self) -> Iterator[Finding]:
         """Capacity reservations and Dedicated Hosts."""
         if found := self._chosen("capacity_reservation", "id", "market"):
-            there = self._ec2("capacity reservations", capacity.reservations)
+            there = self._reservations
             yield from reserved_capacity.reservations(found, there) if there is not None else ()
         if found := self._chosen("dedicated_host", "id"):
             there = self._ec2("Dedicated Hosts", capacity.hosts)
