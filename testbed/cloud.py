@@ -182,6 +182,14 @@ class FakeAws:
         held: list[str] = self._ask("GET", f"/testbed/held?seconds={seconds}")
         return held
 
+    def allow_only(self, policy: dict[str, Any]) -> None:
+        """Have the program's keys an IAM policy; see `testbed.iam`. Calls of tests may do everything.
+
+        Args:
+            policy: The document.
+        """
+        self._ask("POST", "/testbed/policy", policy)
+
     def throttle(self, speed: float = 1.0) -> None:
         """Throttle the program's calls to EC2 as EC2 does, beginning with full buckets.
 

@@ -7,6 +7,12 @@ import os
 import threading
 import uuid
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed.iam import denial_to_owner
+
+if TYPE_CHECKING:
+    from testbed.protocols import Call
 
 VARIABLE = "CPI_RECORD_CALLS"
 """The variable with the folder in which each stand-in for AWS writes a file at its end, if it is set."""
@@ -18,12 +24,13 @@ class ProgramCalls:
     def __init__(self) -> None:
         """Begin without calls."""
         self._lock = threading.Lock()
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: set[tuple[str, str, str]] = set()
 
-    def note(self, service: str, action: str) -> None:
-        """Record a call, whatever its answer."""
+    def note(self, call: Call, region: str) -> None:
+        """Record a call, whatever its answer, and why the restricted IAM policy denies it, if it does."""
+        reason = denial_to_owner(call, region) if os.environ.get(VARIABLE) else ""
         with self._lock:
-            self._seen.add((service, action))
+            self._seen.add((call.service, call.action, reason))
 
     def write(self) -> None:
         """Write the calls to a new file in the folder, if the variable is set; others may write there too."""

@@ -1,7 +1,7 @@
 """What IAM compares of the actions of `permissions`, for docs/iam-policy-restricted.json.
 
-The source is AWS's Service Authorization Reference: "Actions, resources, and condition keys" of Amazon EC2 and
-of Amazon Elastic Block Store, as of May 2026. Nothing of the program imports this module.
+The source is AWS's Service Authorization Reference: "Actions, resources, and condition keys" of Amazon EC2
+and of Amazon Elastic Block Store, as of May 2026. Nothing of the program imports this module.
 
 An action without a row is restricted to the region alone. It only reads; or its resources are the operator's
 (routes, target groups, load balancers); or, for CopyImage, the source is a resource as well, and mostly
