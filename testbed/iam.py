@@ -161,8 +161,8 @@ def _authorizations(
             context = {**in_region, **_tagged("aws:RequestTag", tags)}
             origin = {} if call.service == "ebs" else {"ec2:CreateAction": call.action}  # see the policy
             yield "ec2:CreateTags", arn, {**context, **origin}
-    for arn, tags in found:
-        yield action, arn, {**in_region, **_tagged("aws:ResourceTag", own or tags)}
+    for arn, theirs in found:
+        yield action, arn, {**in_region, **_tagged("aws:ResourceTag", own or theirs)}
     if not created and not found:
         yield action, "*", in_region
     if call.action == "AssumeRole" and "Tags.member.1.Key" in call.parameters:
@@ -206,9 +206,10 @@ def _ids(call: Call) -> Iterator[str]:
 
 def _tags_of_group(name: str, region: str) -> Mapping[str, str]:
     """The tags of a placement group, which moto keeps by its id."""
-    backend = ec2_backends[ACCOUNT][region]
+    backend: Any = ec2_backends[ACCOUNT][region]
     group = vars(backend).get("testbed_placement_groups", {}).get(name)
-    return backend.tags.get(group["GroupId"], {}) if group else {}
+    tags: Mapping[str, str] = backend.tags.get(group["GroupId"], {}) if group else {}
+    return tags
 
 
 def _arn(kind: str, identifier: str, region: str) -> str:

@@ -28,7 +28,7 @@ NAMES = {
     "REGION": REGION,
     "VM_ROLE": "bosh-vm",
 }
-OTHERS = {"context": {"director_uuid": "another"}}
+OTHERS = {"director_uuid": "another"}
 ENCRYPTED = {"encrypted": True}
 
 
@@ -109,7 +109,7 @@ def test_stemcells(cpi: Cpi, server: FakeAws, world: World, tmp_path: Path, fake
 
 
 def test_stemcell_by_volume(own_vm: OwnVm, fake_aws: FakeAws) -> None:
-    """So does a heavy stemcell by a volume on the Director's VM, which bosh create-env or a person created."""
+    """So does a heavy stemcell by a volume on the Director's VM, which somebody else created."""
     own_vm.shows_disk_as("xvdf")
     own_vm.create().ok()
     assert refused(fake_aws) == set()
@@ -159,10 +159,10 @@ MORE: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("owner", ["another", ""], ids=["another-director", "no-tag"])
 @pytest.mark.parametrize(("method", "arguments", "action"), OF_ANOTHER, ids=[row[0] for row in OF_ANOTHER])
-def test_others(  # noqa: PLR0917 - all of it decides
+def test_others(
     cpi: Cpi, world: World, fake_aws: FakeAws, method: str, arguments: str, action: str, owner: str
 ) -> None:
-    """What belongs to another Director, or has no tag as of the Ruby release, is denied and stays as it was."""
+    """What belongs to another Director, or has no tag as those of the Ruby release, stays as it was."""
     theirs = made(world, owner)
     before = world.state()
     fake_aws.forget_calls()
@@ -207,7 +207,7 @@ def test_in_the_name_of_another(
     theirs = made(world, "another")
     fake_aws.forget_calls()
     given = [theirs.get(each, each) if isinstance(each, str) else each for each in arguments]
-    answer = cpi.call(method, *given, **OTHERS)
+    answer = cpi.call(method, *given, context=OTHERS)
     assert refused(fake_aws) == {action}
     if method == "create_disk":
         denied(answer.error, action)
