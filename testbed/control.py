@@ -29,7 +29,7 @@ class Control:
     Attributes:
         hold: Where held calls wait.
         buckets: The account's.
-        policy: The IAM policy of the program's keys; None allows everything.
+        policy_names: What the restricted IAM policy of the program's keys names; empty allows everything.
     """
 
     def __init__(self, forget_unseen: Callable[[], None], resources: Resources) -> None:
@@ -42,7 +42,7 @@ class Control:
         self._resources = resources
         self.hold = Hold()
         self.buckets = Buckets()
-        self.policy: dict[str, Any] | None = None
+        self.policy_names: dict[str, str] = {}
         self._forget_unseen = forget_unseen
         self._lock = threading.Lock()
         self._calls: list[dict[str, Any]] = []
@@ -94,7 +94,7 @@ class Control:
         self._resources.delete()  # first: the calls that are released below then have no effect
         self._clear_rules(request)
         self.buckets.fill(0)
-        self.policy = None
+        self.policy_names = {}
         return self._forget_calls(request)
 
     def _keep_resources(self, request: Request) -> Response:
@@ -138,7 +138,7 @@ class Control:
         return self._release(request)
 
     def _set_policy(self, request: Request) -> Response:
-        self.policy = request.get_json(force=True)
+        self.policy_names = request.get_json(force=True)
         return _told([])
 
     def _release(self, request: Request) -> Response:

@@ -1,13 +1,14 @@
-"""IAM's judgement of a call by a policy: for each resource that the call names or creates, and for its tags.
+"""IAM's judgement of a call by docs/iam-policy-restricted.json.
 
-A simplification of IAM (user guide, "Policy evaluation logic"): statements that allow, with the condition
-operators StringEquals and Null. What AWS does on the caller's behalf with KMS keys and service-linked roles
-is not judged. Each id in a call's parameters is judged as a resource, and so is what the call creates; the
-exceptions below are those of the Service Authorization Reference.
+A simplification (IAM user guide, "Policy evaluation logic"): statements that allow, with the condition
+operators StringEquals and Null. Each id in a call's parameters is judged as a resource, and so is what the
+call creates, and its tags; the exceptions below are those of the Service Authorization Reference. What AWS
+does on the caller's behalf with KMS keys and service-linked roles is not judged.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Mapping
@@ -46,7 +47,7 @@ _PREFIXES = {
     "vol": "volume",
     "vpc": "vpc",
 }
-_ID = re.compile(rf"({'|'.join(_PREFIXES)})-[0-9a-f]{{8,17}}")
+_ID = re.compile(rf"({'|'.join(_PREFIXES)})-[\w-]*")
 _TAG = re.compile(r"\bTag\.")
 _WITHOUT_ACCOUNT = {"image", "snapshot"}
 _READS = re.compile("Describe|Get|List")
@@ -76,18 +77,24 @@ _NAMES = {
 """The ARN of what a parameter names."""
 
 
-def restricted(**named: str) -> Document:
-    """The restricted policy of docs, with values for its placeholders."""
+@functools.cache
+def _restricted(names: frozenset[tuple[str, str]]) -> Document:
     text = RESTRICTED.read_text(encoding="utf-8")
-    for placeholder, value in named.items():
+    for placeholder, value in names:
         text = text.replace(placeholder, value)
     document: Document = json.loads(text)
     return document
 
 
-def denial(policy: Document, call: Call, region: str) -> str:
-    """What a policy does not allow of a call, as IAM would say it; empty if it allows all."""
-    return _denial(policy, call, _authorizations(call, region))
+def denial(names: Mapping[str, str], call: Call, region: str) -> str:
+    """What the restricted policy does not allow of a call, as IAM would say it; empty if it allows all.
+
+    Args:
+        names: The values for the policy's placeholders.
+        call: The call.
+        region: Where it is made.
+    """
+    return _denial(names, call, _authorizations(call, region))
 
 
 def denial_to_owner(call: Call, region: str) -> str:
@@ -103,10 +110,11 @@ def denial_to_owner(call: Call, region: str) -> str:
         for action, resource, context in _authorizations(call, region, {TAG: "*"})
     )
     names = dict.fromkeys(("ACCOUNT_ID", "CPI_ROLE", "DIRECTOR_UUID", "VM_ROLE"), "*")
-    return _denial(restricted(REGION=region, **names), call, authorizations)
+    return _denial({"REGION": region, **names}, call, authorizations)
 
 
-def _denial(policy: Document, call: Call, authorizations: Iterator[tuple[str, str, Context]]) -> str:
+def _denial(names: Mapping[str, str], call: Call, authorizations: Iterator[tuple[str, str, Context]]) -> str:
+    policy = _restricted(frozenset(names.items()))
     for action, resource, context in () if call.action in _UNJUDGED else authorizations:
         if not any(_allows(each, action, resource, context) for each in policy["Statement"]):
             return f"You are not authorized to perform: {action} on resource: {resource}, {sorted(context)}"

@@ -81,8 +81,7 @@ class Middleware:
         }
         self._control.note(record)
         if protocols.is_ours(request):
-            with self._moto_lock:
-                self._program_calls.note(call, protocols.region_of(request))
+            self._note(request, call)
             if not self._has_token(call):
                 record["status"] = THROTTLED.status
                 return protocols.failure(THROTTLED, call.service)
@@ -102,11 +101,18 @@ class Middleware:
         self._send_off(request, call, rules)
         return response
 
+    def _note(self, request: Request, call: Call) -> None:
+        """Record a call of the program, and what the restricted policy makes of it."""
+        with self._moto_lock:
+            is_judged = self._program_calls.is_written
+            denial = iam.denial_to_owner(call, protocols.region_of(request)) if is_judged else ""
+        self._program_calls.note(call.service, call.action, denial)
+
     def _denial(self, request: Request, call: Call) -> Error | None:
         """The error if the policy does not allow a call; EC2's code differs from that of other services."""
-        policy, region = self._control.policy, protocols.region_of(request)
+        names, region = self._control.policy_names, protocols.region_of(request)
         with self._moto_lock:
-            reason = iam.denial(policy, call, region) if policy else ""
+            reason = iam.denial(names, call, region) if names else ""
         code = "UnauthorizedOperation" if call.service == "ec2" else "AccessDeniedException"
         return Error(code, reason, 403) if reason else None
 

@@ -7,12 +7,6 @@ import os
 import threading
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from testbed.iam import denial_to_owner
-
-if TYPE_CHECKING:
-    from testbed.protocols import Call
 
 VARIABLE = "CPI_RECORD_CALLS"
 """The variable with the folder in which each stand-in for AWS writes a file at its end, if it is set."""
@@ -26,11 +20,21 @@ class ProgramCalls:
         self._lock = threading.Lock()
         self._seen: set[tuple[str, str, str]] = set()
 
-    def note(self, call: Call, region: str) -> None:
-        """Record a call, whatever its answer, and why the restricted IAM policy denies it, if it does."""
-        reason = denial_to_owner(call, region) if os.environ.get(VARIABLE) else ""
+    @property
+    def is_written(self) -> bool:
+        """Whether the variable is set."""
+        return bool(os.environ.get(VARIABLE))
+
+    def note(self, service: str, action: str, denial: str = "") -> None:
+        """Record a call, whatever its answer.
+
+        Args:
+            service: The service.
+            action: The action.
+            denial: Why the restricted IAM policy denies the call, if it does.
+        """
         with self._lock:
-            self._seen.add((call.service, call.action, reason))
+            self._seen.add((service, action, denial))
 
     def write(self) -> None:
         """Write the calls to a new file in the folder, if the variable is set; others may write there too."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.executable import DIRECTOR_UUID
-from testbed.iam import ACCOUNT, restricted
 from tests.stories.stemcell_images import Heavy
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from tests.protocols import CpiWith, CreateVm, ReadTags
     from tests.stories.own_vm import OwnVm
 
+ACCOUNT = "123456789012"
 REGION = "us-east-1"
 NAMES = {
     "ACCOUNT_ID": ACCOUNT,
@@ -36,7 +36,7 @@ ENCRYPTED = {"encrypted": True}
 def policy(world: World, fake_aws: FakeAws) -> None:
     """Have the policy, for this Director."""
     del world
-    fake_aws.allow_only(dict(restricted(**NAMES)))
+    fake_aws.restrict(**NAMES)
 
 
 @pytest.fixture
