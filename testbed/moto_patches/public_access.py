@@ -26,7 +26,7 @@ def state_of(backend: Any, *identifiers: str) -> dict[str, str]:
 
     An exclusion of a VPC applies to its subnets; allow-egress means something only in mode
     block-bidirectional (VPC user guide, "VPC BPA basics", and scenario 5 of the advanced example). That the
-    state shows what remains of the mode is a guess: see `public-access` in docs/aws-assumptions.md.
+    state shows what remains of the mode is a guess: see `public-access-excluded` in docs/aws-assumptions.md.
     """
     mode = getattr(backend, "testbed_public_access_mode", "off")
     excluded = {exclusions(backend)[each] for each in identifiers if each in exclusions(backend)}

@@ -378,8 +378,10 @@ def test_public_access(
 
 def test_public_access_to_the_director(pair: VmAndDirector) -> None:
     """It also blocks the way in to a Director that the VM reaches by its public address."""
-    pair.route_to_nat()
-    pair.block_public_access("block-ingress")
+    table_id = pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
+    pair.publish(pair.vm_cid)
+    pair.ec2.associate_route_table(RouteTableId=table_id, SubnetId=pair.world.subnet_ids[1])
+    pair.block_public_access("block-ingress", "allow-bidirectional")
     (error,) = [
         each
         for each in pair.findings("--director-address", pair.publish(pair.director))

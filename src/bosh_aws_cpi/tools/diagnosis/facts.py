@@ -1,7 +1,7 @@
 """What `cpi diagnose` knows about a VM, and from which it derives the causes. Pure."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import ip_address, ip_network
 from typing import Final
@@ -71,7 +71,7 @@ class Network:
     groups: dict[str, Group] | None
     acls: list[Acl] | None
     tables: list[RouteTable] | None
-    block_modes: dict[str, str]
+    block_modes: Mapping[str, str] = field(default_factory=dict)
 
     def side(self, interface: Interface) -> Side:
         """An interface with its groups, its subnet's network ACL and its subnet's route table."""
