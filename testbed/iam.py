@@ -3,7 +3,7 @@
 A simplification (IAM user guide, "Policy evaluation logic"): statements that allow, with the condition
 operators StringEquals and Null. Each id in a call's parameters is judged as a resource, and so is what the
 call creates, and its tags; the exceptions below are those of the Service Authorization Reference. What AWS
-does on the caller's behalf with KMS keys and service-linked roles is not judged.
+does on the caller's behalf, with KMS keys and service-linked roles, is not judged.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ _PREFIXES = {
     "eipalloc": "elastic-ip",
     "eni": "network-interface",
     "i": "instance",
+    "pg": "placement-group",
     "rtb": "route-table",
     "sg": "security-group",
     "snap": "snapshot",
@@ -47,8 +48,8 @@ _PREFIXES = {
     "vol": "volume",
     "vpc": "vpc",
 }
-_ID = re.compile(rf"({'|'.join(_PREFIXES)})-[\w-]*")
-_TAG = re.compile(r"\bTag\.")
+_ID = re.compile(rf"({'|'.join(_PREFIXES)})-\w*")
+_NAME_OF_ID = re.compile(r"[Ii]d(\.\d+)?$")
 _WITHOUT_ACCOUNT = {"image", "snapshot"}
 _READS = re.compile("Describe|Get|List")
 _ONLY = {
@@ -69,6 +70,7 @@ _NAMES = {
     "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationResourceGroupArn": "{}",
     "GroupName": "arn:aws:ec2:{region}:{account}:placement-group/{}",
     "KeyName": "arn:aws:ec2:{region}:{account}:key-pair/{}",
+    "KeyId": "arn:aws:kms:{region}:{account}:key/{}",
     "LoadBalancerName": "arn:aws:elasticloadbalancing:{region}:{account}:loadbalancer/{}",
     "Placement.GroupName": "arn:aws:ec2:{region}:{account}:placement-group/{}",
     "RoleArn": "{}",
@@ -109,7 +111,7 @@ def denial_to_owner(call: Call, region: str) -> str:
         (action, resource, {key: "*" if key.endswith(f"/{TAG}") else context[key] for key in context})
         for action, resource, context in _authorizations(call, region, {TAG: "*"})
     )
-    names = dict.fromkeys(("ACCOUNT_ID", "CPI_ROLE", "DIRECTOR_UUID", "VM_ROLE"), "*")
+    names = dict.fromkeys(("ACCOUNT_ID", "CPI_ROLE", "DIRECTOR_UUID", "KEY_ID", "VM_ROLE"), "*")
     return _denial({"REGION": region, **names}, call, authorizations)
 
 
@@ -172,7 +174,7 @@ def _authorizations(
     for arn, theirs in found:
         yield action, arn, {**in_region, **_tagged("aws:ResourceTag", own or theirs)}
     if not created and not found:
-        yield action, "*", in_region
+        yield action, "*", {**in_region, **_tagged("aws:ResourceTag", own or {})}
     if call.action == "AssumeRole" and "Tags.member.1.Key" in call.parameters:
         yield "sts:TagSession", call.parameters["RoleArn"], in_region
     if profile := call.parameters.get("IamInstanceProfile.Name"):
@@ -193,16 +195,18 @@ def _existing(call: Call, region: str) -> Iterator[tuple[str, Mapping[str, str]]
         kind = _PREFIXES[each.partition("-")[0]]
         if kind in types:
             yield _arn(kind, each, region), known.get(each, {})
-    if not _READS.match(call.action) and call.action != "CreatePlacementGroup":
+    is_named = call.action == "DescribeKey" or not _READS.match(call.action)
+    if is_named and call.action != "CreatePlacementGroup":
         for name in _NAMES.keys() & call.parameters.keys():
             value = call.parameters[name]
-            yield _NAMES[name].format(value, region=region, account=ACCOUNT), _tags_of_group(value, region)
+            form = "{}" if value.startswith("arn:") else _NAMES[name]
+            yield form.format(value, region=region, account=ACCOUNT), _tags_of_group(value, region)
 
 
 def _ids(call: Call) -> Iterator[str]:
-    """The ids in a call's parameters but its tags, and of the subnet whose network ACL is replaced."""
+    """The ids in a call's parameters, and of the subnet whose network ACL is replaced."""
     for name, value in call.parameters.items():
-        if _ID.fullmatch(value) and not _TAG.search(name):
+        if _NAME_OF_ID.search(name) and _ID.fullmatch(value):
             yield value
     association = call.parameters.get("AssociationId", "")
     for backend in ec2_backends[ACCOUNT].values():
