@@ -77,7 +77,7 @@ lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versi
 instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's own answers
 	@$(BIN)/python scripts/instance_types $(FILES)
 
-docs: venv ## Write the tables of the pages, the job's spec and the IAM policy from the code
+docs: venv ## Write the tables of the pages, the job's spec and the IAM policies from the code
 	@$(BIN)/python scripts/docs
 	@$(BIN)/python scripts/schema
 	@$(BIN)/python scripts/iam_policy
@@ -90,7 +90,7 @@ docs-check: venv ## Check that these files are up to date; the tests do it too
 	@$(BIN)/python scripts/schema --check
 	@$(BIN)/python scripts/iam_policy --check
 
-iam-policy-check: venv ## Compare the IAM policy with CALLS, the folder that CPI_RECORD_CALLS named for the tests
+iam-policy-check: venv ## Compare the IAM policies with CALLS, the folder that CPI_RECORD_CALLS named for the tests
 	@$(BIN)/python scripts/iam_policy --check $(CALLS)
 
 mutants: venv ## Count the changes of single lines that the tests catch; MUTANTS_ARGS="--count 20 --seed 2"

@@ -182,6 +182,16 @@ class FakeAws:
         held: list[str] = self._ask("GET", f"/testbed/held?seconds={seconds}")
         return held
 
+    def restrict(self, **names: str) -> None:
+        """Give the program's keys docs/iam-policy-restricted.json; see `testbed.iam`.
+
+        Calls of tests may do everything.
+
+        Args:
+            **names: The values for its placeholders, such as `REGION`.
+        """
+        self._ask("POST", "/testbed/policy", names)
+
     def throttle(self, speed: float = 1.0) -> None:
         """Throttle the program's calls to EC2 as EC2 does, beginning with full buckets.
 

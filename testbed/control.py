@@ -29,6 +29,7 @@ class Control:
     Attributes:
         hold: Where held calls wait.
         buckets: The account's.
+        policy_names: What the restricted IAM policy of the program's keys names; empty allows everything.
     """
 
     def __init__(self, forget_unseen: Callable[[], None], resources: Resources) -> None:
@@ -41,6 +42,7 @@ class Control:
         self._resources = resources
         self.hold = Hold()
         self.buckets = Buckets()
+        self.policy_names: dict[str, str] = {}
         self._forget_unseen = forget_unseen
         self._lock = threading.Lock()
         self._calls: list[dict[str, Any]] = []
@@ -79,6 +81,7 @@ class Control:
             ("DELETE", "calls"): self._forget_calls,
             ("POST", "rules"): self._add_rules,
             ("DELETE", "rules"): self._clear_rules,
+            ("POST", "policy"): self._set_policy,
             ("POST", "release"): self._release,
             ("GET", "held"): self._wait_until_held,
             ("GET", "buckets"): self._tell_buckets,
@@ -91,6 +94,7 @@ class Control:
         self._resources.delete()  # first: the calls that are released below then have no effect
         self._clear_rules(request)
         self.buckets.fill(0)
+        self.policy_names = {}
         return self._forget_calls(request)
 
     def _keep_resources(self, request: Request) -> Response:
@@ -132,6 +136,10 @@ class Control:
             self._rules.clear()
         self._forget_unseen()
         return self._release(request)
+
+    def _set_policy(self, request: Request) -> Response:
+        self.policy_names = request.get_json(force=True)
+        return _told([])
 
     def _release(self, request: Request) -> Response:
         del request

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from werkzeug.wrappers import Request, Response
 
-from testbed import protocols
+from testbed import iam, protocols
 from testbed.buckets import THROTTLED
 from testbed.control import PREFIX, Control
 from testbed.hold import drop, is_gone
@@ -81,10 +81,13 @@ class Middleware:
         }
         self._control.note(record)
         if protocols.is_ours(request):
-            self._program_calls.note(call.service, call.action)
+            self._note(request, call)
             if not self._has_token(call):
                 record["status"] = THROTTLED.status
                 return protocols.failure(THROTTLED, call.service)
+            if denied := self._denial(request, call):
+                record["status"] = denied.status
+                return protocols.failure(denied, call.service)
         rules, known = self._control.rules_for(call.action, call.parameters)
         if any(rule.hold_before for rule in rules):
             self._control.hold.hold(call.action)
@@ -97,6 +100,21 @@ class Middleware:
         record["status"] = response.status_code
         self._send_off(request, call, rules)
         return response
+
+    def _note(self, request: Request, call: Call) -> None:
+        """Record a call of the program, and what the restricted policy makes of it."""
+        with self._moto_lock:
+            is_judged = self._program_calls.is_written
+            denial = iam.denial_to_owner(call, protocols.region_of(request)) if is_judged else ""
+        self._program_calls.note(call.service, call.action, denial)
+
+    def _denial(self, request: Request, call: Call) -> Error | None:
+        """The error if the policy does not allow a call; EC2's code differs from that of other services."""
+        names, region = self._control.policy_names, protocols.region_of(request)
+        with self._moto_lock:
+            reason = iam.denial(names, call, region) if names else ""
+        code = "UnauthorizedOperation" if call.service == "ec2" else "AccessDeniedException"
+        return Error(code, reason, 403) if reason else None
 
     def _has_token(self, call: Call) -> bool:
         return call.service != "ec2" or self._control.buckets.allow(call.action, call.parameters)

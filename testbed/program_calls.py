@@ -18,12 +18,23 @@ class ProgramCalls:
     def __init__(self) -> None:
         """Begin without calls."""
         self._lock = threading.Lock()
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: set[tuple[str, str, str]] = set()
 
-    def note(self, service: str, action: str) -> None:
-        """Record a call, whatever its answer."""
+    @property
+    def is_written(self) -> bool:
+        """Whether the variable is set."""
+        return bool(os.environ.get(VARIABLE))
+
+    def note(self, service: str, action: str, denial: str = "") -> None:
+        """Record a call, whatever its answer.
+
+        Args:
+            service: The service.
+            action: The action.
+            denial: Why the restricted IAM policy denies the call, if it does.
+        """
         with self._lock:
-            self._seen.add((service, action))
+            self._seen.add((service, action, denial))
 
     def write(self) -> None:
         """Write the calls to a new file in the folder, if the variable is set; others may write there too."""

@@ -51,6 +51,13 @@ def service_of(authorization: str) -> str:
     return parts[3] if found and len(parts) > 3 else "sts"
 
 
+def region_of(request: Request) -> str:
+    """Read the region from a signature's scope; unsigned calls have none."""
+    authorization = request.headers.get("Authorization", "")
+    scope = authorization.partition("Credential=")[2].split(",")[0].split("/")
+    return scope[2] if len(scope) > 3 else ""
+
+
 def is_ours(request: Request) -> bool:
     """Whether a call is the program's."""
     return OURS in request.headers.get("User-Agent", "")

@@ -13,6 +13,7 @@ _CREATED: dict[str, tuple[str, ...]] = {
     "CopyImage": ("image", "snapshot"),
     "CopyVolumes": ("volume",),
     "CreateNetworkInterface": ("network-interface",),
+    "CreatePlacementGroup": ("placement-group",),
     "CreateSnapshot": ("snapshot",),
     "CreateSubnet": ("subnet",),
     "CreateVolume": ("volume",),
@@ -21,30 +22,32 @@ _CREATED: dict[str, tuple[str, ...]] = {
     "StartSnapshot": ("snapshot",),
 }
 _NEW_INTERFACE = re.compile(r"NetworkInterface\.\d+\.SubnetId")
-_KEY = re.compile(r"(TagSpecification\.\d+)\.Tag\.\d+\.Key")
+_TAG = re.compile(r"(TagSpecification\.\d+\.Tag\.\d+)\.Key")
 
 
 def lacks_tag(action: str, parameters: dict[str, str], key: str) -> bool:
     """Whether a call creates something without a tag of this key."""
-    return any(key not in _keys(parameters, kind) for kind in _created(action, parameters))
+    return any(key not in tags for tags in created_tags(action, parameters).values())
 
 
-def _created(action: str, parameters: dict[str, str]) -> list[str]:
+def created_tags(action: str, parameters: dict[str, str]) -> dict[str, dict[str, str]]:
+    """The tags of what a call creates, by resource type."""
     created = list(_CREATED.get(action, ()))
     if action == "RunInstances":
         if any(_NEW_INTERFACE.fullmatch(name) for name in parameters):
             created.append("network-interface")
         if parameters.get("InstanceMarketOptions.MarketType") == "spot":
             created.append("spot-instances-request")
-    return created
+    return {kind: _tags(parameters, kind) for kind in created}
 
 
-def _keys(parameters: dict[str, str], kind: str) -> set[str]:
-    """The keys of a resource type's tags; the EBS direct APIs create snapshots only, with plain tags."""
+def _tags(parameters: dict[str, str], kind: str) -> dict[str, str]:
+    """A resource type's tags; the EBS direct APIs create snapshots only, with plain tags."""
     if "Tags" in parameters:
-        return {tag["Key"] for tag in json.loads(parameters["Tags"])}
+        return {tag["Key"]: tag["Value"] for tag in json.loads(parameters["Tags"])}
     return {
-        value
-        for name, value in parameters.items()
-        if (match := _KEY.fullmatch(name)) and parameters.get(f"{match[1]}.ResourceType") == kind
+        key: parameters.get(f"{match[1]}.Value", "")
+        for name, key in parameters.items()
+        if (match := _TAG.fullmatch(name))
+        and parameters.get(f"{match[1].partition('.Tag.')[0]}.ResourceType") == kind
     }

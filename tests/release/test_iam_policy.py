@@ -1,4 +1,4 @@
-"""The policy for the CPI's user, and the script that makes it of the calls that tests see."""
+"""The policies for the CPI's user, and the script that makes them of the calls that tests see."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES, NEEDS_NO_PERMISSION
+from bosh_aws_cpi.aws.sdk.resource_permissions import RESOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/iam_policy"
 CALLED = sorted({action for feature in FEATURES.values() for action in feature.called.split()})
-STATEMENTS = json.loads((ROOT / "docs/iam-policy.json").read_text())["Statement"]
+NAMES = ("iam-policy.json", "iam-policy-restricted.json")
+STATEMENTS, RESTRICTED = (json.loads((ROOT / "docs" / name).read_text())["Statement"] for name in NAMES)
 SIZE_LIMIT = 6144
 """Characters of a managed policy, beside white space."""
 
@@ -31,10 +33,10 @@ def run(*arguments: object, script: Path = SCRIPT) -> subprocess.CompletedProces
     return subprocess.run(command, check=False, capture_output=True, text=True)
 
 
-def record(folder: Path, name: str, actions: Iterable[str]) -> None:
+def record(folder: Path, name: str, actions: Iterable[str], denial: str = "") -> None:
     """Write a file of recorded calls."""
     folder.mkdir(exist_ok=True)
-    (folder / name).write_text(json.dumps([action.split(":") for action in actions]))
+    (folder / name).write_text(json.dumps([[*action.split(":"), denial] for action in actions]))
 
 
 @pytest.fixture
@@ -66,16 +68,17 @@ def test_without_records() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_written(copy: Path, calls: Path, tmp_path: Path) -> None:
-    """The policy is written, and is out of date once it is another one."""
-    written = tmp_path / "docs/iam-policy.json"
+@pytest.mark.parametrize("name", NAMES)
+def test_written(copy: Path, calls: Path, tmp_path: Path, name: str) -> None:
+    """Both policies are written, and each is out of date once it is another one."""
+    written = tmp_path / "docs" / name
     assert run("--check", calls, script=copy).returncode == 1
     assert run(calls, script=copy).returncode == 0
-    assert written.read_bytes() == (ROOT / "docs/iam-policy.json").read_bytes()
+    assert written.read_bytes() == (ROOT / "docs" / name).read_bytes()
     assert run("--check", calls, script=copy).returncode == 0
     written.write_text("{}")
     stale = run("--check", calls, script=copy)
-    message = "docs/iam-policy.json is stale: run `make docs`\n"
+    message = f"docs/{name} is stale: run `make docs`\n"
     assert (stale.returncode, stale.stderr, written.read_text()) == (1, message, "{}")
 
 
@@ -100,6 +103,14 @@ def test_actions_that_need_no_permission(calls: Path) -> None:
     record(calls, "third.json", NEEDS_NO_PERMISSION)
     result = run("--check", calls)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_denied(calls: Path) -> None:
+    """A call that the restricted policy denies even the Director that owns everything is named, with why."""
+    record(calls, "third.json", CALLED[:1], "no tag")
+    result = run("--check", calls)
+    message = f"iam_policy: {CALLED[0]} is denied by iam-policy-restricted.json: no tag\n"
+    assert (result.returncode, result.stderr) == (2, message)
 
 
 @pytest.mark.parametrize("text", [None, "", "3", '["ec2:RunInstances"]', '[["ec2"]]'])
@@ -149,7 +160,45 @@ def actions() -> dict[str, set[str]]:
     return known
 
 
-def test_size() -> None:
-    """The policy fits into a managed one."""
-    text = (ROOT / "docs/iam-policy.json").read_text()
+NAMED = {
+    "ACCOUNT_ID": "123456789012",
+    "CPI_ROLE": "a-role-of-24-characters-",
+    "DIRECTOR_UUID": "01234567-89ab-cdef-0123-456789abcdef",
+    "KEY_ID": "01234567-89ab-cdef-0123-456789abcdef",
+    "REGION": "ap-southeast-2",
+    "VM_ROLE": "a-role-of-24-characters-",
+}
+"""Long values for the placeholders."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_size(name: str) -> None:
+    """Each policy fits into a managed one."""
+    text = (ROOT / "docs" / name).read_text()
+    for placeholder, value in NAMED.items():
+        text = text.replace(placeholder, value)
     assert len("".join(text.split())) <= SIZE_LIMIT
+
+
+def test_the_same_actions() -> None:
+    """The restricted policy allows the actions of the other one."""
+    first, second = (
+        {action for each in rows for action in each["Action"]} for rows in (STATEMENTS, RESTRICTED)
+    )
+    assert first == second
+
+
+def test_each_is_restricted() -> None:
+    """Each statement of the restricted policy names the region, a role or a key, but one that reads."""
+    free = [
+        each["Action"]
+        for each in RESTRICTED
+        if "aws:RequestedRegion" not in each.get("Condition", {}).get("StringEquals", {})
+        and "ACCOUNT_ID" not in each["Resource"]
+    ]
+    assert free == [["iam:ListInstanceProfiles"]]
+
+
+def test_rows() -> None:
+    """What IAM compares is said of actions of the policy only."""
+    assert RESOURCES.keys() <= {action for each in STATEMENTS for action in each["Action"]}

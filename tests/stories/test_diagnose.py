@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.world import World
 
+OUTSIDE = "52.1.2.3"
 PANIC = "[    1.234] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)"
 READS = {
     "DescribeDhcpOptions",
@@ -339,6 +340,77 @@ def test_peered_vpc(pair: VmAndDirector) -> None:
     pair.route_back(subnet_id)
     group, *_ = pair.findings("--director-address", "10.50.1.6")
     assert (group["severity"], "let no tcp 4222 in" in group["what"]) == ("error", True)
+
+
+def behind_nat(pair: VmAndDirector) -> None:
+    """Have a NAT gateway before the VM."""
+    pair.route_to_nat()
+
+
+def in_public(pair: VmAndDirector) -> None:
+    """Have the VM in a public subnet, with a public address."""
+    internet(pair)
+    pair.publish(pair.vm_cid)
+
+
+@pytest.mark.parametrize(
+    ("lay", "mode", "severity", "what", "remedy"),
+    [
+        (in_public, "block-ingress", "error", "at internet gateway igw-", "allow-bidirectional"),
+        (in_public, "block-bidirectional", "error", "at internet gateway igw-", "allow-bidirectional"),
+        (behind_nat, "block-bidirectional", "warning", "at NAT gateway nat-", "the NAT gateway's subnet"),
+    ],
+)
+def test_public_access(
+    pair: VmAndDirector, lay: Callable[..., None], mode: str, severity: str, what: str, remedy: str
+) -> None:
+    """VPC Block Public Access overrides the route to a Director in the internet."""
+    lay(pair)
+    pair.block_public_access(mode)
+    first = next(
+        each for each in pair.findings("--director-address", OUTSIDE) if each["severity"] == severity
+    )
+    assert first["what"].startswith(f"VPC Block Public Access (mode {mode}) ")
+    assert what in first["what"]
+    assert remedy in first["remedy"]
+    assert "ModifyVpcBlockPublicAccessOptions" in first["remedy"]
+
+
+def test_public_access_to_the_director(pair: VmAndDirector) -> None:
+    """It also blocks the way in to a Director that the VM reaches by its public address."""
+    table_id = pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
+    pair.publish(pair.vm_cid)
+    pair.ec2.associate_route_table(RouteTableId=table_id, SubnetId=pair.world.subnet_ids[1])
+    pair.block_public_access("block-ingress", "allow-bidirectional")
+    (error,) = [
+        each
+        for each in pair.findings("--director-address", pair.publish(pair.director))
+        if each["severity"] == "error" and "VPC Block Public Access" in each["what"]
+    ]
+    assert f"the Director's subnet {pair.world.subnet_ids[1]}" in error["what"]
+
+
+def test_unknown_exclusions(pair: VmAndDirector) -> None:
+    """If AWS does not tell whether the subnet is excluded, nothing is said about it."""
+    in_public(pair)
+    pair.block_public_access("block-ingress")
+    error = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
+    pair.fake_aws.rule(action="DescribeSubnets", error=error)
+    found = pair.findings("--director-address", OUTSIDE)
+    assert {each["severity"] for each in found} == {"note", "not checked"}
+    assert found[-1]["remedy"] == "Allow ec2:DescribeSubnets"
+
+
+@pytest.mark.parametrize("address", ["", OUTSIDE], ids=["from-anywhere", "from-an-address"])
+def test_public_access_of_create_env(pair: VmAndDirector, create_env: Cpi, address: str) -> None:
+    """It also keeps out the machine that runs `bosh create-env`."""
+    pair.admit(pair.vm_group, 6868, IpRanges=[{"CidrIp": "0.0.0.0/0"}])
+    pair.has_settings(CREATE_ENV)
+    in_public(pair)
+    pair.block_public_access("block-ingress")
+    arguments = ["--director-address", address] if address else []
+    first, *_ = pair.findings(*arguments, cpi=create_env)
+    assert first["what"].startswith("VPC Block Public Access (mode block-ingress) ")
 
 
 @pytest.fixture

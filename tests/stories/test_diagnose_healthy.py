@@ -24,6 +24,25 @@ def public(pair: VmAndDirector) -> str:
     return OUTSIDE
 
 
+def excluded(pair: VmAndDirector) -> str:
+    """Have that subnet excluded from VPC Block Public Access."""
+    pair.block_public_access("block-bidirectional", "allow-bidirectional")
+    return public(pair)
+
+
+def blocked_inward(pair: VmAndDirector) -> str:
+    """Have VPC Block Public Access let nothing in, and a NAT gateway before the VM."""
+    pair.block_public_access("block-ingress")
+    pair.route_to_nat()
+    return OUTSIDE
+
+
+def blocked_elsewhere(pair: VmAndDirector) -> str:
+    """Have VPC Block Public Access, and the Director in the same VPC."""
+    pair.block_public_access("block-bidirectional")
+    return DIRECTOR
+
+
 def private(pair: VmAndDirector) -> str:
     """Have a NAT gateway before the VM, and the Director in the same VPC."""
     pair.route_to_nat()
@@ -103,6 +122,9 @@ def strict_acls(pair: VmAndDirector) -> str:
 
 HEALTHY: list[Callable[[VmAndDirector], str]] = [
     public,
+    excluded,
+    blocked_inward,
+    blocked_elsewhere,
     private,
     through_nat,
     by_own_public_address,

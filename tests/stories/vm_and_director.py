@@ -189,6 +189,14 @@ class VmAndDirector:
         shown = [f"<gatewayId>{gateway}</gatewayId>", "<natGatewayId>nat-0123456789abcdef0</natGatewayId>"]
         self.fake_aws.rule(action="DescribeRouteTables", replace=[shown])
 
+    def block_public_access(self, mode: str, exclusion: str = "") -> None:
+        """Have VPC Block Public Access in the region, with an exclusion for the VM's subnet."""
+        self.ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode=mode)
+        if exclusion:
+            self.ec2.create_vpc_block_public_access_exclusion(
+                SubnetId=self.world.subnet_id, InternetGatewayExclusionMode=exclusion
+            )
+
     def transit_gateway(self) -> str:
         """Create a transit gateway."""
         return str(self.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"])

@@ -33,7 +33,23 @@ def test_calls_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         fake_aws.client("ec2").describe_vpcs()
         fake_aws.reset()
         assert not folder.exists()
-    assert recorded(folder) == [[["ec2", "DescribeVolumes"]]]
+    assert recorded(folder) == [[["ec2", "DescribeVolumes", ""]]]
+
+
+def test_denials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file says what the restricted policy denies the Director: to create something without its tag."""
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    with FakeAws() as fake_aws:
+        cpi = Cpi(config(fake_aws.endpoint))
+        cpi.call("delete_disk", "vol-0123456789abcdef0")
+        cpi.call("create_disk", 1024, {}, context={"director_uuid": ""})
+    (calls,) = recorded(tmp_path)
+    assert {action: bool(denial) for _, action, denial in calls} == {
+        "CreateVolume": True,
+        "DeleteVolume": False,
+        "DescribeAvailabilityZones": False,
+        "DescribeVolumes": False,
+    }
 
 
 def test_several_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +60,7 @@ def test_several_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         for action in actions:
             calls.note("ec2", action)
         calls.write()
-    assert sorted(recorded(tmp_path)) == [[["ec2", "A"]], [["ec2", "A"], ["ec2", "B"]]]
+    assert sorted(recorded(tmp_path)) == [[["ec2", "A", ""]], [["ec2", "A", ""], ["ec2", "B", ""]]]
 
 
 def test_not_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

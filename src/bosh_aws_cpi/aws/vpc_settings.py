@@ -1,10 +1,17 @@
-"""A VPC's address ranges and DNS, for `cpi diagnose`."""
+"""A VPC's address ranges, DNS and VPC Block Public Access, for `cpi diagnose`."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
+
+from bosh_aws_cpi.aws.listings import listed
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+
+
+NOT_BLOCKED: Final = "off"
+"""The mode of VPC Block Public Access that blocks nothing; others are block-ingress, block-bidirectional."""
 
 
 @dataclass(frozen=True)
@@ -15,12 +22,14 @@ class Vpc:
         owner_id: The account that owns it; its subnets may be shared with others.
         dhcp_options_id: "dopt-…", or "default" when it has none.
         cidrs: All its ranges of IPv4 and IPv6 addresses; the first is the primary one.
+        block_mode: Its mode of VPC Block Public Access; exclusions of subnets only show in `block_modes`.
     """
 
     vpc_id: str
     owner_id: str
     dhcp_options_id: str
     cidrs: tuple[str, ...]
+    block_mode: str = NOT_BLOCKED
 
 
 def find(client: "EC2Client", vpc_id: str) -> Vpc | None:
@@ -37,8 +46,19 @@ def find(client: "EC2Client", vpc_id: str) -> Vpc | None:
             entry.get("OwnerId", ""),
             entry.get("DhcpOptionsId", "default"),
             tuple(dict.fromkeys(filter(None, ranges))),
+            _block_mode(entry),
         )
     return None
+
+
+def block_modes(client: "EC2Client", subnet_ids: Collection[str]) -> dict[str, str]:
+    """DescribeSubnets: the modes of VPC Block Public Access that remain for subnets, by id."""
+    found = listed(client, "describe_subnets", "Subnets", "subnet-id", subnet_ids)
+    return {entry["SubnetId"]: _block_mode(entry) for entry in found}
+
+
+def _block_mode(entry: Any) -> str:  # noqa: ANN401 - one of two of the SDK's types
+    return str(entry.get("BlockPublicAccessStates", {}).get("InternetGatewayBlockMode", NOT_BLOCKED))
 
 
 def has_dns(client: "EC2Client", vpc_id: str) -> bool:

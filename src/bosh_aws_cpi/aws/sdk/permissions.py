@@ -1,6 +1,6 @@
 """The AWS actions that the CPI calls, and those that its policy must allow, by feature.
 
-docs/iam-policy.json, `cpi preflight` and the cut of the SDK's data are derived from it.
+The policies in docs, `cpi preflight` and the cut of the SDK's data are derived from it.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,8 @@ class Feature(Record):
     by_hand: str = ""
     """The actions that AWS checks during other calls: no test can see them, so they are listed by hand."""
     condition: Mapping[str, Any] = {}
+    resource: str = ""
+    """What the operator must name in docs/iam-policy-restricted.json; words in capitals are placeholders."""
     is_for_commands: bool = False
     """Whether only operators' commands call them, which load more of the SDK's data than the methods."""
 
@@ -28,6 +30,8 @@ class Feature(Record):
 
 _MADE: Final = "ec2:DeleteSnapshot ec2:DeregisterImage ec2:DescribeSnapshots"
 """Needed for every stemcell that the CPI creates, and for its deletion."""
+_KEY: Final = "arn:*:kms:REGION:ACCOUNT_ID:key/KEY_ID"
+_ROLE: Final = "arn:*:iam::ACCOUNT_ID:role/CPI_ROLE"
 BASELINE: Final = "Baseline"
 FEATURES: Final = {
     BASELINE: Feature(
@@ -87,27 +91,31 @@ FEATURES: Final = {
     # direct APIs also asks for kms:Encrypt.
     "Encryption": Feature(
         by_hand="kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt*",
+        resource=_KEY,
     ),
     # While a volume is attached, EC2 decrypts it with a grant that is created on behalf of the caller.
     "EncryptionGrants": Feature(
         by_hand="kms:CreateGrant",
         condition={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+        resource=_KEY,
     ),
-    # For role_arn; better with that role as the Resource.
-    "Roles": Feature("sts:AssumeRole"),
-    # For session_tags; better with that role as the Resource. The role's trust policy must allow it, too.
-    "SessionTags": Feature(by_hand="sts:TagSession"),
-    # RunInstances hands the role of an instance profile to the VM; better with these roles as the Resource.
+    # For role_arn.
+    "Roles": Feature("sts:AssumeRole", resource=_ROLE),
+    # For session_tags. The role's trust policy must allow it, too.
+    "SessionTags": Feature(by_hand="sts:TagSession", resource=_ROLE),
+    # RunInstances hands the role of an instance profile to the VM.
     "InstanceProfiles": Feature(
         by_hand="iam:PassRole",
         condition={
             "StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]},
         },
+        resource="arn:*:iam::ACCOUNT_ID:role/VM_ROLE",
     ),
     # The launch of the account's first spot instance creates the role with which EC2 runs all of them.
     "SpotInstances": Feature(
         by_hand="iam:CreateServiceLinkedRole",
         condition={"StringEquals": {"iam:AWSServiceName": "spot.amazonaws.com"}},
+        resource="arn:*:iam::ACCOUNT_ID:role/aws-service-role/spot.amazonaws.com/*",
     ),
 }
 """The features by the name of their statement in the policy; every configuration needs the first."""

@@ -1,7 +1,7 @@
 """What `cpi diagnose` knows about a VM, and from which it derives the causes. Pure."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import ip_address, ip_network
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 from bosh_aws_cpi.aws.firewalls import Acl, Group
 from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.interface_lookups import Interface
-from bosh_aws_cpi.aws.vpc_settings import Vpc
+from bosh_aws_cpi.aws.vpc_settings import NOT_BLOCKED, Vpc
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
@@ -24,12 +24,17 @@ _RESOLVER: Final = 2
 
 @dataclass(frozen=True)
 class Side:
-    """One end of a connection within AWS, with what filters and routes its traffic; None if not known."""
+    """One end of a connection within AWS, with what filters and routes its traffic; None if not known.
+
+    Attributes:
+        block_mode: The mode of VPC Block Public Access that remains for its subnet.
+    """
 
     interface: Interface
     groups: tuple[Group, ...] | None
     acl: Acl | None
     table: RouteTable | None
+    block_mode: str = NOT_BLOCKED
 
     @property
     def groups_text(self) -> str:
@@ -57,11 +62,16 @@ class Side:
 
 @dataclass(frozen=True)
 class Network:
-    """Security groups, network ACLs and route tables of both ends; None for what could not be looked at."""
+    """Security groups, network ACLs and route tables of both ends; None for what could not be looked at.
+
+    Attributes:
+        block_modes: The modes of VPC Block Public Access, by subnet; none of a subnet without it.
+    """
 
     groups: dict[str, Group] | None
     acls: list[Acl] | None
     tables: list[RouteTable] | None
+    block_modes: Mapping[str, str] = field(default_factory=dict)
 
     def side(self, interface: Interface) -> Side:
         """An interface with its groups, its subnet's network ACL and its subnet's route table."""
@@ -70,6 +80,7 @@ class Network:
             self._groups(interface),
             next((acl for acl in self.acls or () if interface.subnet_id in acl.subnet_ids), None),
             table_of(self.tables or (), interface.vpc_id, interface.subnet_id),
+            self.block_modes.get(interface.subnet_id, NOT_BLOCKED),
         )
 
     def _groups(self, interface: Interface) -> tuple[Group, ...] | None:

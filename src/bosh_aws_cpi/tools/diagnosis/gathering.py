@@ -82,8 +82,7 @@ class _Gathering:
         remote = director or _host_of(mbus)
         holders = self._holders(remote)
         vpc, has_dns, dns_servers = self._vpc()
-        is_local = is_in_vpc(vpc, remote)
-        vm, peer = self._sides(holders, settings.gateway if settings else "", is_local=is_local)
+        vm, peer = self._sides(holders, settings.gateway if settings else "", remote, vpc)
         health, peer_health = self._health(peer)
         registry = self._config.registry
         return Facts(
@@ -128,10 +127,14 @@ class _Gathering:
         return None if found is None else tuple(found)
 
     def _sides(
-        self, holders: tuple[Interface, ...] | None, gateway: str, *, is_local: bool
+        self,
+        holders: tuple[Interface, ...] | None,
+        gateway: str,
+        remote: str,
+        vpc: vpc_settings.Vpc | None,
     ) -> tuple[Side | None, Side | None]:
         """The VM's interface and the other side's, with what filters and routes their traffic."""
-        client, own = self._client, self._details.interfaces
+        client, own, is_local = self._client, self._details.interfaces, is_in_vpc(vpc, remote)
         peer = peer_interface(holders or (), {interface.vpc_id for interface in own}, is_local=is_local)
         vm = own_interface(own, gateway, peer)
         if vm is None:
@@ -143,8 +146,16 @@ class _Gathering:
             self._ask("security groups", lambda: firewalls.groups(client, group_ids)),
             self._ask("network ACLs", lambda: firewalls.acls(client, vpc_ids)),
             self._ask("routes", lambda: routes.of_vpcs(client, vpc_ids)),
+            self._block_modes(vpc, {each.subnet_id for each in both if vpc and each.vpc_id == vpc.vpc_id}),
         )
         return network.side(vm), network.side(peer) if peer else None
+
+    def _block_modes(self, vpc: vpc_settings.Vpc | None, subnet_ids: set[str]) -> dict[str, str]:
+        """What exclusions leave of a VPC's VPC Block Public Access, by subnet; asked only if it has any."""
+        if vpc is None or vpc.block_mode == vpc_settings.NOT_BLOCKED:
+            return {}
+        what = f"whether VPC Block Public Access (mode {vpc.block_mode}) applies"
+        return self._ask(what, lambda: vpc_settings.block_modes(self._client, subnet_ids)) or {}
 
     def _health(self, peer: Side | None) -> tuple[Health | None, Health | None]:
         """The states and status checks of the VM and of the other side's instance."""

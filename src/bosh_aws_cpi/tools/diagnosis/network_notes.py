@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from bosh_aws_cpi.route_tables import Route
-from bosh_aws_cpi.tools.diagnosis.facts import Facts, is_of_amazon
+from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_of_amazon
+from bosh_aws_cpi.tools.diagnosis.reachability import is_blocked, is_internet
 from bosh_aws_cpi.tools.diagnosis.settings import is_ip
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -81,7 +82,7 @@ def _names(facts: Facts) -> Iterator[Finding]:
     vm, settings = facts.vm, facts.settings
     if vm is None or vm.table is None or settings is None:
         return
-    if any(_leads_out(route, has_public=bool(vm.interface.public)) for route in vm.table.routes):
+    if any(_leads_out(route, vm) for route in vm.table.routes):
         return
     store = settings.blobstore
     # A gateway endpoint, as of S3, is the target of a route with a prefix list.
@@ -103,12 +104,13 @@ def _names(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _leads_out(route: Route, *, has_public: bool) -> bool:
+def _leads_out(route: Route, vm: Side) -> bool:
     """Whether a VM reaches the internet by a route; by an internet gateway it needs a public address."""
     if route.destination not in {"0.0.0.0/0", "::/0"} or route.is_blackhole:
         return False
-    is_gateway = str(route.target.get("GatewayId", "")).startswith("igw-")
-    return has_public or route.destination == "::/0" or not is_gateway
+    if is_blocked(route, vm.block_mode):
+        return False
+    return bool(vm.interface.public) or route.destination == "::/0" or not is_internet(route)
 
 
 def _behind_nat(facts: Facts) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from typing import Final
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.reachability import (
+    BLOCK_BIDIRECTIONAL,
     EPHEMERAL,
     Remote,
     Traffic,
@@ -15,6 +16,8 @@ from bosh_aws_cpi.tools.diagnosis.reachability import (
     egress,
     groups_allow,
     ingress,
+    is_blocked,
+    is_internet,
     route_to,
 )
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -23,6 +26,9 @@ ANYBODY: Final = "any address"
 """The other side, when its address is not known."""
 _CONNECTIONS: Final = frozenset({"VpcPeeringConnectionId", "TransitGatewayId", "CoreNetworkArn"})
 """The targets of routes that both VPCs can share."""
+_INTERNET: Final = "8.8.8.8"
+"""An address outside of AWS."""
+_OR_MODE: Final = "or have the VPC's owner change the mode (ModifyVpcBlockPublicAccessOptions)"
 _STATELESS: Final = "Network ACLs are stateless, so answers need a rule of their own"
 
 
@@ -76,6 +82,9 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
         yield from _acl(far, peer, "Director", source.address, is_client=False)
         yield from _into_peer(far, peer, source)
         yield from _way_back(far, vm, peer, source.address)
+    if peer is not None and address in peer.interface.public and peer.table is not None:
+        way_in = route_to(peer.table, _INTERNET)
+        yield from _public_access(path, peer, "Director", way_in) if way_in is not None else ()
 
 
 def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[Finding]:
@@ -101,12 +110,14 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
         return
     if address:
         yield from _route(replace(path, name="the other side"), vm, vm.table, address)
-    elif vm.interface.public and not _is_internet(route_to(vm.table, "8.8.8.8")):
+    elif vm.interface.public and not is_internet(route := route_to(vm.table, _INTERNET)):
         yield path.finding(
             f"The VM has the public address {vm.interface.public[0]}, but route table {vm.table.table_id} of "
             f"its subnet {vm.interface.subnet_id} has no route to an internet gateway",
             "Route 0.0.0.0/0 to an internet gateway, or use the VM's private address",
         )
+    elif vm.interface.public and route is not None:
+        yield from _public_access(path, vm, "VM", route)
 
 
 def is_meant(vm: Side, address: str, peer: Side) -> bool:
@@ -180,8 +191,11 @@ def _route(path: Path, vm: Side, table: RouteTable, address: str) -> Iterator[Fi
             "gone (a black hole)",
             "Point the route to a target that exists",
         )
-    elif _is_internet(route) and ":" not in address:
-        yield from _internet(path, vm, route, address)
+    else:
+        if is_internet(route) and ":" not in address:
+            yield from _internet(path, vm, route, address)
+        if ip_address(address).is_global:
+            yield from _public_access(path, vm, "VM", route)
 
 
 def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Finding]:
@@ -199,6 +213,26 @@ def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Find
             f"The route to {address}, {path.name}, leads to the internet gateway {gateway}, but the VM has "
             "no public address",
             "Give the VM one (a vip network, or auto_assign_public_ip), or route to a NAT gateway",
+        )
+
+
+def _public_access(path: Path, side: Side, whose: str, route: Route) -> Iterator[Finding]:
+    """VPC Block Public Access, which overrides routes to the internet.
+
+    It counts for the subnet of a NAT gateway rather than for the subnets behind it.
+    """
+    mode, target = side.block_mode, next(iter(map(str, route.target.values())), "")
+    text = f"VPC Block Public Access (mode {mode}) of the {whose}'s subnet {side.interface.subnet_id}"
+    if is_blocked(route, mode):
+        yield path.finding(
+            f"{text} drops the packets for {path.name} at internet gateway {target}, whatever the routes say",
+            f"Exclude the subnet or its VPC from it (mode allow-bidirectional), {_OR_MODE}",
+        )
+    elif "NatGatewayId" in route.target and mode == BLOCK_BIDIRECTIONAL:
+        yield replace(path, severity=Severity.WARNING).finding(
+            f"{text} drops the packets for {path.name} at NAT gateway {target}, unless the NAT gateway's "
+            "subnet is excluded, which was not looked at",
+            f"Exclude the NAT gateway's subnet from it (mode allow-egress), {_OR_MODE}",
         )
 
 
@@ -240,10 +274,6 @@ def _as_seen(vm: Side, address: str, peer: Side) -> Remote | None:
     route = vm.route_to(address)
     if route is None or "NatGatewayId" in route.target:
         return None
-    if _is_internet(route) and ":" not in address:
+    if is_internet(route) and ":" not in address:
         return Remote(vm.interface.public[0]) if vm.interface.public else None
     return own
-
-
-def _is_internet(route: Route | None) -> bool:
-    return route is not None and str(route.target.get("GatewayId", "")).startswith("igw-")

@@ -9,8 +9,10 @@ from ipaddress import ip_address, ip_network
 from typing import Final, Literal
 
 from bosh_aws_cpi.aws.firewalls import ALL, Acl, AclRule, Group, GroupRule
+from bosh_aws_cpi.aws.vpc_settings import NOT_BLOCKED
 from bosh_aws_cpi.route_tables import Route, RouteTable
 
+BLOCK_BIDIRECTIONAL: Final = "block-bidirectional"
 EPHEMERAL: Final = (32768, 60999)
 """The ports from which Linux opens connections (ip_local_port_range), and so the ports of the answers."""
 Share = Literal["all", "some", "none"]
@@ -61,6 +63,21 @@ def route_to(table: RouteTable, address: str) -> Route | None:
     """
     matching = [route for route in table.routes if is_within(address, route.destination)]
     return max(matching, key=lambda route: int(route.destination.partition("/")[2]), default=None)
+
+
+def is_blocked(route: Route, mode: str) -> bool:
+    """Whether VPC Block Public Access of a route's own subnet blocks it.
+
+    Any mode but off blocks internet gateways, in both directions. Only block-bidirectional blocks egress-only
+    internet gateways (VPC user guide, "VPC BPA basics" and scenario 3 of the advanced example).
+    """
+    is_egress_only = "EgressOnlyInternetGatewayId" in route.target
+    return mode == BLOCK_BIDIRECTIONAL if is_egress_only else mode != NOT_BLOCKED and is_internet(route)
+
+
+def is_internet(route: Route | None) -> bool:
+    """Whether a route leads to an internet gateway."""
+    return route is not None and str(route.target.get("GatewayId", "")).startswith("igw-")
 
 
 def is_within(address: str, cidr: str) -> bool:

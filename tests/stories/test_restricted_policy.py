@@ -1,0 +1,238 @@
+"""docs/iam-policy-restricted.json: a Director works with it, and can't touch what is another Director's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import DIRECTOR_UUID
+from tests.stories.stemcell_images import Heavy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import CpiWith, CreateVm, ReadTags
+    from tests.stories.own_vm import OwnVm
+
+ACCOUNT = "123456789012"
+REGION = "us-east-1"
+NAMES = {
+    "ACCOUNT_ID": ACCOUNT,
+    "CPI_ROLE": "bosh-cpi",
+    "DIRECTOR_UUID": DIRECTOR_UUID,
+    "KEY_ID": "00000000-0000-4000-8000-000000000000",
+    "REGION": REGION,
+    "VM_ROLE": "bosh-vm",
+}
+OTHERS = {"director_uuid": "another"}
+ENCRYPTED = {"encrypted": True}
+
+
+@pytest.fixture(autouse=True)
+def policy(world: World, fake_aws: FakeAws) -> None:
+    """Have the policy, for this Director."""
+    del world
+    fake_aws.restrict(**NAMES)
+
+
+@pytest.fixture
+def profile(fake_aws: FakeAws, world: World) -> str:
+    """Have the role that the policy names in the instance profile."""
+    return add_role(fake_aws, world, "bosh-vm")
+
+
+def add_role(fake_aws: FakeAws, world: World, role: str) -> str:
+    """Have a role in the instance profile."""
+    iam = fake_aws.client("iam")
+    iam.create_role(RoleName=role, AssumeRolePolicyDocument="{}")
+    iam.add_role_to_instance_profile(InstanceProfileName=world.instance_profile, RoleName=role)
+    return str(world.instance_profile)
+
+
+def refused(fake_aws: FakeAws) -> set[str]:
+    """List the actions that IAM denied."""
+    return {f"{call['service']}:{call['action']}" for call in fake_aws.calls() if call["status"] == 403}
+
+
+def denied(error: dict[str, Any], action: str) -> None:
+    """Check that IAM refused an action, which a call then reports."""
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert f"You are not authorized to perform: {action} on resource: " in error["message"]
+
+
+def test_life_of_a_vm(cpi: Cpi, world: World, create_vm: CreateVm, profile: str, fake_aws: FakeAws) -> None:
+    """A VM with a disk comes and goes, with all calls that the Director makes."""
+    vm_cid = create_vm({"iam_instance_profile": profile, "ephemeral_disk": {"size": 10_240}}).ok()[0]
+    disk_cid = cpi.call("create_disk", 2048, {}, vm_cid).ok()
+    cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    cpi.call("set_disk_metadata", disk_cid, {"director": "d"}).ok()
+    cpi.call("set_vm_metadata", vm_cid, {"job": "router", "index": 0}).ok()
+    snapshot_cid = cpi.call("snapshot_disk", disk_cid, {"deployment": "cf"}).ok()
+    cpi.call("reboot_vm", vm_cid).ok()
+    cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    cpi.call("resize_disk", disk_cid, 4096).ok()
+    copy_cid = cpi.call("update_disk", disk_cid, 4096, ENCRYPTED).ok()
+    cpi.call("delete_snapshot", snapshot_cid).ok()
+    for each in (copy_cid, disk_cid):
+        cpi.call("delete_disk", each).ok()
+    cpi.call("delete_vm", vm_cid).ok()
+    assert world.state() == world.empty
+    assert refused(fake_aws) == set()
+
+
+def test_vm_with_everything(
+    cpi: Cpi, create_vm: CreateVm, exposed: dict[str, Any], world: World, fake_aws: FakeAws
+) -> None:
+    """So does a VM with two interfaces, a prefix, an elastic IP, routes and load balancers."""
+    cpi.call("delete_vm", create_vm(**exposed).ok()[0]).ok()
+    env = {"bosh": {"group": "bosh-1-db-etcd"}}
+    vm_cid = create_vm({"spread": True, "spot_bid_price": 0.05}, env=env).ok()[0]
+    cpi.call("delete_vm", vm_cid).ok()
+    assert world.state()["instances"] == []
+    assert refused(fake_aws) == set()
+
+
+def test_stemcells(cpi: Cpi, server: FakeAws, world: World, tmp_path: Path, fake_aws: FakeAws) -> None:
+    """So do heavy stemcells and encrypted copies of light ones."""
+    light = {"ami": {REGION: world.image_id}, **ENCRYPTED}
+    for ami_id in (
+        Heavy(cpi, server.endpoint, tmp_path).create().ok(),
+        cpi.call("create_stemcell", "", light).ok(),
+    ):
+        cpi.call("delete_stemcell", ami_id).ok()
+    assert world.state() == world.empty
+    assert refused(fake_aws) == set()
+
+
+def test_stemcell_by_volume(own_vm: OwnVm, fake_aws: FakeAws) -> None:
+    """So does a heavy stemcell by a volume on the Director's VM, which somebody else created."""
+    own_vm.shows_disk_as("xvdf")
+    own_vm.create().ok()
+    assert refused(fake_aws) == set()
+
+
+def test_light_stemcell_of_others(cpi: Cpi, world: World, tags_of: ReadTags) -> None:
+    """The AMI of a light stemcell is not tagged, as with AMIs of other accounts, but it can be used."""
+    properties = {"ami": {REGION: world.image_id}}
+    answer = cpi.call("create_stemcell", "", properties, {"a": "b"}, api_version=3)
+    assert answer.ok() == f"{world.image_id} light"
+    assert "a" not in tags_of(world.image_id)
+
+
+def test_network(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """So do managed networks."""
+    acl = world.ec2.create_network_acl(VpcId=world.vpc_id)["NetworkAcl"]["NetworkAclId"]
+    properties = {
+        "vpc_id": world.vpc_id,
+        "route_table": world.route_table_id,
+        "network_acl": acl,
+        "auto_assign_public_ip": True,
+    }
+    wish = {"type": "manual", "range": "10.0.9.0/24", "gateway": "10.0.9.1", "cloud_properties": properties}
+    cpi.call("delete_network", cpi.call("create_network", wish).ok()[0]).ok()
+    assert world.state() == world.empty
+    assert refused(fake_aws) == set()
+
+
+OF_ANOTHER = [
+    ("delete_vm", "vm", "ec2:TerminateInstances"),
+    ("reboot_vm", "vm", "ec2:RebootInstances"),
+    ("delete_disk", "disk", "ec2:DeleteVolume"),
+    ("resize_disk", "disk", "ec2:ModifyVolume"),
+    ("update_disk", "disk", "ec2:CopyVolumes"),
+    ("snapshot_disk", "disk", "ec2:CreateSnapshot"),
+    ("attach_disk", "vm disk", "ec2:AttachVolume"),
+    ("delete_snapshot", "snapshot", "ec2:DeleteSnapshot"),
+    ("delete_stemcell", "stemcell", "ec2:DeregisterImage"),
+    ("delete_network", "network", "ec2:DeleteSubnet"),
+]
+MORE: dict[str, list[Any]] = {
+    "resize_disk": [4096],
+    "snapshot_disk": [{}],
+    "update_disk": [2048, ENCRYPTED],
+}
+
+
+@pytest.mark.parametrize("owner", ["another", ""], ids=["another-director", "no-tag"])
+@pytest.mark.parametrize(("method", "arguments", "action"), OF_ANOTHER, ids=[row[0] for row in OF_ANOTHER])
+def test_others(
+    cpi: Cpi, world: World, fake_aws: FakeAws, method: str, arguments: str, action: str, owner: str
+) -> None:
+    """What belongs to another Director, or has no tag as those of the Ruby release, stays as it was."""
+    theirs = made(world, owner)
+    before = world.state()
+    fake_aws.forget_calls()
+    given = [theirs[each] for each in arguments.split()]
+    answer = cpi.call(method, *given, *MORE.get(method, []), stemcell=2)
+    assert answer.error["type"] in {"Bosh::Clouds::CloudError", "Bosh::Clouds::NotSupported"}
+    assert refused(fake_aws) == {action}
+    assert world.state() == before
+
+
+def made(world: World, owner: str) -> dict[str, str]:
+    """Have resources with a Director's tag, or without one."""
+    ec2 = world.ec2
+    launched = ec2.run_instances(
+        ImageId=world.image_id, InstanceType="t3.micro", MinCount=1, MaxCount=1, SubnetId=world.subnet_id
+    )
+    found = {
+        "vm": launched["Instances"][0]["InstanceId"],
+        "disk": ec2.create_volume(AvailabilityZone=world.zone, Size=2, VolumeType="gp3")["VolumeId"],
+        "network": ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/24")["Subnet"]["SubnetId"],
+    }
+    found["snapshot"] = ec2.create_snapshot(VolumeId=found["disk"])["SnapshotId"]
+    found["stemcell"] = ec2.create_image(InstanceId=found["vm"], Name="stemcell")["ImageId"]
+    if owner:
+        tags = [{"Key": "bosh_director_uuid", "Value": owner}]
+        ec2.create_tags(Resources=list(found.values()), Tags=tags)
+    return {key: str(each) for key, each in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "action"),
+    [
+        ("create_disk", [2048, {}], "ec2:CreateVolume"),
+        ("set_vm_metadata", ["vm", {"job": "a"}], "ec2:CreateTags"),
+        ("set_disk_metadata", ["disk", {"director": "a"}], "ec2:CreateTags"),
+    ],
+)
+def test_in_the_name_of_another(
+    cpi: Cpi, world: World, fake_aws: FakeAws, method: str, arguments: list[Any], action: str
+) -> None:
+    """Keys can't create with another Director's tag, nor write tags of another Director's resources."""
+    theirs = made(world, "another")
+    fake_aws.forget_calls()
+    given = [theirs.get(each, each) if isinstance(each, str) else each for each in arguments]
+    answer = cpi.call(method, *given, context=OTHERS)
+    assert refused(fake_aws) == {action}
+    if method == "create_disk":
+        denied(answer.error, action)
+
+
+def test_in_another_region(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+    """Keys are of no use in another region."""
+    answer = cpi_with(region="eu-west-1").call("create_disk", 2048, {})
+    denied(answer.error, "ec2:DescribeAvailabilityZones")
+    assert "CreateVolume" not in fake_aws.actions()
+
+
+def test_another_role(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+    """A role that the policy does not name can't be handed to a VM."""
+    profile = add_role(fake_aws, world, "administrator")
+    denied(create_vm({"iam_instance_profile": profile}).error, "iam:PassRole")
+    assert world.state() == world.empty
+
+
+def test_roles_of_the_cpi(cpi_with: CpiWith) -> None:
+    """The CPI can assume the role that the policy names, with session tags, and no other."""
+    role = f"arn:aws:iam::{ACCOUNT}:role"
+    tags = {"session_tags": {"team": "a"}}
+    assert (
+        cpi_with(role_arn=f"{role}/bosh-cpi", **tags).call("has_disk", "vol-1234567890abcdef0").ok() is False
+    )
+    error = cpi_with(role_arn=f"{role}/administrator").call("has_disk", "vol-1234567890abcdef0").error
+    assert "sts:AssumeRole" in error["message"]
