@@ -74,7 +74,7 @@ lint: venv ## Check style, format, types and the direction of imports
 lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versions
 	@PATH="$(BIN):$$PATH" sh scripts/lock $(LOCK_ARGS)
 
-instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's own answers
+instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's answers; FILES=--print prints it
 	@$(BIN)/python scripts/instance_types $(FILES)
 
 docs: venv ## Write the tables of the pages, the job's spec and the IAM policy from the code
