@@ -96,9 +96,9 @@ def world(fake_aws: FakeAws) -> World:
 
 
 @pytest.fixture
-def cpi(server: FakeAws) -> Cpi:
+def cpi(fake_aws: FakeAws) -> Cpi:
     """Return the executable, configured for the stand-in, without a registry."""
-    return Cpi(config(server.endpoint))
+    return Cpi(config(fake_aws.endpoint))
 
 
 @pytest.fixture(scope="session")
