@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr 3 '*' $$(getconf _NPROCESSORS_ONLN) / 2)
 # Where AWS throttles for half a minute nearly all the time is waiting.
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
+# No test may need another one before it.
+ORDER = $(if $(SEED),--random-order-bucket=global --random-order-seed=$(SEED))
 # Those in Python; ruff does not find them by itself, as their names have no ending.
 SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types scripts/mutants
 
@@ -27,11 +29,11 @@ demo: venv ## Show the CPI at work on a simulated AWS
 console: venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
-test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults and not lines" $(PYTEST_ARGS)
+test: venv ## Run the tests; SEED=1 shuffles them; PYTEST_ARGS="-k disk -x" are pytest's own
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults and not lines" $(ORDER) $(PYTEST_ARGS)
 
 quick: venv ## Run the quick part of the tests; VENV=.venv-other PYTHON=/usr/bin/python3 for another Python as well
-	$(BIN)/python -m pytest -n $(WORKERS) tests/unit tests/contract $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/unit tests/contract $(ORDER) $(PYTEST_ARGS)
 
 faults: venv ## Run all that can go wrong at AWS, at every call of every verb, and 400 pairs; FAULT_SEED=2 draws others
 	$(BIN)/python -m pytest -n $(PATIENT_WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
