@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help demo console test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
 	stemcell-lines vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants \
-	clean venv
+	covering clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -98,6 +98,9 @@ iam-policy-check: venv ## Compare the IAM policy with CALLS, the folder that CPI
 mutants: venv ## Count the changes of single lines that the tests catch; MUTANTS_ARGS="--count 20 --seed 2"
 	@$(BIN)/python scripts/mutants $(MUTANTS_ARGS)
 
+covering: venv ## List the tests that run MODULE=src/bosh_aws_cpi/aws/tags.py; the first time takes ten minutes
+	@$(BIN)/python scripts/mutants --covering "$(MODULE)" --functions .functions.json --most 40
+
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)
 
@@ -109,7 +112,7 @@ compiled-release: venv ## Pack what create-env compiled as a compiled release; C
 	@$(BIN)/python -m bosh_release.compiled $(COMPILED_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
-	rm -rf .venv* .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv* .e2e .functions.json build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The script itself sees what is missing or out of date; with nothing to do it is done at once.

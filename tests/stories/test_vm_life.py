@@ -73,7 +73,7 @@ def test_terminated_vm(
     method: str,
     more: list[Any],
 ) -> None:
-    """EC2 still shows a terminated instance for a while; for BOSH there is no such VM, and it is not tagged."""
+    """EC2 shows a terminated instance for a while. For BOSH there is no such VM, and nothing tags it."""
     vm_cid = vm()
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     assert cpi.call(method, vm_cid, *more).error == failure("VMNotFound", f"VM `{vm_cid}' not found")
