@@ -107,7 +107,10 @@ def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
     assert static_facts(facts.name).replaced(max_ebs_attachments=0) == facts
 
 
-@pytest.mark.parametrize("name", ["not-made-yet.large", "nonsense", "", "m5.", "c5.large c5a.large"])
+@pytest.mark.parametrize(
+    "name",
+    ["not-made-yet.large", "nonsense", "", " ", "\n", "\n[", "]\n[", "]\n", "m5.", "c5.large c5a.large"],
+)
 def test_types_of_no_table(name: str) -> None:
     """Of a type that no table has only its way of showing volumes is known: Nitro's. EC2 says the rest."""
     assert static_facts(name) == nitro(name)

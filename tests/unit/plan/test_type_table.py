@@ -124,7 +124,7 @@ def test_files(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "Source: east.json, west.json: 5 types",
     ]
     monkeypatch.setattr(type_table, "FILE", str(copy.parents[1] / TABLE))
-    monkeypatch.setattr(type_table, "_lines", type_table._lines.__wrapped__)  # noqa: SLF001 - without its cache
+    monkeypatch.setattr(type_table, "_text", type_table._text.__wrapped__)  # noqa: SLF001 - without its cache
     assert type_table.facts("a1.large") == ("i386 x86_64", False, "unsupported", False, 3, 80, True, 39)
     assert type_table.facts("z1.metal") == ("x86_64", True, "default", False, *NO_STORE, 27)
     assert {family: type_table.sizes(family) for family in ("a1", "t2", "t20", "z1")} == {
