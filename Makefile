@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr 3 '*' $$(getconf _NPROCESSORS_ONLN) / 2)
 # Where AWS throttles for half a minute nearly all the time is waiting.
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
+# No test may need another one before it.
+ORDER = $(if $(SEED),--random-order-bucket=global --random-order-seed=$(SEED))
 # Those in Python; ruff does not find them by itself, as their names have no ending.
 SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types scripts/mutants
 
@@ -16,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 .PHONY: help demo console test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
 	stemcell-lines vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants \
-	clean venv
+	covering clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -27,11 +29,11 @@ demo: venv ## Show the CPI at work on a simulated AWS
 console: venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
-test: venv ## Run the tests; PYTEST_ARGS="-k disk -x" are pytest's own
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults and not lines" $(PYTEST_ARGS)
+test: venv ## Run the tests; SEED=1 shuffles them; PYTEST_ARGS="-k disk -x" are pytest's own
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults and not lines" $(ORDER) $(PYTEST_ARGS)
 
 quick: venv ## Run the quick part of the tests; VENV=.venv-other PYTHON=/usr/bin/python3 for another Python as well
-	$(BIN)/python -m pytest -n $(WORKERS) tests/unit tests/contract $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/unit tests/contract $(ORDER) $(PYTEST_ARGS)
 
 faults: venv ## Run all that can go wrong at AWS, at every call of every verb, and 400 pairs; FAULT_SEED=2 draws others
 	$(BIN)/python -m pytest -n $(PATIENT_WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
@@ -74,7 +76,7 @@ lint: venv ## Check style, format, types and the direction of imports
 lock: venv ## Write requirements/*.txt anew; LOCK_ARGS=--upgrade for newer versions
 	@PATH="$(BIN):$$PATH" sh scripts/lock $(LOCK_ARGS)
 
-instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's own answers
+instance-types: venv ## Write the built-in table of instance types anew; FILES="a.json b.json" are EC2's answers; FILES=--print prints it
 	@$(BIN)/python scripts/instance_types $(FILES)
 
 docs: venv ## Write the tables of the pages, the job's spec and the IAM policies from the code
@@ -96,6 +98,9 @@ iam-policy-check: venv ## Compare the IAM policies with CALLS, the folder that C
 mutants: venv ## Count the changes of single lines that the tests catch; MUTANTS_ARGS="--count 20 --seed 2"
 	@$(BIN)/python scripts/mutants $(MUTANTS_ARGS)
 
+covering: venv ## List the tests that run MODULE=src/bosh_aws_cpi/aws/tags.py; the first time takes ten minutes
+	@$(BIN)/python scripts/mutants --covering "$(MODULE)" --functions .functions.json --most 40
+
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)
 
@@ -107,7 +112,7 @@ compiled-release: venv ## Pack what create-env compiled as a compiled release; C
 	@$(BIN)/python -m bosh_release.compiled $(COMPILED_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
-	rm -rf .venv* .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv* .e2e .functions.json build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The script itself sees what is missing or out of date; with nothing to do it is done at once.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ SLOWEST = {
     "test_lifecycle.py",
     "test_program_calls.py",
 }
+LONGEST_NAME = 60
+"""Characters of one value in a test's id."""
 SPEED = 10
 """How many times faster waiting goes where a test is about what comes after it."""
 CA_BUNDLES = {"BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
@@ -43,6 +46,17 @@ os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the slowest tests begin first, so that no worker is left alone with them in the end."""
     items.sort(key=lambda item: item.path.name not in SLOWEST)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name a test by its lists and dicts, where pytest would number them."""
+    if not isinstance(val, dict | list | tuple):
+        return None
+    try:
+        text = json.dumps(val, separators=(",", ":"))
+    except (TypeError, ValueError):
+        return None  # has more in it than plain values
+    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
 
 
 @pytest.fixture(autouse=True)
@@ -96,9 +110,9 @@ def world(fake_aws: FakeAws) -> World:
 
 
 @pytest.fixture
-def cpi(server: FakeAws) -> Cpi:
+def cpi(fake_aws: FakeAws) -> Cpi:
     """Return the executable, configured for the stand-in, without a registry."""
-    return Cpi(config(server.endpoint))
+    return Cpi(config(fake_aws.endpoint))
 
 
 @pytest.fixture(scope="session")

@@ -92,6 +92,7 @@ def stage(fake_aws: FakeAws, world: World) -> Iterator[Stage]:
         yield Stage(fake_aws, world, registry)
 
 
+@pytest.mark.timeout(300)  # 40 calls and three tools: 80 seconds where other work takes all processors
 @pytest.mark.usefixtures("warm")
 def test_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It shows each call in a line and the settings without secrets, says what it checked, leaves nothing."""

@@ -108,11 +108,11 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
 
 
 def test_table_of_sizes() -> None:
-    """Only configured families load the table of sizes, and nothing of AWS."""
+    """Only configured families load the table of instance types, and nothing of AWS."""
     cpi = telling(NOWHERE, vm_resources_families=["m7i"])
     modules = loaded(cpi.call("calculate_vm_cloud_properties", SIZE))
     assert heavy(modules) == set()
-    assert own(modules, "plan") == {"vm_sizes", "vm_size_table"}
+    assert own(modules, "plan") == {"vm_sizes", "type_table"}
     assert f"{PACKAGE}tools" not in modules
     assert not {name for name in modules if name.startswith(PACKAGE) and "propert" in name}
 
@@ -201,7 +201,7 @@ def test_methods_with_aws(
 def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     """A VM that is made without a registry loads neither that nor YAML, also when one is configured.
 
-    The table of instance types is large, and not needed where EC2 answers.
+    The table of instance types is not needed where EC2 answers.
     """
     registry = {"endpoint": NOWHERE, "user": "u", "password": "p"}
     answer = telling(fake_aws.endpoint, registry=registry).call(
@@ -230,7 +230,7 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     )
     create = {f"vms.create.{step}" for step in steps}
     assert own(modules, "cpi") == within({*CLOUD, *create, "stemcells.delete", "type_facts", "undo"})
-    assert "instance_type_table" not in own(modules, "plan")
+    assert "type_table" not in own(modules, "plan")
 
 
 def test_registry_when_it_is_needed(fake_aws: FakeAws) -> None:

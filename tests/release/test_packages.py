@@ -173,11 +173,15 @@ def test_training_needs_only_the_interpreter(tmp_path: Path) -> None:
 
 
 def test_package_takes_the_cpi_and_its_wheels() -> None:
-    """The package bosh_aws_cpi takes every module of the CPI, every wheel, and what installs them."""
-    modules = {str(path.relative_to(SOURCES)) for path in (SOURCES / "bosh_aws_cpi").rglob("*.py")}
+    """The package bosh_aws_cpi takes every file of the CPI, every wheel, and what installs them."""
+    program = {
+        str(path.relative_to(SOURCES))
+        for path in (SOURCES / "bosh_aws_cpi").rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
     installer = {install.HASHES, "bosh_release/install.py", "bosh_release/start.py"}
     installer.add("bosh_release/stemcell-copy")
-    assert files("bosh_aws_cpi") == modules | installer | {wheel.path for wheel in WHEELS}
+    assert files("bosh_aws_cpi") == program | installer | {wheel.path for wheel in WHEELS}
 
 
 @pytest.mark.parametrize("package", ["python-3.13", "bosh_aws_cpi"])

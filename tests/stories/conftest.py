@@ -77,11 +77,11 @@ def forked(warm: None) -> None:
 
 
 @pytest.fixture
-def cpi_with(server: FakeAws) -> CpiWith:
+def cpi_with(fake_aws: FakeAws) -> CpiWith:
     """Return a function that makes an executable with other configuration."""
 
     def make(**aws: Any) -> Cpi:
-        return Cpi(config(server.endpoint, **aws))
+        return Cpi(config(fake_aws.endpoint, **aws))
 
     return make
 
@@ -211,10 +211,10 @@ def volumes(fake_aws: FakeAws, world: World) -> Volumes:
 
 
 @pytest.fixture
-def heavy(cpi: Cpi, world: World, server: FakeAws, tmp_path: Path) -> Heavy:
+def heavy(cpi: Cpi, world: World, fake_aws: FakeAws, tmp_path: Path) -> Heavy:
     """Return the executable with a heavy stemcell of a small image."""
     del world
-    return Heavy(cpi, server.endpoint, tmp_path)
+    return Heavy(cpi, fake_aws.endpoint, tmp_path)
 
 
 @pytest.fixture

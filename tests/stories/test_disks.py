@@ -167,6 +167,26 @@ def test_delete_disk(cpi: Cpi, disk: CreateVolume, world: World, fake_aws: FakeA
     assert cpi.call("has_disk", other).ok() is True
 
 
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [("creating", True), ("in-use", True), ("error", True), ("deleting", True), ("deleted", False)],
+)
+def test_has_disk(
+    cpi: Cpi,
+    disk: CreateVolume,
+    fake_aws: FakeAws,
+    state: str,
+    expected: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    """A disk exists in every state but `deleted`, in which EC2 may show it for a while."""
+    disk_cid = disk()
+    fake_aws.rule(
+        action="DescribeVolumes", replace=[["<status>available</status>", f"<status>{state}</status>"]]
+    )
+    assert cpi.call("has_disk", disk_cid).ok() is expected
+    assert fake_aws.actions() == ["DescribeVolumes"]
+
+
 def test_delete_disk_on_the_fast_path(
     cpi_with: CpiWith, disk: CreateVolume, fake_aws: FakeAws, world: World
 ) -> None:

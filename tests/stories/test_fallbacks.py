@@ -93,7 +93,7 @@ def test_devices_follow_the_type(
     short: RefuseLaunch,
     sent: ReadCalls,
     settings: ReadSettings,
-    server: FakeAws,
+    fake_aws: FakeAws,
     *,
     has_registry: bool,
 ) -> None:
@@ -103,7 +103,7 @@ def test_devices_follow_the_type(
     arguments = vm_arguments({**properties, "raw_instance_storage": True})
     with Registry() as registry:
         section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-        cpi = Cpi(config(server.endpoint, registry=section))
+        cpi = Cpi(config(fake_aws.endpoint, registry=section))
         made = cpi.call("create_vm", *arguments, stemcell=1 if has_registry else 2).ok()
         vm_cid = made if isinstance(made, str) else made[0]
         told = registry.settings(vm_cid) if has_registry else settings(vm_cid)

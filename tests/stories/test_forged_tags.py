@@ -57,6 +57,7 @@ def forge(world: World) -> Callable[[str, dict[str, str]], str]:
     return write
 
 
+@pytest.mark.timeout(300)  # each of 90 resources is a call or several
 def test_every_tag(
     cpi: Cpi, yard: Yard, world: World, sweep: Sweep, forge: Callable[[str, dict[str, str]], str]
 ) -> None:

@@ -243,13 +243,13 @@ def test_after_an_undo(
 
 
 def test_launched_and_undone(
-    server: FakeAws,
+    fake_aws: FakeAws,
     vm_arguments: VmArguments,
     left: ListResources,
 ) -> None:
     """After a call that failed once the VM ran the same call makes another VM."""
     closed = {"endpoint": "http://127.0.0.1:9", "user": "u", "password": "p"}
-    cpi = Cpi(config(server.endpoint, registry=closed))
+    cpi = Cpi(config(fake_aws.endpoint, registry=closed))
     assert cpi.call("create_vm", *vm_arguments(), stemcell=1).error is not None
     assert left() == {}
     vm_cid = cpi.call("create_vm", *vm_arguments(), stemcell=2).ok()[0]

@@ -127,10 +127,10 @@ def test_light_stemcell(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
 
 @pytest.mark.usefixtures("strict")
 def test_heavy_stemcell(
-    tagging: Cpi, world: World, server: FakeAws, tags_of: ReadTags, tmp_path: Path
+    tagging: Cpi, world: World, fake_aws: FakeAws, tags_of: ReadTags, tmp_path: Path
 ) -> None:
     """The snapshot and the AMI of a heavy stemcell are tagged."""
-    ami_id = Heavy(tagging, server.endpoint, tmp_path).create().ok()
+    ami_id = Heavy(tagging, fake_aws.endpoint, tmp_path).create().ok()
     for resource_id in [ami_id, *world.state()["snapshots"]]:
         assert WRITTEN.items() <= tags_of(resource_id).items()
 

@@ -101,11 +101,10 @@ def test_kept_by_processes_at_once(
 def test_where_nothing_can_be_kept(
     create_vm: CreateVm,
     warnings: ReadWarnings,
-    server: FakeAws,
     fake_aws: FakeAws,
 ) -> None:
     """A place where nothing can be kept is no error."""
-    cpi = Cpi(config(server.endpoint), env={"HOME": "/dev/null"})
+    cpi = Cpi(config(fake_aws.endpoint), env={"HOME": "/dev/null"})
     (cpi.folder / f"bosh-aws-cpi-{os.geteuid()}").write_text("in the way")
     answer = create_vm(RAW, executable=cpi)
     assert answer.ok()

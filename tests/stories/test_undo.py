@@ -43,7 +43,7 @@ def test_create_vm_with_registry(
     world: World,
     two_networks: dict[str, Any],
     failure: WriteError,
-    server: FakeAws,
+    fake_aws: FakeAws,
     *,
     is_several: bool,
 ) -> None:
@@ -52,7 +52,7 @@ def test_create_vm_with_registry(
     properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
     with LateRefusal() as registry:
         section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-        cpi = Cpi(config(server.endpoint, registry=section))
+        cpi = Cpi(config(fake_aws.endpoint, registry=section))
         answer = cpi.call("create_vm", "agent-1", world.image_id, properties, networks, [], {}, stemcell=1)
         vm_cid = registry.requests[0].path.split("/")[2]
         assert [request.method for request in registry.requests] == ["PUT", "DELETE"]
@@ -77,14 +77,14 @@ def test_end_that_can_not_be_seen(
     assert left() == {}
 
 
-def test_settings_that_stay(world: World, two_networks: dict[str, Any], server: FakeAws) -> None:
+def test_settings_that_stay(world: World, two_networks: dict[str, Any], fake_aws: FakeAws) -> None:
     """What the log names as left behind are the settings in the registry, not the terminated VM."""
     properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
     networks = {"first": two_networks["first"]}
     with Registry(USER, PASSWORD) as registry:
         registry.answer(500, times=9)
         section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-        cpi = Cpi(config(server.endpoint, registry=section))
+        cpi = Cpi(config(fake_aws.endpoint, registry=section))
         answer = cpi.call("create_vm", "agent-1", world.image_id, properties, networks, [], {}, stemcell=1)
         vm_cid = registry.requests[0].path.split("/")[2]
     assert world.instance(vm_cid)["State"]["Name"] == "terminated"

@@ -55,14 +55,14 @@ def test_registry_refuses(
     exposed: dict[str, Any],
     vm_arguments: VmArguments,
     failure: WriteError,
-    server: FakeAws,
+    fake_aws: FakeAws,
     nothing_left: Callable[[], None],
 ) -> None:
     """The registry comes last: when it does not take the settings, all the rest is taken back."""
     with Registry() as registry:
         registry.answer(503)
         section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-        cpi = Cpi(config(server.endpoint, registry=section))
+        cpi = Cpi(config(fake_aws.endpoint, registry=section))
         answer = cpi.call("create_vm", *vm_arguments(**exposed), stemcell=1)
         vm_cid = registry.requests[0].path.split("/")[2]
         assert [request.method for request in registry.requests] == ["PUT", "DELETE"]

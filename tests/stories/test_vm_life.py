@@ -61,6 +61,26 @@ def test_unknown_vm(cpi: Cpi, failure: WriteError, method: str, more: list[Any],
     assert answer.error == failure("VMNotFound", f"VM `{vm_cid}' not found")
 
 
+@pytest.mark.parametrize(
+    ("method", "more"), [("reboot_vm", []), ("set_vm_metadata", [{"a": "b"}]), ("get_disks", [])]
+)
+def test_terminated_vm(
+    cpi: Cpi,
+    vm: RunInstance,
+    world: World,
+    tags_of: ReadTags,
+    failure: WriteError,
+    method: str,
+    more: list[Any],
+) -> None:
+    """EC2 shows a terminated instance for a while. For BOSH there is no such VM, and nothing tags it."""
+    vm_cid = vm()
+    world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    assert cpi.call(method, vm_cid, *more).error == failure("VMNotFound", f"VM `{vm_cid}' not found")
+    assert tags_of(vm_cid) == {}
+    assert cpi.call("has_vm", vm_cid).ok() is False
+
+
 def test_has_vm(cpi: Cpi, vm: RunInstance, world: World) -> None:
     """A VM is there until it is terminated; an id that is unknown or malformed is not."""
     vm_cid = vm()
@@ -156,11 +176,9 @@ def test_tag_limit(
 
 
 def test_get_disks(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> None:
-    """All EBS volumes of a VM are its disks; a terminated VM is not found."""
+    """All EBS volumes of a VM are its disks."""
     vm_cid, disk_cid = vm(), disk()
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     found = cpi.call("get_disks", vm_cid).ok()
     assert disk_cid in found
     assert sorted(found) == world.state()["volumes"]
-    world.ec2.terminate_instances(InstanceIds=[vm_cid])
-    assert cpi.call("get_disks", vm_cid).error["type"] == "Bosh::Clouds::VMNotFound"

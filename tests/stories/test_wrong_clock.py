@@ -40,11 +40,11 @@ class Clock:
         cpi: The executable.
     """
 
-    def __init__(self, server: FakeAws, folder: Path) -> None:
+    def __init__(self, fake_aws: FakeAws, folder: Path) -> None:
         """Begin with the right time."""
         self._file = folder / "ahead"
         self.set(0)
-        self.cpi = Cpi(config(server.endpoint), command=[*COMMAND, str(self._file)])
+        self.cpi = Cpi(config(fake_aws.endpoint), command=[*COMMAND, str(self._file)])
 
     def set(self, ahead: int) -> None:
         """Set the clock to so many seconds ahead of AWS's."""
@@ -52,9 +52,9 @@ class Clock:
 
 
 @pytest.fixture
-def clock(server: FakeAws, tmp_path: Path) -> Clock:
+def clock(fake_aws: FakeAws, tmp_path: Path) -> Clock:
     """Return an executable whose clock the test sets."""
-    return Clock(server, tmp_path)
+    return Clock(fake_aws, tmp_path)
 
 
 @pytest.fixture

@@ -121,8 +121,9 @@ def named(cell: str) -> str:
 def test_methods() -> None:
     """Every method that is there has its rows, or is said to wait for nothing."""
     with_rows = {named(row[0]) for row in METHOD_ROWS}
-    (sentence,) = re.findall(r"^((?:`\w+`[,\s]+)+and `\w+`)\ndon't wait\.", RETRIES, re.MULTILINE)
-    without = set(re.findall(r"`(\w+)`", sentence))
+    sentences = re.findall(r"^((?:`\w+`[,\s]+)+and\s+`\w+`)\s+don't\s+wait\.", RETRIES, re.MULTILINE)
+    assert len(sentences) == 1, 'docs/retries.md lacks the sentence "`…`, `…` and `…` don\'t wait."'
+    without = set(re.findall(r"`(\w+)`", sentences[0]))
     assert not with_rows & without
     check_methods_listed(with_rows | without, "missing in docs/retries.md")
 

@@ -78,12 +78,13 @@ DEFAULT_EPHEMERAL_GIB = 10
 
 def tabled_facts(name: str) -> InstanceTypeFacts | None:
     """The facts about a type from the built-in tables; None for a type that is in neither."""
-    from bosh_aws_cpi.plan.instance_type_table import TYPES  # noqa: PLC0415 - large, and seldom needed
-    from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES  # noqa: PLC0415 - the same
+    from bosh_aws_cpi.plan import type_table  # noqa: PLC0415 - not needed where EC2 answers
 
-    row = TYPES.get(name) or UNLISTED_TYPES.get(name)
-    if row is None:
-        return None
+    if (row := type_table.facts(name)) is None:
+        from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES  # noqa: PLC0415 - seldom needed
+
+        if (row := UNLISTED_TYPES.get(name)) is None:
+            return None
     return InstanceTypeFacts(
         name,
         ebs_needs_nvme_path=row[1],

@@ -8,7 +8,7 @@ releases agree with EC2, so they are trusted. "The guide" is AWS's "Amazon EC2 i
 from collections.abc import Mapping
 from typing import Final
 
-from bosh_aws_cpi.plan.instance_type_table import Row
+from bosh_aws_cpi.plan.type_table import Row
 
 # The rows have the form of the generated table. An unknown architecture is "", an unknown number of volumes
 # is 0. No source describes cc1.4xlarge, m9g.metal-24xl, m9gd.metal-24xl and u7ib-12tb.224xlarge.

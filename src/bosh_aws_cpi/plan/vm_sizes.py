@@ -91,24 +91,23 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
     """
     if not families:
         return VM_SIZES
-    from bosh_aws_cpi.plan.vm_size_table import SIZES  # noqa: PLC0415 - large, and needed only with the key
+    from bosh_aws_cpi.plan import type_table  # noqa: PLC0415 - needed only with the key
 
-    found: dict[str, list[VmSize]] = {family: [] for family in families}
+    found: list[VmSize] = []
     architectures: dict[str, str] = {}
-    for name, (cpu, ram, architecture) in SIZES.items():
-        if (family := name.partition(".")[0]) in found:
-            found[family].append(VmSize(name, cpu, ram))
-            architectures[family] = architecture
-    if unknown := [family for family, sizes in found.items() if not sizes]:
-        message = f"aws.vm_resources_families: {_reason(unknown[0])}"
-        raise CloudError(message)
+    for family in dict.fromkeys(families):
+        if not (rows := type_table.sizes(family)):
+            message = f"aws.vm_resources_families: {_reason(family)}"
+            raise CloudError(message)
+        found += [VmSize(name, cpu, ram) for name, cpu, ram, _ in rows]
+        architectures[family] = rows[0][3]
     if len({*architectures.values()}) > 1:
-        said = ", ".join(f"{family} runs {architectures[family]}" for family in found)
+        said = ", ".join(f"{family} runs {architectures[family]}" for family in architectures)
         message = (
             f"aws.vm_resources_families: {said}: name families of one architecture, that of the stemcells"
         )
         raise CloudError(message)
-    return sorted((size for sizes in found.values() for size in sizes), key=_estimated_price)
+    return sorted(found, key=_estimated_price)
 
 
 def _reason(family: str) -> str:

@@ -24,7 +24,7 @@ def max_retries() -> int:
 
 
 @pytest.fixture
-def aws(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> AwsConfig:
+def aws(fake_aws: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> AwsConfig:
     """Return the configuration of clients whose pauses take no time."""
     monkeypatch.setenv("no_proxy", "")
     monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
@@ -33,7 +33,7 @@ def aws(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retr
         "bosh_aws_cpi.aws.sdk.call_hooks.Call", lambda action, ids: Call(action, ids, began=clock.now)
     )
     endpoints = dict.fromkeys(
-        ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), server.endpoint
+        ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), fake_aws.endpoint
     )
     keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
     section = {"max_retries": max_retries, "region": "us-east-1", **endpoints, **keys}

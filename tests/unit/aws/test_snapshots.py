@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import snapshots
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
+from tests.unit.aws.timing_script import ago
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
@@ -228,8 +229,7 @@ def test_find_marked(ec2: Ec2, found: list[str]) -> None:
     assert snapshots.find_marked(ec2.client, MARK) == (SNAPSHOT if found else None)
 
 
-NOW = datetime.now(UTC)
-NEW, OLD = NOW - timedelta(minutes=5), NOW - RECENT - timedelta(minutes=5)
+NEW, OLD = timedelta(minutes=5), RECENT + timedelta(minutes=5)
 
 
 @pytest.mark.parametrize(
@@ -237,10 +237,10 @@ NEW, OLD = NOW - timedelta(minutes=5), NOW - RECENT - timedelta(minutes=5)
     [([OLD], None), ([NEW], "snap-0"), ([OLD, NEW, NEW], "snap-1"), ([OLD, None], "snap-1")],
     ids=["old", "new", "both", "without a time"],
 )
-def test_find_marked_and_new(ec2: Ec2, begun: list[datetime | None], found: str | None) -> None:
+def test_find_marked_and_new(ec2: Ec2, begun: list[timedelta | None], found: str | None) -> None:
     """One that was begun long ago belongs to another request, which had the same id by chance."""
     entries: list[dict[str, Any]] = [
-        {"SnapshotId": f"snap-{n}", **({"StartTime": when} if when else {})} for n, when in enumerate(begun)
+        {"SnapshotId": f"snap-{n}", **({"StartTime": ago(age)} if age else {})} for n, age in enumerate(begun)
     ]
     ec2.answers("describe_snapshots", {"Snapshots": entries}, **SEARCH)
     assert snapshots.find_marked(ec2.client, MARK) == found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +12,7 @@ from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.errors import CloudError
+from tests.unit.aws.timing_script import ago
 from tests.unit.aws.volume_looks import DISK, OTHER, attached, entry, lay
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 MARK = ("bosh_call", "call-1")
 SEARCH: dict[str, Any] = {"Filters": [{"Name": "tag:bosh_call", "Values": ["call-1"]}]}
 ARGUMENTS = {"AvailabilityZone": "z", "Size": 1, "ClientToken": "call-1"}
-NOW = datetime.now(UTC)
-NEW, OLD = NOW - timedelta(minutes=5), NOW - RECENT - timedelta(minutes=5)
+NOW, NEW, OLD = timedelta(0), timedelta(minutes=5), RECENT + timedelta(minutes=5)
 
 
 def create(ec2: Ec2) -> str:
@@ -29,9 +29,9 @@ def create(ec2: Ec2) -> str:
     return volumes.create(ec2.client, ARGUMENTS, MARK)
 
 
-def made(disk_cid: str, when: datetime | None) -> dict[str, Any]:
-    """Describe a volume that was made at a time, if EC2 says so."""
-    return {"VolumeId": disk_cid, **({"CreateTime": when} if when else {})}
+def made(disk_cid: str, age: timedelta | None) -> dict[str, Any]:
+    """Describe a volume of this age; EC2 may not say it."""
+    return {"VolumeId": disk_cid, **({} if age is None else {"CreateTime": ago(age)})}
 
 
 def lay_search(ec2: Ec2, *entries: dict[str, Any]) -> None:
@@ -39,10 +39,10 @@ def lay_search(ec2: Ec2, *entries: dict[str, Any]) -> None:
     ec2.answers("describe_volumes", {"Volumes": list(entries)}, **SEARCH)
 
 
-@pytest.mark.parametrize("when", [NEW, NOW, None], ids=["before", "now", "without a time"])
-def test_create(ec2: Ec2, when: datetime | None) -> None:
+@pytest.mark.parametrize("age", [NEW, NOW, None], ids=["before", "now", "without a time"])
+def test_create(ec2: Ec2, age: timedelta | None) -> None:
     """A volume is made with what is given; by its token EC2 answers with what the same call made before."""
-    ec2.answers("create_volume", made(DISK, when), **ARGUMENTS)
+    ec2.answers("create_volume", made(DISK, age), **ARGUMENTS)
     assert create(ec2) == DISK
 
 
@@ -93,15 +93,15 @@ def test_refused(ec2: Ec2, clock: Clock) -> None:
     ("entries", "found"),
     [
         ([], None),
-        ([made(OTHER, OLD)], None),
-        ([made(OTHER, OLD), made(DISK, NEW)], DISK),
-        ([made(DISK, None)], DISK),
+        ([(OTHER, OLD)], None),
+        ([(OTHER, OLD), (DISK, NEW)], DISK),
+        ([(DISK, None)], DISK),
     ],
     ids=["none", "old", "both", "without a time"],
 )
-def test_find_marked(ec2: Ec2, entries: list[dict[str, Any]], found: str | None) -> None:
+def test_find_marked(ec2: Ec2, entries: list[tuple[str, timedelta | None]], found: str | None) -> None:
     """A volume is found by the tag that tells it from others, when it was made a while ago at most."""
-    lay_search(ec2, *entries)
+    lay_search(ec2, *(made(disk_cid, age) for disk_cid, age in entries))
     assert volumes.find_marked(ec2.client, MARK) == found
 
 
@@ -129,16 +129,17 @@ def test_used(ec2: Ec2, look: dict[str, Any], *, is_used: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "used",
+    ("look", "age"),
     [
-        *attached("attached"),
-        tagged("a", "bosh_call", "instance_id"),
-        {**entry("creating"), "CreateTime": OLD},
+        *((look, NEW) for look in attached("attached")),
+        (tagged("a", "bosh_call", "instance_id"), NEW),
+        (entry("creating"), OLD),
     ],
+    ids=["attached", "tagged", "old"],
 )
-def test_wait_for_anothers(ec2: Ec2, clock: Clock, used: dict[str, Any]) -> None:
+def test_wait_for_anothers(ec2: Ec2, clock: Clock, look: dict[str, Any], age: timedelta) -> None:
     """One that is used or old is no new one: the wait ends at once, where its token may be another call's."""
-    lay(ec2, used)
+    lay(ec2, {**look, "CreateTime": ago(age)})
     with pytest.raises(volumes.NotCreated) as caught:
         volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
     assert caught.value.message == f"Volume '{DISK}' belongs to another call with the same request id"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -10,10 +11,17 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws.sdk.errors import CALL, remember_call
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     import pytest
 
     from bosh_aws_cpi.aws.sdk.errors import Call
     from tests.unit.conftest import Clock
+
+
+def ago(age: timedelta) -> datetime:
+    """The time of something of this age. Parameters have ages, because the test may run an hour later."""
+    return datetime.now(UTC) - age
 
 
 def refusal(code: str) -> ClientError:

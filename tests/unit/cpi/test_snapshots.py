@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,17 +84,15 @@ def test_again_and_interrupted(cloud: Cloud, ec2: Ec2, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    "there",
-    [
-        [{"SnapshotId": "snap-0", "StartTime": datetime.now(UTC) - 2 * RECENT}],
-        [{"SnapshotId": "snap-0", "StartTime": datetime.now(UTC), "State": "error"}],
-    ],
+    ("age", "state"),
+    [(2 * RECENT, "completed"), (timedelta(0), "error")],
     ids=["an old one", "a failed one"],
 )
-def test_another_snapshot(cloud: Cloud, ec2: Ec2, there: list[dict[str, Any]]) -> None:
+def test_another_snapshot(cloud: Cloud, ec2: Ec2, age: timedelta, state: str) -> None:
     """Beside another request's, or one that EBS could not make, a snapshot is taken."""
     lay_volume(ec2)
-    call = lay_search(cloud, ec2, *there)
+    there = {"SnapshotId": "snap-0", "StartTime": datetime.now(UTC) - age, "State": state}
+    call = lay_search(cloud, ec2, there)
     named = {"deployment": "d", "director_uuid": "said", "instance_index": "0", "instance_name": "j"}
     lay_create(ec2, {**named, "Name": "d/j/0", "bosh_director_uuid": DIRECTOR, "bosh_call": call}, "d/j/0")
     lay_state(ec2, "completed")

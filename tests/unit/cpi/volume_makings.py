@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ReadTimeoutError
 
 from bosh_aws_cpi.plan.tags import CALL_TAG
-from tests.unit.aws.timing_script import refusal
+from tests.unit.aws.timing_script import ago, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NOW = datetime.now(UTC)
 LOST = ReadTimeoutError(endpoint_url="http://h/")
 GONE = refusal("InvalidVolume.NotFound")
 ATTACHED = {
@@ -50,12 +49,13 @@ class Ebs:
             number = tokens.index(arguments["ClientToken"])
             if self.made[number] != arguments:
                 raise refusal("IdempotentParameterMismatch")
-            self.became.setdefault(f"vol-{number}", {"CreateTime": NOW - self.age})
-            return {"VolumeId": f"vol-{number}", "CreateTime": NOW - self.age}
+            made = {"CreateTime": ago(self.age)}
+            self.became.setdefault(f"vol-{number}", made)
+            return {"VolumeId": f"vol-{number}", **made}
         self.made.append(arguments)
         if len(self.made) in self.lost:
             raise LOST
-        return {"VolumeId": f"vol-{len(self.made) - 1}", "CreateTime": NOW}
+        return {"VolumeId": f"vol-{len(self.made) - 1}", "CreateTime": ago(timedelta(0))}
 
     def describe_volumes(
         self,

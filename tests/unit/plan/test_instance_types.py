@@ -7,13 +7,13 @@ from botocore.loaders import create_loader
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
-from bosh_aws_cpi.plan.instance_type_table import TYPES
 from bosh_aws_cpi.plan.instance_types import (
     check_architecture,
     check_ebs_optimized,
     default_ephemeral_gib,
     static_facts,
 )
+from bosh_aws_cpi.plan.type_table import names
 from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES
 
 FIRST_DISK_GIB = """
@@ -107,7 +107,10 @@ def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
     assert static_facts(facts.name).replaced(max_ebs_attachments=0) == facts
 
 
-@pytest.mark.parametrize("name", ["not-made-yet.large", "nonsense"])
+@pytest.mark.parametrize(
+    "name",
+    ["not-made-yet.large", "nonsense", "", " ", "\n", "\n[", "]\n[", "]\n", "m5.", "c5.large c5a.large"],
+)
 def test_types_of_no_table(name: str) -> None:
     """Of a type that no table has only its way of showing volumes is known: Nitro's. EC2 says the rest."""
     assert static_facts(name) == nitro(name)
@@ -115,7 +118,7 @@ def test_types_of_no_table(name: str) -> None:
 
 def test_types_that_ec2_lists_no_more() -> None:
     """What the generated table lacks is in a table of its own, and in one of both only."""
-    assert TYPES.keys().isdisjoint(UNLISTED_TYPES)
+    assert UNLISTED_TYPES.keys().isdisjoint(names())
     assert static_facts("i3.metal") == nitro(
         "i3.metal",
         architectures=INTEL,
@@ -133,7 +136,7 @@ def test_types_that_ec2_lists_no_more() -> None:
 def test_types_that_no_table_has() -> None:
     """The tables have every type that botocore names, but those that no source describes."""
     shapes = create_loader().load_service_model("ec2", "service-2")["shapes"]
-    unknown = set(shapes["InstanceType"]["enum"]) - TYPES.keys() - UNLISTED_TYPES.keys()
+    unknown = set(shapes["InstanceType"]["enum"]).difference(names(), UNLISTED_TYPES)
     assert unknown <= {"cc1.4xlarge", "m9g.metal-24xl", "m9gd.metal-24xl", "u7ib-12tb.224xlarge"}
 
 

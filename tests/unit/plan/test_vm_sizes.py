@@ -9,7 +9,7 @@ import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES
-from bosh_aws_cpi.plan.vm_size_table import SIZES as KNOWN_SIZES
+from bosh_aws_cpi.plan.type_table import names, sizes
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, cloud_properties
 
 TABLE = """
@@ -105,18 +105,19 @@ def test_wrong_types(given: dict[str, Any], key: str, kind: str) -> None:
 
 
 def test_generations() -> None:
-    """The table of sizes has T2, which the default list has too, and no other family on Xen."""
-    families = {name.partition(".")[0] for name in KNOWN_SIZES}
-    assert families & XEN_FAMILIES == {"t2"}
-    assert {size.name.partition(".")[0] for size in VM_SIZES} <= families
+    """The built-in table has sizes of T2, which the default list has too, and of no other family on Xen."""
+    families = {name.partition(".")[0] for name in names()}
+    sized = {family for family in families if sizes(family)}
+    assert sized & XEN_FAMILIES == {"t2"}
+    assert {size.name.partition(".")[0] for size in VM_SIZES} <= sized
 
 
 def test_architectures() -> None:
     """A family has one architecture, so that the families say whether their types can be mixed."""
-    architectures: dict[str, set[str]] = {}
-    for name, (*_, architecture) in KNOWN_SIZES.items():
-        architectures.setdefault(name.partition(".")[0], set()).add(architecture)
-    assert {frozenset(each) for each in architectures.values()} == {
+    families = {name.partition(".")[0] for name in names()}
+    architectures = [{architecture for *_, architecture in sizes(family)} for family in families]
+    assert {frozenset(each) for each in architectures} == {
         frozenset({"arm64"}),
         frozenset({"x86_64"}),
+        frozenset(),
     }

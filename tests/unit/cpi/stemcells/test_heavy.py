@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +15,7 @@ from bosh_aws_cpi.cpi.stemcells import heavy, snapshot_upload
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
-from tests.unit.aws.timing_script import fault
+from tests.unit.aws.timing_script import ago, fault
 from tests.unit.cpi.volume_uploads import DISK, image_source, lay_deleted, lay_removed, lay_volume
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ OLD_AMI, NEW_AMI = "ami-0", "ami-1"
 OLD_SNAPSHOT, NEW_SNAPSHOT = "snap-0", "snap-1"
 TAGS = {"a": "1"}
 PROPERTIES = HeavyStemcellProperties()
-NOW = datetime.now(UTC)
+NOW = timedelta(0)
 UNAVAILABLE = fault("Unavailable")
 
 
@@ -85,13 +85,13 @@ def marked(call: str) -> dict[str, Any]:
 
 def lay_snapshot(ec2: Ec2, call: str, *found: str) -> None:
     """Lay out the question for the request's snapshot."""
-    entries = [{"SnapshotId": each, "StartTime": NOW} for each in found]
+    entries = [{"SnapshotId": each, "StartTime": ago(NOW)} for each in found]
     ec2.answers("describe_snapshots", {"Snapshots": entries}, OwnerIds=["self"], Filters=[marked(call)])
 
 
 def lay_volumes(ec2: Ec2, call: str, *found: str) -> None:
     """Lay out the question for the request's volume."""
-    entries = [{"VolumeId": each, "CreateTime": NOW} for each in found]
+    entries = [{"VolumeId": each, "CreateTime": ago(NOW)} for each in found]
     ec2.answers("describe_volumes", {"Volumes": entries}, Filters=[marked(call)])
 
 

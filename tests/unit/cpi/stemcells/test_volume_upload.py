@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +16,7 @@ from bosh_aws_cpi.cpi.stemcells.volume_upload import discard_earlier, upload
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
+from tests.unit.aws.timing_script import ago
 from tests.unit.cpi.volume_uploads import (
     DISK,
     PAIR,
@@ -228,19 +229,19 @@ def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, folder: Path, device: Pat
     assert 0 < len(device.read_bytes()) < len(LARGE)
 
 
-NOW = datetime.now(UTC)
+NOW = timedelta(0)
 
 
-def lay_search(ec2: Ec2, *made: datetime) -> None:
+def lay_search(ec2: Ec2, *ages: timedelta) -> None:
     """Lay out the question for the volume of this request."""
-    found: dict[str, Any] = {"Volumes": [{"VolumeId": DISK, "CreateTime": when} for when in made]}
+    found: dict[str, Any] = {"Volumes": [{"VolumeId": DISK, "CreateTime": ago(age)} for age in ages]}
     ec2.answers("describe_volumes", found, Filters=[{"Name": "tag:bosh_stemcell", "Values": ["call-1"]}])
 
 
-@pytest.mark.parametrize("made", [[], [NOW - 2 * RECENT]], ids=["none", "an old one"])
-def test_nothing(cloud: Cloud, ec2: Ec2, made: list[datetime]) -> None:
+@pytest.mark.parametrize("ages", [[], [2 * RECENT]], ids=["none", "an old one"])
+def test_nothing(cloud: Cloud, ec2: Ec2, ages: list[timedelta]) -> None:
     """Nothing is removed when there is none, or only another request's."""
-    lay_search(ec2, *made)
+    lay_search(ec2, *ages)
     discard_earlier(cloud, MARK)
 
 
