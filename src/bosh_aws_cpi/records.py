@@ -7,14 +7,21 @@ than all of its own work (docs/decisions/start-up.md). Type checkers see frozen 
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import ClassVar, Self, dataclass_transform
+    from collections.abc import Mapping
+    from typing import Any, ClassVar, Self, dataclass_transform
 else:
 
     def dataclass_transform(**_: object) -> object:
         """Change nothing: only type checkers need it."""
         return lambda base: base
+
+
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
+"""The default of a field that is a mapping: nobody can add to it."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -29,6 +36,7 @@ class Record:
     _required: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         own = (name for name in cls.__annotations__ if name not in cls._fields)
         cls._fields = (*cls._fields, *own)
         cls._required = frozenset(name for name in cls._fields if not hasattr(cls, name))
@@ -64,6 +72,16 @@ class Record:
     def _wrong(self, given: str) -> TypeError:
         fields = ", ".join(self._fields)
         return TypeError(f"{type(self).__name__} has the fields {fields}, but was given {given}")
+
+
+class Entity(Record):
+    """A record that equals only itself: a part of a document, which another part may look like."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 def _values(record: Record) -> tuple[object, ...]:

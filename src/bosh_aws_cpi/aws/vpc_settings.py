@@ -1,14 +1,14 @@
 """A VPC's address ranges and DNS, for `cpi diagnose`."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-@dataclass(frozen=True)
-class Vpc:
+class Vpc(Record):
     """A VPC.
 
     Attributes:

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import Call
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.config.aws_config import AwsConfig
     from testbed.cloud import FakeAws
-    from tests.unit.conftest import Clock
 
 
 @pytest.fixture
@@ -24,14 +22,10 @@ def max_retries() -> int:
 
 
 @pytest.fixture
-def aws(server: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> AwsConfig:
+def aws(server: FakeAws, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> AwsConfig:
     """Return the configuration of clients whose pauses take no time."""
     monkeypatch.setenv("no_proxy", "")
     monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
-    # A call reads the clock through a name that was bound before the clock was replaced.
-    monkeypatch.setattr(
-        "bosh_aws_cpi.aws.sdk.call_hooks.Call", lambda action, ids: Call(action, ids, began=clock.now)
-    )
     endpoints = dict.fromkeys(
         ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), server.endpoint
     )

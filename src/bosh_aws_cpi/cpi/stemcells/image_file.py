@@ -4,7 +4,6 @@ Its size is several gigabytes, so it is never completely in memory, and never un
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.cpi.stemcells.image_tar import NAME, Image, opened
@@ -12,6 +11,7 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import MIB_PER_GIB, gib
+from bosh_aws_cpi.records import Record
 
 _MIB: Final = 1 << 20
 _CHUNK: Final = 1 << 20
@@ -20,8 +20,7 @@ _MAX_DATA_GIB: Final = 64
 the stemcell itself says how large that is. To read so many zeros takes about three minutes."""
 
 
-@dataclass(frozen=True)
-class Survey:
+class Survey(Record):
     """The results of reading an image to its end."""
 
     size: int
@@ -30,8 +29,7 @@ class Survey:
     """The number of blocks that are not all zeros."""
 
 
-@dataclass(frozen=True)
-class ImageSource:
+class ImageSource(Record):
     """A surveyed image, and the settings of its snapshot."""
 
     path: str

@@ -10,10 +10,10 @@ import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import IO, Final
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.records import Record
 
 NAME: Final = "root.img"
 _MIB: Final = 1 << 20
@@ -58,8 +58,7 @@ def _damaged(what: str) -> _Unusable:
     return _Unusable(f"is truncated or damaged: {what}")
 
 
-@dataclass(frozen=True)
-class Image:
+class Image(Record):
     """root.img in an open tar; its data can be read once, forwards."""
 
     size: int

@@ -8,9 +8,9 @@ families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _NAME: Final = re.compile(
@@ -25,8 +25,7 @@ _RAISE: Final = "Ask AWS to raise the quota (Service Quotas, Amazon EC2)"
 _LATER: Final = "The first deployment compiles before it creates instances; a later one may need all at once"
 
 
-@dataclass(frozen=True)
-class Instances:
+class Instances(Record):
     """A number of instances, by type.
 
     Attributes:
@@ -34,8 +33,8 @@ class Instances:
         spot: Those on spot.
     """
 
-    on_demand: Mapping[str, int] = field(default_factory=dict)
-    spot: Mapping[str, int] = field(default_factory=dict)
+    on_demand: Mapping[str, int] = EMPTY
+    spot: Mapping[str, int] = EMPTY
 
     def listed(self) -> Iterator[tuple[str, str, int]]:
         """Type, market ("demand" or "spot") and number."""
@@ -43,8 +42,7 @@ class Instances:
             yield from ((name, market, count) for name, count in counts.items())
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(Record):
     """The instances that a deployment needs.
 
     The Director deletes the VMs that compile before it creates the others (BOSH: jobs/update_deployment.rb,
@@ -55,8 +53,8 @@ class Demand:
         compiling: The most that compile packages at once; fewer packages need fewer VMs.
     """
 
-    deployed: Instances = field(default_factory=Instances)
-    compiling: Instances = field(default_factory=Instances)
+    deployed: Instances = Instances()
+    compiling: Instances = Instances()
 
     @property
     def types(self) -> set[str]:
