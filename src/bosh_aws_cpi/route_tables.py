@@ -1,11 +1,11 @@
-"""Routes and route tables, as frozen dataclasses."""
+"""Routes and route tables, as records."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from bosh_aws_cpi.records import Record
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(Record):
     """A route of a route table."""
 
     destination: str
@@ -15,8 +15,7 @@ class Route:
     """Whether its target is gone."""
 
 
-@dataclass(frozen=True)
-class RouteTable:
+class RouteTable(Record):
     """A route table of a VPC."""
 
     table_id: str

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from bosh_aws_cpi.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Point(Record):
@@ -12,6 +17,10 @@ class Point(Record):
 
     x: int
     y: int = 0
+
+
+POINT: Callable[..., Point] = Point
+"""As type checkers do not see it: they refuse what the tests try."""
 
 
 class Other(Record):
@@ -42,3 +51,45 @@ def test_replaced() -> None:
     point = Point(1, 2)
     assert point.replaced(y=3) == Point(1, 3)
     assert point == Point(1, 2)
+
+
+class Named(Point):
+    """A value with one more field."""
+
+    name: str = ""
+
+
+def test_inherited_fields() -> None:
+    """A derived class has the fields of its base first."""
+    assert Named(1, 2, "a") == Named(y=2, x=1, name="a")
+    assert Named(1, 0) != Point(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [
+        (lambda: POINT(1, 2, 3), "3 values"),
+        (lambda: POINT(1, x=2), "x"),
+        (lambda: POINT(1, z=2), "z"),
+        (lambda: POINT(y=1), "y"),
+        (lambda: Point(1).replaced(z=1), "z"),
+    ],
+    ids=["too many", "twice", "unknown", "missing", "unknown in a copy"],
+)
+def test_wrong_fields(make: Callable[[], Point], given: str) -> None:
+    """A value for no field, and a field without a value, are errors."""
+    with pytest.raises(TypeError, match=f"^Point has the fields x, y, but was given .*{given}"):
+        make()
+
+
+def test_frozen() -> None:
+    """A field can't be changed."""
+    point = Point(1)
+    with pytest.raises(AttributeError, match=r"Point\.x can't be changed"):
+        setattr(point, "x", 2)  # noqa: B010 - type checkers refuse the assignment
+    assert point == Point(1)
+
+
+def test_shown() -> None:
+    """A value shows its fields."""
+    assert repr(Named(1, name="a")) == "Named(x=1, y=0, name='a')"

@@ -1,12 +1,12 @@
 """Where the account can launch instance types: zones, capacity reservations, Dedicated Hosts, quotas."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.instance_types import read
 from bosh_aws_cpi.aws.listings import PAGE, listed
 from bosh_aws_cpi.model import InstanceTypeFacts
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -22,16 +22,14 @@ ACTIVE: Final = "active"
 """The state of a reservation that takes launches."""
 
 
-@dataclass(frozen=True)
-class TypeDetails:
+class TypeDetails(Record):
     """An instance type: the facts that create_vm needs, and its number of vCPUs."""
 
     facts: InstanceTypeFacts
     vcpus: int
 
 
-@dataclass(frozen=True)
-class Reservation:
+class Reservation(Record):
     """A capacity reservation.
 
     Attributes:
@@ -55,8 +53,7 @@ class Reservation:
     is_open: bool
 
 
-@dataclass(frozen=True)
-class Quotas:
+class Quotas(Record):
     """The account's quotas of EC2.
 
     Attributes:
@@ -79,8 +76,7 @@ class Quotas:
         }
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Record):
     """A Dedicated Host.
 
     Attributes:

@@ -1,11 +1,11 @@
 """Elastic IP addresses."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -16,8 +16,7 @@ _NOT_READY: Final = frozenset(
 """AssociateAddress may answer one of these when the interface's instance has just started to run."""
 
 
-@dataclass(frozen=True)
-class ElasticIp:
+class ElasticIp(Record):
     """An elastic IP address."""
 
     ip: str

@@ -1,10 +1,10 @@
 """What filters traffic in a VPC: the rules of security groups and of network ACLs."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import listed
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -16,8 +16,7 @@ ANY_PORT: Final = (0, 65535)
 """The ports of a rule that names none."""
 
 
-@dataclass(frozen=True)
-class GroupRule:
+class GroupRule(Record):
     """A rule of a security group: it allows traffic to or from any of these.
 
     Attributes:
@@ -35,8 +34,7 @@ class GroupRule:
     prefix_lists: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Record):
     """A security group with its rules."""
 
     group_id: str
@@ -45,8 +43,7 @@ class Group:
     egress: tuple[GroupRule, ...]
 
 
-@dataclass(frozen=True)
-class AclRule:
+class AclRule(Record):
     """A rule of a network ACL.
 
     Attributes:
@@ -64,8 +61,7 @@ class AclRule:
     is_egress: bool
 
 
-@dataclass(frozen=True)
-class Acl:
+class Acl(Record):
     """A network ACL."""
 
     acl_id: str

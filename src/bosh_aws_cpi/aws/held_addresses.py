@@ -1,19 +1,18 @@
 """The addresses that interfaces hold in subnets, with the tags that tell whose they are."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.listings import listed
 from bosh_aws_cpi.aws.sdk.idempotency import tags_of
+from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(Record):
     """An address, or a delegated prefix, that an interface holds.
 
     Attributes:
@@ -29,8 +28,8 @@ class Held:
     network: IPv4Network | IPv6Network
     nic_id: str
     description: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
-    of_instance: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = EMPTY
+    of_instance: Mapping[str, str] = EMPTY
 
 
 def held(client: "EC2Client", subnet_ids: Collection[str]) -> list[Held]:

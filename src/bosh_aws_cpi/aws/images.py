@@ -1,7 +1,7 @@
 """AMIs: find, copy, register; `image_deletion` deletes them."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import tags
 from bosh_aws_cpi.aws.sdk import timing
@@ -18,6 +18,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import (
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -100,7 +101,7 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
     return [(entry["ImageId"], entry.get("ImageLocation", "")) for entry in answer["Images"]]
 
 
-class Marked(NamedTuple):
+class Marked(Record):
     """An AMI of this account that was found by its tags."""
 
     ami_id: str

@@ -2,7 +2,6 @@
 
 import base64
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import interface_lookups
@@ -12,6 +11,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import has_code, naming_vm
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -21,8 +21,7 @@ _DONE = ("[Completed]", "[Canceled]")
 """Descriptions of events that are over begin so: EC2 still shows them for up to a week."""
 
 
-@dataclass(frozen=True)
-class Details:
+class Details(Record):
     """What DescribeInstances shows of an instance.
 
     Attributes:
@@ -38,8 +37,7 @@ class Details:
     metadata_tokens: str
 
 
-@dataclass(frozen=True)
-class Health:
+class Health(Record):
     """The status checks, each "ok", "impaired", "insufficient-data", "initializing" or "not-applicable".
 
     Attributes:

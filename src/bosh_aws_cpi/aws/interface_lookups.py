@@ -1,16 +1,16 @@
 """Network interfaces as the ends of a connection, for `cpi diagnose`: addresses, security groups, subnet."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
+
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-@dataclass(frozen=True)
-class Interface:
+class Interface(Record):
     """A network interface, with what decides which packets it sends and gets.
 
     Attributes:

@@ -1,7 +1,6 @@
 """Lists a Director's resources, of all kinds that the CPI creates, as values of one type."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -20,6 +19,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time, tags_of
 from bosh_aws_cpi.aws.snapshots import is_for_image
 from bosh_aws_cpi.aws.subnets import CREATED_TAG
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 Kind = Literal["AMI", "snapshot", "volume", "interface", "subnet", "placement group", "instance"]
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(Record):
     """One resource at EC2; a field that its kind does not have is empty."""
 
     kind: Kind
@@ -113,8 +112,7 @@ def _delete_idle(
     return True
 
 
-@dataclass(frozen=True)
-class _Way:
+class _Way(Record):
     """How a kind is listed, and how the answer is read."""
 
     operation: str

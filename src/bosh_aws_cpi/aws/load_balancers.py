@@ -1,13 +1,13 @@
 """Classic load balancers, and the target groups of application and network load balancers."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.recorded_targets import Target
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_elb import ElasticLoadBalancingClient
@@ -25,8 +25,7 @@ _NO_GROUP: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
 """The latter for an ARN of another account or region: hashicorp/terraform issue 18060."""
 
 
-@dataclass(frozen=True)
-class TargetGroup:
+class TargetGroup(Record):
     """A target group that a VM will be registered with."""
 
     arn: str

@@ -1,11 +1,11 @@
 """Which of many things exist, one listing for each kind, for `cpi check`; a missing thing is no error."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import networks, routes
 from bosh_aws_cpi.aws.listings import PAGE, listed, unpaged
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
 
 
-@dataclass(frozen=True)
-class SubnetFacts:
+class SubnetFacts(Record):
     """A subnet.
 
     Attributes:
@@ -34,8 +33,7 @@ class SubnetFacts:
     families: frozenset[str] = frozenset({"IPv4"})
 
 
-@dataclass(frozen=True)
-class SecurityGroup:
+class SecurityGroup(Record):
     """A security group, without its rules."""
 
     group_id: str
@@ -43,8 +41,7 @@ class SecurityGroup:
     vpc_id: str
 
 
-@dataclass(frozen=True)
-class PlacementGroup:
+class PlacementGroup(Record):
     """A placement group.
 
     Attributes:

@@ -1,7 +1,6 @@
 """Spread placement groups: find, create; `inventory` deletes them for `cpi sweep`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -9,6 +8,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS
 from bosh_aws_cpi.aws.sdk.errors import has_code
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 _ENDING: Final = frozenset({"deleting", "deleted"})
 
 
-@dataclass(frozen=True)
-class PlacementGroup:
+class PlacementGroup(Record):
     """A placement group as EC2 shows it."""
 
     strategy: str

@@ -1,7 +1,6 @@
 """Deletes the subnets of managed networks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import tags
@@ -11,6 +10,7 @@ from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_d
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.errors import CloudError, NetworkNotFound
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -26,8 +26,7 @@ DELETE_FAILED_TAG: Final = "bosh_delete_failed"
 """On a subnet that still had interfaces when delete_network ended: the time in UTC."""
 
 
-@dataclass(frozen=True)
-class _Interface:
+class _Interface(Record):
     """An interface in a subnet."""
 
     text: str

@@ -1,7 +1,6 @@
 """The subnets of managed networks: create, find, wait until available."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -17,6 +16,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import (
 )
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -28,8 +28,7 @@ _FAILED: Final = frozenset({"failed", "failed-insufficient-capacity", "failing"}
 """States of a subnet, and of the association of its IPv6 range."""
 
 
-@dataclass(frozen=True)
-class Vpc:
+class Vpc(Record):
     """A VPC with the ranges that can be used."""
 
     vpc_id: str
@@ -38,15 +37,14 @@ class Vpc:
     ipv6_ranges: Sequence[str]
 
 
-@dataclass(frozen=True)
-class ManagedSubnet:
+class ManagedSubnet(Record):
     """A subnet as EC2 shows it."""
 
     subnet_id: str
     range: str
     """IPv4; empty for an IPv6-only subnet."""
     ipv6_ranges: Sequence[str] = ()
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = EMPTY
     is_failed: bool = False
     """Whether EC2 could not create it."""
 

@@ -1,10 +1,10 @@
 """A VPC's address ranges, DNS and VPC Block Public Access, for `cpi diagnose`."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import listed
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -14,8 +14,7 @@ NOT_BLOCKED: Final = "off"
 """The mode of VPC Block Public Access that blocks nothing; others are block-ingress, block-bidirectional."""
 
 
-@dataclass(frozen=True)
-class Vpc:
+class Vpc(Record):
     """A VPC.
 
     Attributes:

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from bosh_aws_cpi.aws import routes, subnet_deletion, subnet_settings, subnets
@@ -20,6 +19,7 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan import subnets as plan
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork
+from bosh_aws_cpi.records import Record
 
 _MAX_TAKEN: Final = 20
 """After so many ranges that other calls took first, create_network fails."""
@@ -58,8 +58,7 @@ def delete_network(cloud: Cloud, subnet_id: str) -> None:
     subnet_deletion.delete(cloud.ec2, subnet_id)
 
 
-@dataclass(frozen=True)
-class _Order:
+class _Order(Record):
     """The network to create, with the id of the call and the subnet's tags."""
 
     wish: ManagedNetwork

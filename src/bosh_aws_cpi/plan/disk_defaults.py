@@ -1,7 +1,6 @@
 """The configuration's defaults for the disks of VMs, key by key under the properties of a VM."""
 
-from dataclasses import dataclass
-from typing import Final, Generic, NamedTuple, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.encryption import Encryption
@@ -11,6 +10,7 @@ from bosh_aws_cpi.model import MIB_PER_GIB, Image, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.types import parsed
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.records import Record
 
 Disk = TypeVar("Disk", RootDisk, EphemeralDisk)
 _ROOT: Final = "aws.default_root_disk"
@@ -19,8 +19,7 @@ _OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
 _KEYS: Final = ("size", "type", "iops", "throughput", "encrypted", "kms_key_arn")
 
 
-@dataclass(frozen=True)
-class MergedDisk(Generic[Disk]):
+class MergedDisk(Record, Generic[Disk]):
     """A VM's disk with the defaults.
 
     Attributes:
@@ -32,7 +31,7 @@ class MergedDisk(Generic[Disk]):
     origin: ebs.Origin
 
 
-class DiskDefaults(NamedTuple):
+class DiskDefaults(Record):
     """The defaults for the disks of VMs."""
 
     encryption: Encryption = Encryption()
@@ -65,7 +64,7 @@ class DiskDefaults(NamedTuple):
         if size is None or gib(size) >= image.root_gib:
             return self
         raised = self.root_disk.model_copy(update={"size": image.root_gib * MIB_PER_GIB})
-        return self._replace(root_disk=raised)
+        return self.replaced(root_disk=raised)
 
     def root(self, own: RootDisk) -> MergedDisk[RootDisk]:
         """A VM's root disk."""

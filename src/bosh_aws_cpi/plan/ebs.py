@@ -6,10 +6,11 @@ grow from year to year, and EBS names them in its errors. The ratios have never 
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple
+from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.records import Record
 
 TAKES_IOPS: Final = frozenset({"io1", "io2", "gp3"})
 TAKES_THROUGHPUT: Final = frozenset({"gp3"})
@@ -23,7 +24,7 @@ _MOST_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
 _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
 
 
-class EbsVolume(NamedTuple):
+class EbsVolume(Record):
     """A volume that EBS is to create or change."""
 
     type: str
@@ -45,7 +46,7 @@ class EbsVolume(NamedTuple):
         }
 
 
-class Refusal(NamedTuple):
+class Refusal(Record):
     """Why EBS would refuse a volume."""
 
     key: str
@@ -56,7 +57,7 @@ class Refusal(NamedTuple):
     """The names of the properties with which it is wrong."""
 
 
-class Origin(NamedTuple):
+class Origin(Record):
     """Where the properties of a volume stand, for messages."""
 
     path: str

@@ -1,12 +1,12 @@
 """The ranges of addresses of a managed network's subnet."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.records import Record
 
 DEFAULT_BITS: Final = 24
 _IPV6_BITS: Final = 64
@@ -15,8 +15,7 @@ KEPT_FIRST: Final = 4
 "Subnet CIDR blocks")."""
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(Record):
     """An IPv4 range that a subnet has."""
 
     range: str

@@ -1,15 +1,14 @@
 """Chooses an instance type by size, for calculate_vm_cloud_properties."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
+from bosh_aws_cpi.records import Record
 
 
-@dataclass(frozen=True)
-class VmSize:
+class VmSize(Record):
     """An instance type with its vCPUs and its memory in MiB."""
 
     name: str

@@ -1,10 +1,10 @@
 """What `cpi sweep` does with each stray, by the operator's options. Pure."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Final
 
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.strays import Removal, Stray
 
 
@@ -21,8 +21,7 @@ class Action(Enum):
     REMOVE = "removed"
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(Record):
     """The operator's options."""
 
     older_than: float = 24.0

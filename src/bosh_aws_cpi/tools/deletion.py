@@ -1,7 +1,6 @@
 """Carries out `cpi sweep`: marks, deletes or spares each stray."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +10,7 @@ from bosh_aws_cpi.aws.sdk.errors import FAILURES, described
 from bosh_aws_cpi.cpi.vms.addresses_in_groups import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.actions import Action, Wish, action
 from bosh_aws_cpi.tools.marks import mark
 from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray
@@ -26,8 +26,7 @@ _NO_INSTANCE: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Record):
     """One run of the command.
 
     Attributes:

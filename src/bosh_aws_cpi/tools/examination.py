@@ -1,7 +1,6 @@
 """preflight's calls to AWS: they show the keys' owner, the services that answer and the permitted actions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from botocore import xform_name
@@ -21,6 +20,7 @@ from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, Probe, probes
 from bosh_aws_cpi.tools.unreachable import (
     OUT_OF_REACH,
@@ -50,8 +50,7 @@ _NO_SUCH_ID: Final = ("NotFound", "Malformed")
 _DESCRIBE_TYPES: Final = "ec2:DescribeInstanceTypes"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Record):
     """Whether an action is allowed; if not, with the reason."""
 
     state: State
@@ -62,8 +61,7 @@ _ALLOWED: Final = Verdict("allowed")
 _FAILS: Final = Verdict("not checkable", "its endpoint fails")
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(Record):
     """The results of all calls.
 
     Attributes:

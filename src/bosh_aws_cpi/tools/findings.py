@@ -1,12 +1,12 @@
 """What `cpi check` and `cpi diagnose` report: findings, as text for a terminal or as JSON. Pure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Final
 
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.log import redact
+from bosh_aws_cpi.records import Record
 
 
 class Severity(Enum):
@@ -22,8 +22,7 @@ class Severity(Enum):
     """It could not be looked at; the remedy says how it can be."""
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Record):
     """A place in a file.
 
     Attributes:
@@ -37,15 +36,14 @@ class Place:
     path: str
     file: str = ""
     line: int | None = None
-    position: tuple[int | str, ...] = field(default=(), compare=False, repr=False)
+    position: tuple[int | str, ...] = ()
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line is not None else self.file
         return f"{where} {self.path}".strip()
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """One finding.
 
     Attributes:
@@ -94,7 +92,7 @@ class Finding:
 
 def as_warning(finding: Finding) -> Finding:
     """The finding of something that may not be deployed: what would be an error is a warning."""
-    return replace(finding, severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
+    return finding.replaced(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
 
 
 _ORDER: Final = list(Severity)

@@ -6,11 +6,11 @@ All their ids are well formed but can't exist, so that nothing would happen even
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
+from bosh_aws_cpi.records import EMPTY, Record
 
 _NONE: Final = "0" * 17
 _INSTANCE: Final = f"i-{_NONE}"
@@ -58,8 +58,7 @@ Actions with neither a reason nor a probe are checked by preflight's first calls
 """
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(Record):
     """A call that changes nothing.
 
     Attributes:
@@ -71,7 +70,7 @@ class Probe:
 
     service: str
     operation: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = EMPTY
     permitted: frozenset[str] = frozenset()
 
 

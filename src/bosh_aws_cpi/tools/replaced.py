@@ -1,16 +1,15 @@
 """Judges the volumes of an update_disk by a copy: the old volume, and a copy without its link. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from bosh_aws_cpi.aws.inventory import Resource
 from bosh_aws_cpi.aws.volume_copies import INITIALIZED
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, Step, source_of
+from bosh_aws_cpi.records import Record
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Record):
     """Why a volume is a stray.
 
     Attributes:

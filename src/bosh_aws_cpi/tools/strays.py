@@ -4,7 +4,6 @@ Certainty comes before completeness: a resource that BOSH may still know, or tha
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
@@ -24,6 +23,7 @@ from bosh_aws_cpi.plan.tags import (
     SPREAD_TAG,
     STEMCELL_TAG,
 )
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import marks, replaced
 from bosh_aws_cpi.tools.twins import twins
@@ -46,8 +46,7 @@ class Removal(Enum):
     """Only by a person, because it may not be a stray."""
 
 
-@dataclass(frozen=True)
-class Stray:
+class Stray(Record):
     """A resource that nothing uses any more."""
 
     resource: Resource
@@ -65,8 +64,7 @@ class Stray:
         return None if self.since is None else max(0.0, (now - self.since).total_seconds() / _HOUR)
 
 
-@dataclass(frozen=True)
-class Inventory:
+class Inventory(Record):
     """The resources to search for strays.
 
     Args:
@@ -77,7 +75,7 @@ class Inventory:
 
     director: str
     resources: Sequence[Resource]
-    progress: Mapping[str, int] = field(default_factory=dict)
+    progress: Mapping[str, int] = EMPTY
     """How far copies of volumes are initialized, in percent, by id."""
 
     @cached_property

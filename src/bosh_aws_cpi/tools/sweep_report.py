@@ -1,7 +1,6 @@
 """The report of `cpi sweep`: a table for people, or one JSON document for scripts. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -9,6 +8,7 @@ from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import printable
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.actions import Action, Wish
 from bosh_aws_cpi.tools.strays import Inventory, Stray
 
@@ -45,8 +45,7 @@ _LEAVE_NOTHING: Final = frozenset({Action.REMOVE.value, GONE, SPARED})
 _ASK_NOBODY: Final = _LEAVE_NOTHING | {Action.MARK.value, Action.UNKNOWN.value, Action.YOUNG.value}
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Record):
     """A stray and its outcome."""
 
     stray: Stray
@@ -55,19 +54,28 @@ class Row:
     error: str | None = None
 
 
-@dataclass
 class Report:
-    """The report of one run; it grows during the run."""
+    """The report of one run; it grows during the run.
 
-    there: Inventory
-    region: str
-    wish: Wish
-    now: datetime
-    not_listed: Sequence[Kind] = ()
-    """The kinds that could not be listed."""
-    rows: list[Row] = field(default_factory=list)
-    is_complete: bool = False
-    """Whether the run reached its end."""
+    Args:
+        there: What is there.
+        region: The region.
+        wish: What the operator asked for.
+        now: The time by AWS's clock.
+        not_listed: The kinds that could not be listed.
+    """
+
+    def __init__(
+        self, there: Inventory, region: str, wish: Wish, now: datetime, not_listed: Sequence[Kind] = ()
+    ) -> None:
+        self.there = there
+        self.region = region
+        self.wish = wish
+        self.now = now
+        self.not_listed = not_listed
+        self.rows: list[Row] = []
+        self.is_complete = False
+        """Whether the run reached its end."""
 
     @property
     def _lacks_kinds(self) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import Call
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config
 
@@ -24,14 +23,15 @@ def max_retries() -> int:
 
 
 @pytest.fixture
-def aws(fake_aws: FakeAws, clock: Clock, monkeypatch: pytest.MonkeyPatch, max_retries: int) -> AwsConfig:
+def aws(
+    fake_aws: FakeAws,
+    clock: Clock,  # noqa: ARG001 - replaces the time before the clients read it
+    monkeypatch: pytest.MonkeyPatch,
+    max_retries: int,
+) -> AwsConfig:
     """Return the configuration of clients whose pauses take no time."""
     monkeypatch.setenv("no_proxy", "")
     monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
-    # A call reads the clock through a name that was bound before the clock was replaced.
-    monkeypatch.setattr(
-        "bosh_aws_cpi.aws.sdk.call_hooks.Call", lambda action, ids: Call(action, ids, began=clock.now)
-    )
     endpoints = dict.fromkeys(
         ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), fake_aws.endpoint
     )

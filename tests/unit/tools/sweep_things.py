@@ -59,7 +59,9 @@ def report(
 ) -> Report:
     """Write the report of a run."""
     inventory = Inventory(DIRECTOR, there)
-    return Report(inventory, region, wish or Wish(), NOW, not_listed, list(rows), is_complete)
+    made = Report(inventory, region, wish or Wish(), NOW, not_listed)
+    made.rows, made.is_complete = list(rows), is_complete
+    return made
 
 
 def tags(director: str = DIRECTOR, **more: str) -> list[dict[str, str]]:

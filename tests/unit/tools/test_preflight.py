@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,17 +151,16 @@ def test_example_of_the_documentation() -> None:
     untold = {
         action.partition(":")[2]: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()
     }
-    findings = replace(
-        found(
-            {},
-            **untold,
-            AssignIpv6Addresses=Verdict("not checkable", nic),
-            AssignPrivateIpAddresses=Verdict("not checkable", nic),
-            AssumeRole=Verdict("not checkable", "no aws.role_arn is set"),
-            ModifySubnetAttribute=Verdict("not checkable", subnet),
-            ModifyVolume=Verdict("missing", "UnauthorizedOperation"),
-            RegisterTargets=Verdict("missing", "AccessDenied"),
-        ),
+    findings = found(
+        {},
+        **untold,
+        AssignIpv6Addresses=Verdict("not checkable", nic),
+        AssignPrivateIpAddresses=Verdict("not checkable", nic),
+        AssumeRole=Verdict("not checkable", "no aws.role_arn is set"),
+        ModifySubnetAttribute=Verdict("not checkable", subnet),
+        ModifyVolume=Verdict("missing", "UnauthorizedOperation"),
+        RegisterTargets=Verdict("missing", "AccessDenied"),
+    ).replaced(
         account="123456789012",
         caller="arn:aws:iam::123456789012:user/bosh",
         zones=("us-east-1a", "us-east-1b"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from bosh_aws_cpi.tools.replaced import copies
@@ -21,7 +19,7 @@ NEW = thing(
     hours=30,
 )
 DONE = {"vol-new": 100}
-UNLINKED = replace(NEW, state="available", tags={**NEW.tags, "bosh_replaces": "vol-old"})
+UNLINKED = NEW.replaced(state="available", tags={**NEW.tags, "bosh_replaces": "vol-old"})
 
 
 def tagged(value: str) -> dict[str, str]:
@@ -40,7 +38,7 @@ def test_certain() -> None:
     assert stray == Stray(OLD, "replaced by vol-new", Removal.DELETE, NEW.created)
 
 
-@pytest.mark.parametrize("copy", [NEW, replace(NEW, state="available")])
+@pytest.mark.parametrize("copy", [NEW, NEW.replaced(state="available")])
 def test_needed(copy: object) -> None:
     """While EBS needs the old disk it is no stray, not even by its name."""
     assert strays(OLD, copy, progress={"vol-new": 99}) == []
@@ -48,7 +46,7 @@ def test_needed(copy: object) -> None:
 
 def test_needed_by_another_copy() -> None:
     """The same while EBS needs it for any other copy."""
-    other = replace(NEW, resource_id="vol-third")
+    other = NEW.replaced(resource_id="vol-third")
     assert strays(OLD, NEW, other, progress={**DONE, "vol-third": 99}) == []
     (stray,) = strays(OLD, NEW, other)
     assert stray.removal is Removal.DISK
@@ -56,14 +54,14 @@ def test_needed_by_another_copy() -> None:
 
 def test_both_doubts() -> None:
     """The report names all doubts."""
-    (stray,) = strays(OLD, replace(NEW, state="available"), progress={})
+    (stray,) = strays(OLD, NEW.replaced(state="available"), progress={})
     assert stray.why == "replaced by vol-new, which is not attached, whose progress is not known"
 
 
 def test_old_disk_that_a_copy_keeps() -> None:
     """An old disk that its copy no longer replaces may be unknown to the Director."""
-    old = replace(OLD, tags={**OLD.tags, "bosh_replaced_by": ""})
-    (stray,) = strays(old, replace(NEW, tags=tagged("vol-old kept")))
+    old = OLD.replaced(tags={**OLD.tags, "bosh_replaced_by": ""})
+    (stray,) = strays(old, NEW.replaced(tags=tagged("vol-old kept")))
     why = "replaced by vol-new, and perhaps used again since"
     assert stray == Stray(old, why, Removal.DISK, NEW.created)
 
@@ -71,11 +69,11 @@ def test_old_disk_that_a_copy_keeps() -> None:
 @pytest.mark.parametrize(
     ("copy", "doubt"),
     [
-        (replace(NEW, state="available"), "which is not attached"),
-        (replace(NEW, tags=tagged("vol-old")), "which the Director may not know"),
-        (replace(NEW, tags=tagged("vol-other")), "which is not its copy"),
-        (replace(NEW, tags=tagged("")), "which is not its copy"),
-        (replace(NEW, source_id="vol-other"), "which is not its copy"),
+        (NEW.replaced(state="available"), "which is not attached"),
+        (NEW.replaced(tags=tagged("vol-old")), "which the Director may not know"),
+        (NEW.replaced(tags=tagged("vol-other")), "which is not its copy"),
+        (NEW.replaced(tags=tagged("")), "which is not its copy"),
+        (NEW.replaced(source_id="vol-other"), "which is not its copy"),
     ],
 )
 def test_doubt(copy: object, doubt: str) -> None:
@@ -91,7 +89,7 @@ def test_unknown_progress() -> None:
     assert stray == Stray(OLD, why, Removal.DISK, NEW.created)
 
 
-@pytest.mark.parametrize("copy", [[], [replace(NEW, tags={**NEW.tags, "bosh_director_uuid": "another"})]])
+@pytest.mark.parametrize("copy", [[], [NEW.replaced(tags={**NEW.tags, "bosh_director_uuid": "another"})]])
 def test_copy_that_is_not_there(copy: list[object]) -> None:
     """If the copy is gone, or another Director's, the operator has to name the old disk."""
     (stray,) = strays(OLD, *copy)
@@ -102,8 +100,8 @@ def test_copy_that_is_not_there(copy: list[object]) -> None:
 @pytest.mark.parametrize(
     "old",
     [
-        replace(OLD, state="in-use"),
-        replace(OLD, tags={**OLD.tags, "bosh_replaced_by": ""}),
+        OLD.replaced(state="in-use"),
+        OLD.replaced(tags={**OLD.tags, "bosh_replaced_by": ""}),
     ],
 )
 def test_old_disk_that_is_used_again(old: object) -> None:
@@ -111,7 +109,7 @@ def test_old_disk_that_is_used_again(old: object) -> None:
     assert strays(old, NEW) == []
 
 
-@pytest.mark.parametrize("others", [[], [replace(OLD, tags={**OLD.tags, "bosh_replaced_by": "vol-other"})]])
+@pytest.mark.parametrize("others", [[], [OLD.replaced(tags={**OLD.tags, "bosh_replaced_by": "vol-other"})]])
 def test_copy_without_its_link(others: list[object]) -> None:
     """A copy that is not attached, and that its source does not name, may be unknown to the Director."""
     found = [stray for stray in strays(*others, UNLINKED) if stray.resource == UNLINKED]
@@ -122,10 +120,10 @@ def test_copy_without_its_link(others: list[object]) -> None:
 @pytest.mark.parametrize("step", ["known", "deleted", "kept"])
 def test_copy_that_the_director_knows(step: str) -> None:
     """A copy that the Director has used is a disk like any other."""
-    assert strays(replace(NEW, state="available", tags=tagged(f"vol-old {step}"))) == []
+    assert strays(NEW.replaced(state="available", tags=tagged(f"vol-old {step}"))) == []
 
 
 def test_copies() -> None:
     """The progress is read for all copies that are listed with the disk that they were copied from."""
-    assert copies([OLD, NEW, replace(NEW, resource_id="vol-third")]) == ["vol-new", "vol-third"]
+    assert copies([OLD, NEW, NEW.replaced(resource_id="vol-third")]) == ["vol-new", "vol-third"]
     assert copies([OLD]) == copies([NEW]) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,7 +51,7 @@ LOOKED = (
 )
 def test_actions(hours: float, removal: Removal, wish: Wish, expected: Action | None) -> None:
     """What is old enough goes when that is asked for; a clock that is ahead of ours makes nothing old."""
-    assert action(replace(VOLUME, removal=removal, since=hours_ago(hours)), wish, NOW) is expected
+    assert action(VOLUME.replaced(removal=removal, since=hours_ago(hours)), wish, NOW) is expected
 
 
 @pytest.mark.parametrize("wish", [DELETING, Wish(0, delete=True)])
@@ -64,7 +63,7 @@ def test_first_seen(wish: Wish) -> None:
 def test_unknown_age() -> None:
     """Nothing is written when it is not asked for, and what can't have a mark and has no age stays."""
     assert action(INTERFACE, LISTING, NOW) is Action.UNKNOWN
-    assert action(replace(VOLUME, since=None), DELETING, NOW) is Action.UNKNOWN
+    assert action(VOLUME.replaced(since=None), DELETING, NOW) is Action.UNKNOWN
 
 
 @pytest.mark.parametrize(
@@ -139,17 +138,17 @@ def test_table() -> None:
     """Each stray has a line with its age, its price and what became of it; the sum counts what is left."""
     rows = [
         Row(VOLUME, "removed"),
-        Row(replace(VOLUME, resource=thing("volume", size_gib=5, type="gp9")), "failed", "AWS said no"),
+        Row(VOLUME.replaced(resource=thing("volume", size_gib=5, type="gp9")), "failed", "AWS said no"),
         Row(
-            replace(
-                VOLUME, resource=thing("snapshot", "completed", size_gib=30, resource_id="snap-0123456789")
+            VOLUME.replaced(
+                resource=thing("snapshot", "completed", size_gib=30, resource_id="snap-0123456789")
             ),
             "left to you: name it with --disk",
         ),
-        Row(replace(VOLUME, resource=thing("AMI", "failed"), since=hours_ago(47.9)), "spared"),
+        Row(VOLUME.replaced(resource=thing("AMI", "failed"), since=hours_ago(47.9)), "spared"),
         Row(INTERFACE, "age unknown"),
-        Row(replace(INTERFACE, since=hours_ago(3)), "too young"),
-        Row(replace(VOLUME, resource=thing("instance", "stopped", type="t3.micro")), "left to you"),
+        Row(INTERFACE.replaced(since=hours_ago(3)), "too young"),
+        Row(VOLUME.replaced(resource=thing("instance", "stopped", type="t3.micro")), "left to you"),
         Row(Stray(thing("volume", "", hours=None), "named", Removal.DISK, None), "failed", "none"),
     ]
     assert report(*rows, wish=DELETING).lines() == [

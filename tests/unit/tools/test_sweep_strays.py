@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,7 +28,7 @@ MADE_OF = ("snapshot-1",)
 VM = thing("instance", "running", {**AGENT, "id": "0f"})
 IMAGE = thing("AMI", tags=STEMCELL, snapshot_ids=MADE_OF)
 SNAPSHOT = thing("snapshot", "completed", STEMCELL, is_for_image=True)
-FAILED = replace(IMAGE, state="failed")
+FAILED = IMAGE.replaced(state="failed")
 
 SAID = {"director": "bosh-1"}
 STRAYS: list[tuple[Resource, Removal]] = [
@@ -52,7 +51,7 @@ STRAYS: list[tuple[Resource, Removal]] = [
     (thing("snapshot", "pending", STEMCELL, is_for_image=True), Removal.DELETE),
     (thing("snapshot", "completed", {**COPY, **CALL}, is_for_image=True), Removal.DELETE),
     *((thing("snapshot", "completed", tags), Removal.HAND) for tags in (STEMCELL, DONE, {**COPY, **CALL})),
-    *((replace(IMAGE, state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
+    *((IMAGE.replaced(state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
     (thing("AMI", "failed", COPY), Removal.DELETE),
     (
         thing("instance", "running", {**AGENT, "Name": "a", "deployment": "b", "director": "c"}),
@@ -86,16 +85,16 @@ NO_STRAYS: list[tuple[str, Resource]] = [
         for key in SAID_OF_DISKS
         if key not in SAID
     ),
-    *(("of a disk", replace(SNAPSHOT, tags={**SNAPSHOT.tags, key: "x"})) for key in SAID_OF_DISKS),
-    ("of a disk", replace(SNAPSHOT, tags={**SNAPSHOT.tags, **CALL})),
-    ("of somebody else", replace(GROUP, group="another")),
-    ("of somebody else", replace(GROUP, type="cluster")),
+    *(("of a disk", SNAPSHOT.replaced(tags={**SNAPSHOT.tags, key: "x"})) for key in SAID_OF_DISKS),
+    ("of a disk", SNAPSHOT.replaced(tags={**SNAPSHOT.tags, **CALL})),
+    ("of somebody else", GROUP.replaced(group="another")),
+    ("of somebody else", GROUP.replaced(type="cluster")),
     ("of nobody knows what", thing("volume")),
     ("of a stemcell that was finished", thing("snapshot", "completed", DONE, is_for_image=True)),
     ("of a disk", thing("snapshot", "completed", CALL)),
     ("of nobody knows what", thing("snapshot", "completed")),
-    ("in the making", replace(IMAGE, state="pending")),
-    ("switched off by somebody", replace(IMAGE, state="disabled")),
+    ("in the making", IMAGE.replaced(state="pending")),
+    ("switched off by somebody", IMAGE.replaced(state="disabled")),
     ("a copy that is whole", thing("AMI", tags=COPY, snapshot_ids=MADE_OF)),
     ("of nobody knows what", thing("AMI", "failed")),
     ("ended", thing("instance", "terminated", AGENT)),
@@ -134,19 +133,19 @@ def test_no_strays(why: str, resource: Resource) -> None:
 def test_other_directors(resource: Resource, other: dict[str, str]) -> None:
     """What EC2's filter let through is looked at again: another director's tag, or none, spares it."""
     tags = {key: value for key, value in resource.tags.items() if key != "bosh_director_uuid"}
-    assert found(replace(resource, tags={**tags, **other})) == []
+    assert found(resource.replaced(tags={**tags, **other})) == []
 
 
 @pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])
 @pytest.mark.parametrize("kind", ["volume", "interface"])
 def test_instance_that_is_there(kind: Any, state: str) -> None:
     """What was made for an agent stays as long as the agent's instance is there, in whatever state."""
-    assert found(replace(VM, state=state), thing(kind, tags=AGENT)) == []
+    assert found(VM.replaced(state=state), thing(kind, tags=AGENT)) == []
 
 
 @pytest.mark.parametrize(
     "instance",
-    [replace(VM, state="terminated"), replace(VM, tags={**VM.tags, "bosh_director_uuid": "director-2"})],
+    [VM.replaced(state="terminated"), VM.replaced(tags={**VM.tags, "bosh_director_uuid": "director-2"})],
 )
 def test_instance_that_is_not_there(instance: Resource) -> None:
     """An instance that has ended, or is another director's, keeps nothing."""
@@ -157,13 +156,13 @@ def test_instance_that_is_not_there(instance: Resource) -> None:
 @pytest.mark.parametrize("state", ["available", "pending", "disabled"])
 def test_snapshot_that_an_image_needs(state: str, tags: dict[str, str]) -> None:
     """A snapshot that any AMI of the account is made of stays, whoever made the AMI."""
-    image = replace(thing("AMI", state, snapshot_ids=MADE_OF), tags=tags)
+    image = thing("AMI", state, snapshot_ids=MADE_OF).replaced(tags=tags)
     assert found(SNAPSHOT, image) == []
 
 
 def test_snapshot_of_a_failed_image() -> None:
     """An AMI that failed goes first, then its snapshot, whose age is that of the younger one."""
-    first, second = found(SNAPSHOT, replace(FAILED, created=hours_ago(2)))
+    first, second = found(SNAPSHOT, FAILED.replaced(created=hours_ago(2)))
     assert (first.resource.kind, second.resource.kind) == ("AMI", "snapshot")
     assert (second.since, second.images) == (hours_ago(2), ("AMI-1",))
 
@@ -184,7 +183,7 @@ def test_snapshot_of_a_copy_in_the_making(source: str, expected: list[str]) -> N
 @pytest.mark.parametrize(("tags", "count"), [(STEMCELL, 1), (DONE, 0)])
 def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
     """A whole AMI is a person's to judge when its snapshot does not say that its making ended, else none."""
-    strays = found(IMAGE, replace(SNAPSHOT, tags={**SNAPSHOT.tags, **tags, **({} if count else DONE)}))
+    strays = found(IMAGE, SNAPSHOT.replaced(tags={**SNAPSHOT.tags, **tags, **({} if count else DONE)}))
     assert [(stray.resource, stray.removal) for stray in strays] == [(IMAGE, Removal.HAND)] * count
 
 
@@ -203,7 +202,7 @@ def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
 def test_first_seen(resource: Resource, value: str | None, since: datetime | None) -> None:
     """An interface or group is a stray since its mark, which names it; any other mark counts as none."""
     mark = {} if value is None else {"bosh_sweep_seen": value.format(id=resource.resource_id)}
-    (stray,) = found(replace(resource, tags={**resource.tags, **mark}))
+    (stray,) = found(resource.replaced(tags={**resource.tags, **mark}))
     assert (stray.since, stray.is_marked, stray.removal) == (since, True, Removal.DELETE)
 
 
@@ -212,13 +211,13 @@ def test_first_seen(resource: Resource, value: str | None, since: datetime | Non
 )
 def test_interface_of_another(description: str) -> None:
     """An interface that create_vm did not describe so is left to a person."""
-    (stray,) = found(replace(OF_VM, description=description))
+    (stray,) = found(OF_VM.replaced(description=description))
     assert (stray.why, stray.removal) == ("perhaps of a VM that is gone", Removal.HAND)
 
 
 def test_looked_at() -> None:
     """What is the director's own is counted by kind, stray or not."""
-    other = replace(VM, tags={"bosh_director_uuid": "director-2"})
+    other = VM.replaced(tags={"bosh_director_uuid": "director-2"})
     there = Inventory(DIRECTOR, [VM, other, IMAGE, OF_VM, thing("volume", tags=AGENT)])
     assert there.looked_at == {
         "AMI": 1,

@@ -2,7 +2,6 @@
 
 import random
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,15 +36,16 @@ _THROTTLED_PAUSE: Final = (1.0, THROTTLED_CALL.longest_pause)
 """Ranges in seconds; each pause is a random value in its range (jitter)."""
 
 
-@dataclass
 class Allowance:
     """The pauses for throttling that several calls share.
 
-    Attributes:
-        seconds: What is left of them.
+    Args:
+        seconds: Their sum.
     """
 
-    seconds: float
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        """What is left of them."""
 
     def take(self, pause: float) -> bool:
         """Use some seconds; when too few are left, the others are gone too, and the answer is False."""

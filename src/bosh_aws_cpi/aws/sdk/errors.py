@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, SSLError
@@ -189,23 +188,25 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
         return None
 
 
-@dataclass
 class Call:
     """A call to AWS with all its attempts.
 
-    Attributes:
+    Args:
         action: IAM's name for it, "ec2:AttachVolume".
         ids: The resources that it is about, "vol-1".
-        began: Its start, by the monotonic clock.
         throttled: The number of throttled attempts.
         was_uncertain: Whether a failed attempt may have taken effect nevertheless.
     """
 
-    action: str
-    ids: tuple[str, ...]
-    began: float = field(default_factory=time.monotonic)
-    throttled: int = 0
-    was_uncertain: bool = False
+    def __init__(
+        self, action: str, ids: tuple[str, ...], *, throttled: int = 0, was_uncertain: bool = False
+    ) -> None:
+        self.action = action
+        self.ids = ids
+        self.began = time.monotonic()
+        """Its start, by the monotonic clock."""
+        self.throttled = throttled
+        self.was_uncertain = was_uncertain
 
 
 CALL: Final = "bosh_call"

@@ -5,7 +5,6 @@ The old volume is kept until the Director certainly knows the copy, and the copy
 """
 
 import uuid
-from dataclasses import dataclass
 
 from botocore.exceptions import ClientError
 
@@ -25,10 +24,10 @@ from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import replacements
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG
+from bosh_aws_cpi.records import Record
 
 
-@dataclass(frozen=True)
-class Wish:
+class Wish(Record):
     """The wanted copy.
 
     Attributes:

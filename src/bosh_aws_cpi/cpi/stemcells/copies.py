@@ -6,7 +6,6 @@ reused only by a retry of the request that started it, and by a stemcell with th
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from bosh_aws_cpi.aws import image_deletion, images, snapshots, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -19,10 +18,10 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
+from bosh_aws_cpi.records import Record
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Record):
     """The AMI to copy, and the encryption of the copy."""
 
     ami_id: str

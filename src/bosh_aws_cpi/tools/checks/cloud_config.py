@@ -5,11 +5,11 @@ and deployment_plan/cloud_manifest_parser.rb.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, VmSize
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.rules import (
     DIRECTOR,
@@ -39,8 +39,7 @@ _EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
 """Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
 
 
-@dataclass(frozen=True)
-class CloudConfig:
+class CloudConfig(Record):
     """The merged cloud config, or what a manifest for create-env has in its place.
 
     Attributes:

@@ -4,12 +4,12 @@ It merges them key by key, in this order (BOSH: deployment_plan/merged_cloud_pro
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
@@ -21,8 +21,7 @@ _FEW: Final = 3
 """How many names a message has."""
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(Record):
     """A kind of VM that a manifest, or the compilation section, asks for.
 
     Attributes:
@@ -39,11 +38,10 @@ class Use:
     types: Sequence[Node] = ()
     extensions: Sequence[Node] = ()
     zones: Sequence[Node | None] = (None,)
-    sized: Json = field(default_factory=dict)
+    sized: Mapping[str, object] = EMPTY
 
 
-@dataclass(frozen=True)
-class Merged:
+class Merged(Record):
     """The merged cloud properties of a VM.
 
     Attributes:
@@ -62,7 +60,7 @@ class Merged:
     extensions: Sequence[Node] = ()
     use: Use | None = None
     is_open: bool = False
-    sized: Json = field(default_factory=dict)
+    sized: Mapping[str, object] = EMPTY
 
     @property
     def identity(self) -> Identity:

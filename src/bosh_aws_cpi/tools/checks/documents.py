@@ -1,12 +1,13 @@
 """YAML files whose values know their place: path and line."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.config.file import content
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
+from bosh_aws_cpi.records import EMPTY, Entity, Record
 from bosh_aws_cpi.tools.checks.yaml_loading import loaded
 from bosh_aws_cpi.tools.findings import Place
 
@@ -18,8 +19,7 @@ _LARGEST: Final = 4
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Record):
     """A file's content.
 
     Attributes:
@@ -31,7 +31,7 @@ class Document:
 
     name: str
     value: Any
-    places: dict[Route, tuple[int, int]] = field(default_factory=dict)
+    places: Mapping[Route, tuple[int, int]] = EMPTY
     repeated: tuple[tuple[Route, int], ...] = ()
 
     @classmethod
@@ -54,8 +54,7 @@ class Document:
         return Node(self, (), "", self.value)
 
 
-@dataclass(frozen=True, eq=False)
-class Node:
+class Node(Entity):
     """A value in a document.
 
     Attributes:

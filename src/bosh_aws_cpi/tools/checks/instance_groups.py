@@ -6,9 +6,9 @@ instance_group_availability_zone_parser.rb, instance_group.rb (valid lifecycles 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, canonical, unserved
 from bosh_aws_cpi.tools.checks.compilation import of_resources
 from bosh_aws_cpi.tools.checks.documents import Node
@@ -30,8 +30,7 @@ _WORDS: Final = {
 }
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Record):
     """An instance group.
 
     Attributes:

@@ -1,12 +1,12 @@
 """The network interfaces of a VM, planned as create_vm plans them for the networks of a manifest."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.jsontext import Json, is_true
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.properties.network import parse_networks
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.ranges import range_of
 from bosh_aws_cpi.tools.checks.reading import is_open, said
@@ -14,8 +14,7 @@ from bosh_aws_cpi.tools.checks.rules import text_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
-@dataclass(frozen=True)
-class Attachment:
+class Attachment(Record):
     """A network of a VM.
 
     Attributes:

@@ -4,7 +4,6 @@ Each mistake is found once: in the property where it stands, whichever zones are
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from pydantic import ValidationError
@@ -44,23 +43,29 @@ def findings(config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = N
         aws: The CPI's configuration, for its defaults.
         uses: What a manifest asks for; None without a manifest.
     """
-    yield from _Machines(config, disk_defaults(aws), aws.tags, uses is not None).findings(vms(config, uses))
+    machines = _Machines(config, disk_defaults(aws), aws.tags, has_manifest=uses is not None)
+    yield from machines.findings(vms(config, uses))
 
 
-@dataclass
 class _Machines:
     """The checks, each of which is made once for all combinations that are alike."""
 
-    config: CloudConfig
-    defaults: DiskDefaults
-    common_tags: Mapping[str, str]
-    has_manifest: bool
-    mistakes: dict[Identity, list[Finding]] = field(default_factory=dict)
-    contradictions: dict[Identity, list[Contradiction]] = field(default_factory=dict)
-    found: set[tuple[Identity, str]] = field(default_factory=set)
-    of_extensions: dict[tuple[Identity, object], list[tuple[Merged, Contradiction]]] = field(
-        default_factory=dict
-    )
+    def __init__(
+        self,
+        config: CloudConfig,
+        defaults: DiskDefaults,
+        common_tags: Mapping[str, str],
+        *,
+        has_manifest: bool,
+    ) -> None:
+        self.config = config
+        self.defaults = defaults
+        self.common_tags = common_tags
+        self.has_manifest = has_manifest
+        self.mistakes: dict[Identity, list[Finding]] = {}
+        self.contradictions: dict[Identity, list[Contradiction]] = {}
+        self.found: set[tuple[Identity, str]] = set()
+        self.of_extensions: dict[tuple[Identity, object], list[tuple[Merged, Contradiction]]] = {}
 
     def findings(self, combinations: Iterable[Merged]) -> Iterator[Finding]:
         """All findings."""
@@ -193,7 +198,7 @@ def _said_of(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, str
     of_tags = said(lambda: _check_tags({**common_tags, **tags.checked(properties.tags)}))
     found = [said(properties.check)]
     if properties.instance_type == _UNKNOWN and properties.ephemeral_disk.size is None:
-        defaults = defaults._replace(ephemeral_disk=EphemeralDisk())  # their size may depend on the type
+        defaults = defaults.replaced(ephemeral_disk=EphemeralDisk())  # their size may depend on the type
     for name in properties.instance_types:
         tabled = instance_types.tabled_facts(name)
         facts = tabled or instance_types.static_facts(name).replaced(store_disks=1)

@@ -1,12 +1,12 @@
 """The subnets and VMs of a cloud config, and what each names in AWS. Pure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import ValidationError
 
 from bosh_aws_cpi.properties.vm_traffic import TargetGroup
+from bosh_aws_cpi.records import Entity
 from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.rules import name_of
@@ -15,8 +15,7 @@ _TYPES: Final = ("instance_type", "instance_type_fallbacks")
 _LISTS: Final = frozenset({"elbs", "instance_type_fallbacks", "security_groups"})
 
 
-@dataclass(frozen=True, eq=False)
-class SubnetUse:
+class SubnetUse(Entity):
     """A subnet of the cloud config that names one in AWS.
 
     Attributes:
@@ -47,8 +46,7 @@ class SubnetUse:
         return self.azs is None or (name_of(az) in self.azs if az is not None else not self.azs)
 
 
-@dataclass(frozen=True, eq=False)
-class Launch:
+class Launch(Entity):
     """A combination of zone, VM type and perhaps an extension.
 
     Attributes:

@@ -5,7 +5,6 @@ network_parser/name_servers_parser.rb.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from bosh_aws_cpi.tools.checks.cloud_config import (
@@ -149,7 +148,7 @@ def _dns(node: Node) -> Iterator[Finding]:
         if not each.is_unknown and address_of(each.value) is None:
             wrong = refused(each, f"'{each.value}' is not an IP address", "Give an address, not a name")
             is_number = unlike(each, int) is None  # the Director takes it as an address's number
-            yield replace(wrong, severity=Severity.WARNING) if is_number else wrong
+            yield wrong.replaced(severity=Severity.WARNING) if is_number else wrong
 
 
 def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
@@ -175,5 +174,5 @@ def _together(subnets: Sequence[Node]) -> Iterator[Finding]:
             what = f"a VM's prefix is /{length} here, but /{lengths[0][1]} in another subnet of the network"
             wrong = refused(each.at("prefix"), what, _SAME_LENGTH)
             is_last = index == len(subnets) - 1  # the Director does not compare the last one
-            yield replace(wrong, severity=Severity.WARNING) if is_last else wrong
+            yield wrong.replaced(severity=Severity.WARNING) if is_last else wrong
             return

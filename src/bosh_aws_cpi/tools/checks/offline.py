@@ -1,7 +1,6 @@
 """What can be checked without AWS: the files, read and merged, and everything that is wrong with them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.properties.vm import MetadataOptions
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
     allocation,
     compilation,
@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.tools.checks.combinations import Use
 
 
-@dataclass(frozen=True)
-class Files:
+class Files(Record):
     """The files to check.
 
     Attributes:
@@ -89,7 +88,7 @@ class Files:
             raise CloudError(message)
         config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents, cpi)
         sizes, of_sizes = _sizes(aws)
-        return cls(documents, deployed, replace(config, sizes=sizes), aws, of_sizes)
+        return cls(documents, deployed, config.replaced(sizes=sizes), aws, of_sizes)
 
     def findings(self) -> Iterator[Finding]:
         """All that is wrong with them, as far as it can be said without AWS."""

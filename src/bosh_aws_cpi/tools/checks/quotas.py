@@ -13,10 +13,10 @@ Instance quotas"), so instances in them are counted like all others. Shared ones
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from bosh_aws_cpi.aws.capacity import Reservation
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _NAME: Final = re.compile(
@@ -37,8 +37,7 @@ OPEN: Final = "open"
 """In place of a reservation's id: EC2 uses any open one that matches."""
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Record):
     """Instances that count alike.
 
     Attributes:
@@ -57,8 +56,7 @@ class Kind:
         return may_use and self.market == "demand" and self.name == reservation.instance_type
 
 
-@dataclass(frozen=True)
-class Demand:
+class Demand(Record):
     """The instances that a deployment needs.
 
     The Director deletes the VMs that compile before it creates the others (BOSH: jobs/update_deployment.rb,
@@ -69,8 +67,8 @@ class Demand:
         compiling: The most that compile packages at once; fewer packages need fewer VMs.
     """
 
-    deployed: Mapping[Kind, int] = field(default_factory=dict)
-    compiling: Mapping[Kind, int] = field(default_factory=dict)
+    deployed: Mapping[Kind, int] = EMPTY
+    compiling: Mapping[Kind, int] = EMPTY
 
     @property
     def types(self) -> set[str]:

@@ -5,7 +5,6 @@ The Director's reading is that of BOSH, ip_util.rb and ip_addr_or_cidr.rb.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -18,6 +17,7 @@ from ipaddress import (
 from typing import Any, Final
 
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST, overlap
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.rules import refused
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -28,8 +28,7 @@ _VERSIONS: Final = (4, 6)
 _FORMS: Final = "Write 10.0.1.5, 10.0.1.5-10.0.1.9 or 10.0.1.0/28"
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(Record):
     """One of the address ranges in a list, as blocks: the Director divides FIRST-LAST as `ipaddress` does."""
 
     node: Node

@@ -1,8 +1,8 @@
 """What a cloud config names in AWS, with the places that name it. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, vms
 from bosh_aws_cpi.tools.checks.documents import Node
@@ -11,8 +11,7 @@ from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
-@dataclass(frozen=True)
-class References:
+class References(Record):
     """All that a cloud config names in the account; the azs of other CPIs are elsewhere.
 
     Attributes:
@@ -55,8 +54,7 @@ class References:
         return [each for each in self.launches if each.merged.use is not None or not each.merged.extensions]
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Record):
     """A value of the cloud config, with all combinations that it is part of."""
 
     node: Node

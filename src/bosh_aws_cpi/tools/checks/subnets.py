@@ -4,12 +4,12 @@ Rules of BOSH: deployment_plan/manual_network_subnet.rb.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Final
 
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.ranges import (
     AnyNetwork,
@@ -32,8 +32,7 @@ _ROUTER: Final = 1
 """The index of the address that AWS's router has in a subnet (VPC user guide, "Subnet CIDR blocks")."""
 
 
-@dataclass(frozen=True)
-class Addresses:
+class Addresses(Record):
     """The addresses of a manual subnet; those that can't be read are left out.
 
     Attributes:

@@ -5,7 +5,6 @@ They are warnings: AWS may accept more than this version knows. The words are th
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Final
 
@@ -73,7 +72,7 @@ def of_default_disk(disk: Json, path: str) -> Iterator[Finding]:
     kind = root.get("type")
     for found in (*_unknown(kind, tuple(MOST_GIB)), *_too_large(root.get("size"), kind)):
         key = found.place.path if found.place is not None else ""
-        yield replace(found, place=Place(f"{path}.{key}"))
+        yield found.replaced(place=Place(f"{path}.{key}"))
 
 
 def _of_vm(properties: Node) -> Iterator[Finding]:

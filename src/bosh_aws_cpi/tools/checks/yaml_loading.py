@@ -2,8 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import yaml
@@ -11,6 +10,7 @@ import yaml
 from bosh_aws_cpi.config.bounded_yaml import BoundedLoader, OverLimitError
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
+from bosh_aws_cpi.records import EMPTY, Record
 
 _STRING: Final = "tag:yaml.org,2002:str"
 _MERGE: Final = "tag:yaml.org,2002:merge"
@@ -22,8 +22,7 @@ _TELLS_NOTHING: Final = re.compile(r"""\s*(?:'(.|<[a-z ]+>)'|".")""")
 """The same, if it is one character or the name of a part of YAML, such as '<scalar>'."""
 
 
-@dataclass(frozen=True)
-class Loaded:
+class Loaded(Record):
     """What a YAML file says.
 
     Attributes:
@@ -33,7 +32,7 @@ class Loaded:
     """
 
     value: Any
-    places: dict[Route, tuple[int, int]] = field(default_factory=dict)
+    places: Mapping[Route, tuple[int, int]] = EMPTY
     repeated: tuple[tuple[Route, int], ...] = ()
 
 

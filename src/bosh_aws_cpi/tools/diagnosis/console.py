@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.redact import MASK
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -33,8 +33,7 @@ _NAMED: Final = re.compile(
 """A secret after its name, without quotation marks."""
 
 
-@dataclass(frozen=True)
-class _Kind:
+class _Kind(Record):
     """A kind of line that tells why a VM does not work.
 
     Attributes:

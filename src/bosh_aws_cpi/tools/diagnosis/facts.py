@@ -1,7 +1,6 @@
 """What `cpi diagnose` knows about a VM, and from which it derives the causes. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import ip_address, ip_network
 from typing import Final
@@ -10,6 +9,7 @@ from bosh_aws_cpi.aws.firewalls import Acl, Group
 from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.interface_lookups import Interface
 from bosh_aws_cpi.aws.vpc_settings import NOT_BLOCKED, Vpc
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
@@ -22,8 +22,7 @@ _RESOLVER: Final = 2
 """The VPC's DNS server is this address of its primary range."""
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Record):
     """One end of a connection within AWS, with what filters and routes its traffic; None if not known.
 
     Attributes:
@@ -60,8 +59,7 @@ class Side:
         return str(route.target.get("NetworkInterfaceId", "")) if route and not route.is_blackhole else ""
 
 
-@dataclass(frozen=True)
-class Network:
+class Network(Record):
     """Security groups, network ACLs and route tables of both ends; None for what could not be looked at.
 
     Attributes:
@@ -71,7 +69,7 @@ class Network:
     groups: dict[str, Group] | None
     acls: list[Acl] | None
     tables: list[RouteTable] | None
-    block_modes: Mapping[str, str] = field(default_factory=dict)
+    block_modes: Mapping[str, str] = EMPTY
 
     def side(self, interface: Interface) -> Side:
         """An interface with its groups, its subnet's network ACL and its subnet's route table."""
@@ -93,8 +91,7 @@ class Network:
         return tuple(known[each] for each in ids) if ids and known.keys() >= set(ids) else None
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Record):
     """Everything that is known; None for what could not be looked at, or does not exist.
 
     Attributes:

@@ -1,10 +1,10 @@
 """What stops the connections between a VM and another address, from near to far. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import Final
 
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.reachability import (
@@ -32,8 +32,7 @@ _OR_MODE: Final = "or have the VPC's owner change the mode (ModifyVpcBlockPublic
 _STATELESS: Final = "Network ACLs are stateless, so answers need a rule of their own"
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Record):
     """Connections from one side to another.
 
     Attributes:
@@ -78,7 +77,7 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
     if vm.table is not None and address:
         yield from _route(path, vm, vm.table, address)
     if peer is not None and (source := _as_seen(vm, address, peer)) is not None:
-        far = path if is_meant(vm, address, peer) else replace(path, severity=Severity.WARNING)
+        far = path if is_meant(vm, address, peer) else path.replaced(severity=Severity.WARNING)
         yield from _acl(far, peer, "Director", source.address, is_client=False)
         yield from _into_peer(far, peer, source)
         yield from _way_back(far, vm, peer, source.address)
@@ -109,7 +108,7 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
     if vm.table is None:
         return
     if address:
-        yield from _route(replace(path, name="the other side"), vm, vm.table, address)
+        yield from _route(path.replaced(name="the other side"), vm, vm.table, address)
     elif vm.interface.public and not is_internet(route := route_to(vm.table, _INTERNET)):
         yield path.finding(
             f"The VM has the public address {vm.interface.public[0]}, but route table {vm.table.table_id} of "
@@ -164,7 +163,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
         return
     back, opposite = ("inbound", "from") if is_client else ("outbound", "to")
     dropped = "the answers" if share == "none" else "a part of the answers"
-    partly = path if share == "none" else replace(path, severity=Severity.WARNING)
+    partly = path if share == "none" else path.replaced(severity=Severity.WARNING)
     yield partly.finding(
         f"{text} drops {dropped} {opposite} {who}, for {path.name} ({protocol} ports {EPHEMERAL[0]} to "
         f"{EPHEMERAL[1]})",
@@ -229,7 +228,7 @@ def _public_access(path: Path, side: Side, whose: str, route: Route) -> Iterator
             f"Exclude the subnet or its VPC from it (mode allow-bidirectional), {_OR_MODE}",
         )
     elif "NatGatewayId" in route.target and mode == BLOCK_BIDIRECTIONAL:
-        yield replace(path, severity=Severity.WARNING).finding(
+        yield path.replaced(severity=Severity.WARNING).finding(
             f"{text} drops the packets for {path.name} at NAT gateway {target}, unless the NAT gateway's "
             "subnet is excluded, which was not looked at",
             f"Exclude the NAT gateway's subnet from it (mode allow-egress), {_OR_MODE}",

@@ -4,12 +4,12 @@ The rules are those of the VPC user guide: "Route priority", "Network ACL rules"
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Final, Literal
 
 from bosh_aws_cpi.aws.firewalls import ALL, Acl, AclRule, Group, GroupRule
 from bosh_aws_cpi.aws.vpc_settings import NOT_BLOCKED
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 
 BLOCK_BIDIRECTIONAL: Final = "block-bidirectional"
@@ -20,8 +20,7 @@ _NUMBERS: Final = {"tcp": "6", "udp": "17"}
 """The protocols' numbers, which network ACLs use."""
 
 
-@dataclass(frozen=True)
-class Traffic:
+class Traffic(Record):
     """Packets of one protocol to one port: a connection, or the question to a server.
 
     Attributes:
@@ -36,8 +35,7 @@ class Traffic:
         return f"{self.protocol} {self.port}"
 
 
-@dataclass(frozen=True)
-class Remote:
+class Remote(Record):
     """The other side of some traffic, as a rule sees it.
 
     Attributes:

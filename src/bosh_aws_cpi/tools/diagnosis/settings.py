@@ -1,7 +1,6 @@
 """The agent's settings in user data: what an agent needs, without passwords. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_address
 from typing import Any, Final
@@ -9,6 +8,7 @@ from urllib.parse import urlsplit
 
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.diagnosis import certificates
 
 _BUSES: Final = frozenset({"nats", "https"})
@@ -22,8 +22,7 @@ _ANYWHERE: Final = frozenset({"0.0.0.0", "127.0.0.1", "::", "::1", "localhost"})
 """Hosts of a message bus that the agent itself serves, as with `bosh create-env`."""
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Record):
     """A server's address, without user and password."""
 
     scheme: str
@@ -40,8 +39,7 @@ class Address:
         return self.scheme == "https" or self.host in _ANYWHERE
 
 
-@dataclass(frozen=True)
-class AgentSettings:
+class AgentSettings(Record):
     """The settings that an agent reads from user data.
 
     Attributes:

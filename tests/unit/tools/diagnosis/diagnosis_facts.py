@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
@@ -53,7 +52,7 @@ def routed(there: Side, destination: str, is_blackhole: bool = False, **target: 
     """A side with one more route."""
     assert there.table is not None
     route = Route(destination, target, is_blackhole)
-    return replace(there, table=replace(there.table, routes=[*there.table.routes, route]))
+    return there.replaced(table=there.table.replaced(routes=[*there.table.routes, route]))
 
 
 def healthy(**changes: Any) -> Facts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -42,13 +41,12 @@ def test_order() -> None:
     assert facts.settings is not None
     stopped = facts.details.instance.replaced(state="stopped")
     found = causes.of(
-        replace(
-            facts,
-            details=replace(facts.details, instance=stopped, metadata_endpoint="disabled"),
+        facts.replaced(
+            details=facts.details.replaced(instance=stopped, metadata_endpoint="disabled"),
             health=Health("running", "impaired", "impaired", "impaired", ("system-reboot",)),
             console="Kernel panic\nbosh-agent failed",
-            settings=replace(facts.settings, problem="no settings", dns=("10.9.0.8",)),
-            peer=replace(facts.peer, groups=()),
+            settings=facts.settings.replaced(problem="no settings", dns=("10.9.0.8",)),
+            peer=facts.peer.replaced(groups=()),
             has_dns=False,
             not_checked=(Finding(Severity.NOT_CHECKED, "x"),),
         )
@@ -90,7 +88,7 @@ def test_pending() -> None:
     """A VM that is still starting is a warning."""
     facts = healthy()
     instance = facts.details.instance.replaced(state="pending")
-    ((severity, _),) = told(replace(facts, details=replace(facts.details, instance=instance)))
+    ((severity, _),) = told(facts.replaced(details=facts.details.replaced(instance=instance)))
     assert severity == "warning"
 
 
@@ -113,7 +111,7 @@ def test_address_that_nobody_has(owner: str, cidrs: tuple[str, ...], severity: s
     """Nobody may have an address of a VPC of the account; in a shared VPC it may be another account's."""
     facts = healthy(peer=None, holders=())
     assert facts.vpc is not None
-    found = told(replace(facts, vpc=replace(facts.vpc, owner_id=owner, cidrs=cidrs)))
+    found = told(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, cidrs=cidrs)))
     assert [each for each, _ in found] == [severity]
     assert DIRECTOR in found[0][1]
 
@@ -150,16 +148,16 @@ def test_blobstore_elsewhere() -> None:
     facts = healthy()
     assert facts.settings is not None
     assert facts.vm is not None
-    by_name = replace(facts.settings, blobstore=Address("https", "s3.amazonaws.com", 443))
-    ((severity, what),) = told(replace(facts, settings=by_name))
+    by_name = facts.settings.replaced(blobstore=Address("https", "s3.amazonaws.com", 443))
+    ((severity, what),) = told(facts.replaced(settings=by_name))
     assert (severity, "s3.amazonaws.com may be outside the VPC" in what) == ("note", True)
     by_endpoint = routed(facts.vm, "pl-63a5400a", VpcEndpointId="vpce-1")
-    assert told(replace(facts, settings=by_name, vm=by_endpoint)) == []
-    shut_in = replace(facts.vm, groups=(Group("sg-vm", "vm", (), (NATS_ONLY,)),))
-    ((severity, what), *_) = told(replace(facts, settings=by_name, vm=shut_in))
+    assert told(facts.replaced(settings=by_name, vm=by_endpoint)) == []
+    shut_in = facts.vm.replaced(groups=(Group("sg-vm", "vm", (), (NATS_ONLY,)),))
+    ((severity, what), *_) = told(facts.replaced(settings=by_name, vm=shut_in))
     assert (severity, "no tcp 443 out to any address, for the blobstore" in what) == ("error", True)
-    elsewhere = replace(facts.settings, blobstore=Address("https", "10.9.0.9", 25250))
-    ((_, what),) = told(replace(facts, settings=elsewhere))
+    elsewhere = facts.settings.replaced(blobstore=Address("https", "10.9.0.9", 25250))
+    ((_, what),) = told(facts.replaced(settings=elsewhere))
     assert "no route to 10.9.0.9, the blobstore" in what
 
 
@@ -187,9 +185,9 @@ def test_servers(servers: dict[str, Any], words: str) -> None:
     facts = healthy()
     assert facts.settings is not None
     assert facts.vm is not None
-    settings = replace(facts.settings, mbus=None, blobstore=None, **servers)
-    vm = replace(facts.vm, groups=(Group("sg-vm", "vm", (), ()),), acl=None, table=None)
-    found = told(replace(facts, mbus=None, remote="", peer=None, holders=None, settings=settings, vm=vm))
+    settings = facts.settings.replaced(mbus=None, blobstore=None, **servers)
+    vm = facts.vm.replaced(groups=(Group("sg-vm", "vm", (), ()),), acl=None, table=None)
+    found = told(facts.replaced(mbus=None, remote="", peer=None, holders=None, settings=settings, vm=vm))
     assert [severity for severity, _ in found] == (["warning"] if words else [])
     assert all(words in what for _, what in found)
 
@@ -210,8 +208,8 @@ def test_servers_by_name(
     facts = healthy()
     assert facts.settings is not None
     vm = routed(side("vm", VM, public=public), destination, **target)
-    settings = replace(facts.settings, ntp=("0.pool.ntp.org",))
-    found = told(replace(facts, vm=vm, settings=settings))
+    settings = facts.settings.replaced(ntp=("0.pool.ntp.org",))
+    found = told(facts.replaced(vm=vm, settings=settings))
     assert [severity for severity, _ in found] == (["note"] if is_told else [])
 
 
@@ -236,7 +234,7 @@ def test_vpc_without_dns(dns: tuple[str, ...], dns_servers: tuple[str, ...] | No
     """DNS that is disabled in the VPC matters to a VM that asks Amazon's server."""
     facts = healthy(has_dns=False, dns_servers=dns_servers)
     assert facts.settings is not None
-    assert [each for each, _ in told(replace(facts, settings=replace(facts.settings, dns=dns)))] == [severity]
+    assert [each for each, _ in told(facts.replaced(settings=facts.settings.replaced(dns=dns)))] == [severity]
 
 
 def test_document() -> None:
@@ -262,7 +260,7 @@ def test_own_interface() -> None:
     """The VM's interface is the one in the Director's subnet, else the default gateway's, else the first."""
     first, second, third = (interface(str(n), f"10.0.{n}.1") for n in (1, 2, 3))
     own = (first, second, third)
-    peer = replace(interface("director", DIRECTOR), subnet_id="subnet-3")
+    peer = interface("director", DIRECTOR).replaced(subnet_id="subnet-3")
     assert own_interface(own, "10.0.2.1", peer) is third
     assert own_interface(own, "10.0.2.1", None) is second
     assert own_interface(own, "", None) is first
@@ -271,7 +269,7 @@ def test_own_interface() -> None:
 
 def test_peer_interface() -> None:
     """Of several interfaces with an address the one in the VM's VPC is meant; else it is not certain."""
-    near, far, farther = (replace(interface(str(n), DIRECTOR), vpc_id=f"vpc-{n}") for n in (1, 2, 3))
+    near, far, farther = (interface(str(n), DIRECTOR).replaced(vpc_id=f"vpc-{n}") for n in (1, 2, 3))
     assert peer_interface([far, near], {"vpc-1"}, is_local=True) is near
     assert peer_interface([far], {"vpc-1"}, is_local=False) is far
     assert peer_interface([far], {"vpc-1"}, is_local=True) is None  # another VPC with the same range
@@ -285,10 +283,9 @@ def test_example_of_the_documentation() -> None:
     director = side("director", DIRECTOR)
     assert director.groups is not None
     assert facts.settings is not None
-    found = replace(
-        facts,
-        peer=replace(director, groups=(replace(director.groups[0], group_id="sg-0123456789abcdef0"),)),
-        settings=replace(facts.settings, blobstore=None, ntp=("0.pool.ntp.org",)),
+    found = facts.replaced(
+        peer=director.replaced(groups=(director.groups[0].replaced(group_id="sg-0123456789abcdef0"),)),
+        settings=facts.settings.replaced(blobstore=None, ntp=("0.pool.ntp.org",)),
         not_checked=(
             Finding(
                 Severity.NOT_CHECKED,
@@ -318,11 +315,10 @@ def test_expired_certificate(key: str, days: int, age: int, severity: str | None
     assert facts.settings is not None
     instance = facts.details.instance.replaced(age=age * 86_400.0)
     found = told(
-        replace(
-            facts,
+        facts.replaced(
             now=now,
-            details=replace(facts.details, instance=instance),
-            settings=replace(facts.settings, expiries=((key, now + timedelta(days=days)),)),
+            details=facts.details.replaced(instance=instance),
+            settings=facts.settings.replaced(expiries=((key, now + timedelta(days=days)),)),
         )
     )
     assert [each for each, _ in found] == ([severity] if severity else [])
@@ -366,12 +362,12 @@ def test_health_of_the_director(health: Health, words: str) -> None:
     """A Director that does not work is the cause, if its interface is certain to be meant."""
     facts = healthy(peer_health=health)
     assert facts.peer is not None
-    peer = replace(facts.peer, interface=replace(facts.peer.interface, vm_cid="i-director"))
-    found = told(replace(facts, peer=peer))
+    peer = facts.peer.replaced(interface=facts.peer.interface.replaced(vm_cid="i-director"))
+    found = told(facts.replaced(peer=peer))
     assert [severity for severity, _ in found] == (["error"] if words else [])
     assert all(words in what for _, what in found)
-    far = replace(peer, interface=replace(peer.interface, vpc_id="vpc-2"))
-    assert not any("i-director" in what for _, what in told(replace(facts, peer=far)))
+    far = peer.replaced(interface=peer.interface.replaced(vpc_id="vpc-2"))
+    assert not any("i-director" in what for _, what in told(facts.replaced(peer=far)))
 
 
 def test_nat_before_the_director() -> None:
@@ -409,8 +405,8 @@ def test_ipv6_only() -> None:
     mbus = settings.address(f"nats://[{there}]:4222")
     only = AgentSettings(100, mbus=mbus, dns=("fd00:ec2::253",), ntp=("fd00:ec2::123",))
     facts = healthy(
-        vm=replace(vm, acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
-        peer=replace(peer, acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
+        vm=vm.replaced(acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
+        peer=peer.replaced(acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
         mbus=mbus,
         remote=there,
         settings=only,
@@ -418,5 +414,5 @@ def test_ipv6_only() -> None:
     )
     assert told(facts) == []
     assert facts.peer is not None
-    ((_, what),) = told(replace(facts, peer=replace(facts.peer, groups=())))
+    ((_, what),) = told(facts.replaced(peer=facts.peer.replaced(groups=())))
     assert f"let no tcp 4222 in from the VM, {own}" in what

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,13 +31,13 @@ def stopped(vm: Side, address: str, peer: Side | None = None) -> list[str]:
 
 def unlike(there: Side, **changes: Any) -> Side:
     """A side whose interface differs."""
-    return replace(there, interface=replace(there.interface, **changes))
+    return there.replaced(interface=there.interface.replaced(**changes))
 
 
 def closed(there: Side) -> Side:
     """A side whose network ACL lets nothing pass."""
     assert there.acl is not None
-    return replace(there, acl=replace(there.acl, rules=()))
+    return there.replaced(acl=there.acl.replaced(rules=()))
 
 
 VM_SIDE = side("vm", VM)
@@ -62,19 +61,19 @@ BY_NAT = routed(VM_SIDE, "0.0.0.0/0", NatGatewayId="nat-1")
         (routed(VM_SIDE, "pl-1", NatGatewayId="nat-1"), PUBLIC, None),  # the list may have the address
         (routed(VM_SIDE, "::/0", EgressOnlyInternetGatewayId="eigw-1"), "2600::6", None),
         (routed(VM_SIDE, "::/0", GatewayId="igw-1"), "2600::6", None),  # IPv6 has no private addresses
-        (replace(VM_SIDE, groups=None, acl=None, table=None), PUBLIC, None),  # nothing is known
+        (VM_SIDE.replaced(groups=None, acl=None, table=None), PUBLIC, None),  # nothing is known
         (BY_NAT, PUBLIC, closed(side("director", DIRECTOR))),  # behind NAT the source is not known
     ],
 )
 def test_open(vm: Side, address: str, peer: Side | None) -> None:
     """Nothing stops connections whose rules all let them through, or are not known."""
-    inside = replace(vm, acl=None) if ":" in address else vm  # its ACL's rules are for IPv4
+    inside = vm.replaced(acl=None) if ":" in address else vm  # its ACL's rules are for IPv4
     assert stopped(inside, address, peer) == []
 
 
 def test_near_to_far() -> None:
     """The VM's own group comes first, then its ACL and route, then the other side's."""
-    vm = replace(closed(VM_SIDE), groups=())
+    vm = closed(VM_SIDE).replaced(groups=())
     peer = closed(side("director", DIRECTOR))
     far = "The network ACL acl-director of the Director's subnet subnet-director"
     assert [what.partition(",")[0] for what in stopped(vm, DIRECTOR, peer)] == [
@@ -91,15 +90,15 @@ def test_same_subnet() -> None:
     """Within a subnet only security groups filter (VPC user guide, "Control traffic with network ACLs")."""
     peer = unlike(closed(PEER), subnet_id="subnet-vm")
     assert stopped(closed(VM_SIDE), DIRECTOR, peer) == []
-    (what,) = stopped(VM_SIDE, DIRECTOR, replace(peer, groups=()))
+    (what,) = stopped(VM_SIDE, DIRECTOR, peer.replaced(groups=()))
     assert what.startswith("The security groups of the Director")
 
 
 def test_routes_that_are_not_known() -> None:
     """Within a VPC the other side is looked at even if the routes could not be."""
-    vm = replace(VM_SIDE, table=None)
-    assert len(stopped(vm, DIRECTOR, replace(PEER, groups=()))) == 1
-    assert stopped(replace(PEERED, table=None), FAR, replace(FAR_PEER, groups=())) == []
+    vm = VM_SIDE.replaced(table=None)
+    assert len(stopped(vm, DIRECTOR, PEER.replaced(groups=()))) == 1
+    assert stopped(PEERED.replaced(table=None), FAR, FAR_PEER.replaced(groups=())) == []
 
 
 def test_public_address() -> None:
@@ -114,8 +113,8 @@ def test_public_address() -> None:
     assert stopped(vm, PUBLIC, by_address) == []
     only_to_group = GroupRule("tcp", (4222, 4222), group_ids=("sg-director",))
     assert vm.groups is not None
-    strict = replace(vm, groups=(replace(vm.groups[0], egress=(only_to_group,)),))
-    assert stopped(replace(strict, table=VM_SIDE.table), DIRECTOR, PEER) == []
+    strict = vm.replaced(groups=(vm.groups[0].replaced(egress=(only_to_group,)),))
+    assert stopped(strict.replaced(table=VM_SIDE.table), DIRECTOR, PEER) == []
     assert stopped(strict, PUBLIC, by_address)[0].startswith("The security groups of the VM")
 
 
@@ -124,27 +123,27 @@ def test_ipv6() -> None:
     vm = routed(side("vm", VM, addresses=(VM, "2001:db8::a")), "::/0", GatewayId="igw-1")
     peer = side("director", "2600::6", vpc_id="vpc-2")
     assert (
-        "in from the VM, 2001:db8::a" in stopped(replace(vm, acl=None), "2600::6", replace(peer, acl=None))[0]
+        "in from the VM, 2001:db8::a" in stopped(vm.replaced(acl=None), "2600::6", peer.replaced(acl=None))[0]
     )
 
 
 def test_way_back() -> None:
     """Another VPC needs a route back, and one whose target is there."""
     assert FAR_PEER.table is not None
-    without = replace(
-        FAR_PEER, table=replace(FAR_PEER.table, routes=[replace(LOCAL, destination="10.50.0.0/16")])
+    without = FAR_PEER.replaced(
+        table=FAR_PEER.table.replaced(routes=[LOCAL.replaced(destination="10.50.0.0/16")])
     )
     assert "has no route back to the VM, 10.0.1.10" in stopped(PEERED, FAR, without)[0]
     gone = routed(without, "10.0.0.0/16", is_blackhole=True, VpcPeeringConnectionId="pcx-1")
     assert "has only a black hole as a route back" in stopped(PEERED, FAR, gone)[0]
-    assert stopped(PEERED, FAR, replace(without, table=None)) == []
+    assert stopped(PEERED, FAR, without.replaced(table=None)) == []
 
 
 def test_partly_dropped_answers() -> None:
     """An ACL that drops a part of the answers is a warning: some connections succeed."""
     assert VM_SIDE.acl is not None
     out, back = VM_SIDE.acl.rules
-    vm = replace(VM_SIDE, acl=replace(VM_SIDE.acl, rules=(out, replace(back, ports=(40000, 65535)))))
+    vm = VM_SIDE.replaced(acl=VM_SIDE.acl.replaced(rules=(out, back.replaced(ports=(40000, 65535)))))
     (finding,) = outbound(NATS, vm, DIRECTOR, PEER)
     assert finding.severity is Severity.WARNING
     assert "drops a part of the answers from 10.0.2.6" in finding.what
@@ -160,7 +159,7 @@ def test_partly_dropped_answers() -> None:
             ["let no tcp 6868 in", "drops tcp 6868 from any address", "drops the answers to any address"],
         ),
         (VM_SIDE, FAR, ["let no tcp 6868 in from 10.50.1.6", "has no route to 10.50.1.6, the other side"]),
-        (replace(VM_SIDE, groups=None, acl=None, table=None), FAR, []),
+        (VM_SIDE.replaced(groups=None, acl=None, table=None), FAR, []),
     ],
 )
 def test_inbound(vm: Side, address: str, words: list[str]) -> None:

@@ -4,7 +4,6 @@ All of them are looked up before the VM is created, so that a missing one is rep
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes, tags
@@ -20,21 +19,21 @@ from bosh_aws_cpi.model import Instance, Vip
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.recorded_targets import Target, tags_of
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-@dataclass(frozen=True)
-class Traffic:
+class Traffic(Record):
     """The existing resources that will send traffic to a VM."""
 
     target_groups: Sequence[TargetGroup] = ()
     load_balancers: Sequence[str] = ()
     routes: Sequence[tuple[str, str]] = ()
     """(table id, destination)."""
-    tables: Mapping[str, RouteTable] = field(default_factory=dict)
+    tables: Mapping[str, RouteTable] = EMPTY
     """The tables of the routes, as they were before the VM was created."""
     vip: Vip | None = None
     elastic_ip: ElasticIp | None = None
@@ -122,8 +121,7 @@ def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, Ro
     return found
 
 
-@dataclass(frozen=True)
-class _LedRoute:
+class _LedRoute(Record):
     """A route that points to the VM now."""
 
     table_id: str

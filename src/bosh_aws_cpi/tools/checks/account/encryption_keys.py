@@ -1,7 +1,6 @@
 """The KMS keys with which EBS would encrypt the VMs' and the persistent disks. Pure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from pydantic import ValidationError
 
@@ -10,6 +9,7 @@ from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
@@ -17,8 +17,7 @@ from bosh_aws_cpi.tools.checks.references import References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(Record):
     """A key that a disk is encrypted with.
 
     Attributes:
@@ -41,8 +40,7 @@ def used(references: References, defaults: DiskDefaults) -> list[Key]:
     return list(dict.fromkeys(found))
 
 
-@dataclass(frozen=True)
-class _Default:
+class _Default(Record):
     """The encryption of a disk that does not say it, and where the configuration names its key."""
 
     encryption: Encryption

@@ -4,11 +4,11 @@ As in create_vm, the VM's own groups take precedence over those of its networks,
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from bosh_aws_cpi.aws.lookups import SecurityGroup
 from bosh_aws_cpi.plan.nics import is_group_id
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
@@ -18,8 +18,7 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 _KEY = "security_groups"
 
 
-@dataclass(frozen=True)
-class Groups:
+class Groups(Record):
     """What AWS says of security groups.
 
     Attributes:
@@ -31,7 +30,7 @@ class Groups:
 
     of_vpcs: Sequence[SecurityGroup]
     homes: Mapping[str, str] | None = None
-    associations: Mapping[tuple[str, str], str] | None = field(default_factory=dict)
+    associations: Mapping[tuple[str, str], str] | None = EMPTY
 
     def problem(self, entry: str, vpc: str) -> str:
         """Why a VM in a VPC can't have a group; empty if it can."""

@@ -1,7 +1,6 @@
 """Findings when some azs have a `cpi`: VM types and disk types don't say which CPI they are for. Pure."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -15,4 +14,4 @@ def softened(findings: Iterable[Finding]) -> Iterator[Finding]:
     for each in findings:
         path = each.place.path if each.place is not None else ""
         is_doubtful = each.severity is Severity.ERROR and path.startswith(_OF_ANY)
-        yield replace(each, severity=Severity.WARNING) if is_doubtful else each
+        yield each.replaced(severity=Severity.WARNING) if is_doubtful else each

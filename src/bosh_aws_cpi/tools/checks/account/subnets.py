@@ -1,12 +1,12 @@
 """Subnets: they exist, have the zone and range of the cloud config, and free addresses. Pure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from bosh_aws_cpi.aws.lookups import SubnetFacts
 from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan.subnet_fallbacks import difference
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse
 from bosh_aws_cpi.tools.checks.ranges import range_of, within
@@ -18,8 +18,7 @@ _FEW: Final = 10
 """With fewer free addresses, a subnet gets a note."""
 
 
-@dataclass(frozen=True)
-class KnownSubnets:
+class KnownSubnets(Record):
     """The subnets of the cloud config, as AWS knows them.
 
     Attributes:

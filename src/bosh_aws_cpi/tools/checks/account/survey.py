@@ -1,7 +1,6 @@
 """Looks up what a cloud config names in AWS, with one listing for each kind of thing."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from bosh_aws_cpi.aws import capacity, held_addresses, images, kms_keys, lookups
 from bosh_aws_cpi.cpi.stemcells.delete import ami_id
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.instance_types import tabled_facts
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import machines, quotas
 from bosh_aws_cpi.tools.checks.account import (
     addresses,
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.config.aws_config import AwsConfig
 
 
-@dataclass(frozen=True)
-class Extras:
+class Extras(Record):
     """What an operator wants to have checked beyond the cloud config.
 
     Attributes:
@@ -44,7 +43,7 @@ class Extras:
     """
 
     stemcells: Sequence[str] = ()
-    demand: quotas.Demand = field(default_factory=quotas.Demand)
+    demand: quotas.Demand = quotas.Demand()
     is_for_create_env: bool = False
 
 

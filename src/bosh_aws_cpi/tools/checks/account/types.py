@@ -1,19 +1,18 @@
 """Instance types: they exist, the zones offer them, and they fit each other and the stemcells. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import instance_types
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import named
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
-@dataclass(frozen=True)
-class Offers:
+class Offers(Record):
     """Where instance types are offered.
 
     Attributes:
