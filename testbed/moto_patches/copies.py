@@ -84,9 +84,9 @@ def check_source(backend: Any, source: Any) -> None:
     """Refuse a copy that EBS does not make now (EBS user guide, "Copy an Amazon EBS volume").
 
     The guide names the code CopyVolumesLimitExceeded, and no other. A security researcher's notes on live
-    calls name ConcurrentCopyVolumeLimitExceeded for the second copy of a source. The other code, IncorrectState,
-    the messages, and that a deleted copy no longer counts, are guesses. A copy still completes if its source
-    is deleted.
+    calls name ConcurrentCopyVolumeLimitExceeded for the second copy of a source. The code IncorrectState, the
+    messages, and that a deleted copy no longer counts, are guesses. A copy still completes if its source is
+    deleted.
     """
     if source.status not in {"available", "in-use"} or _is_in_progress(source):
         refuse("IncorrectState", f"Volume '{source.id}' is being created or initialized.")

@@ -159,7 +159,7 @@ def test_one_copy_at_a_time(ec2: Any, make: Callable[..., str], refused: Any, fa
     [("modifying", False), ("failed", False), ("optimizing", True), ("completed", True)],
 )
 def test_copy_of_a_modified_volume(
-    ec2: Any, make: Callable[..., str], refused: Any, fake_aws: FakeAws, state: str, is_copied: bool
+    ec2: Any, make: Callable[..., str], refused: Any, fake_aws: FakeAws, state: str, *, is_copied: bool
 ) -> None:
     """The modification of a source must be completed or optimizing."""
     source = make()

@@ -4,7 +4,7 @@ Certainty comes before completeness: a resource that BOSH may still know, or tha
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
@@ -77,8 +77,6 @@ class Inventory:
 
     director: str
     resources: Sequence[Resource]
-    progress: Mapping[str, int] = field(default_factory=dict)
-    """How far copies of volumes are initialized, in percent, by id."""
 
     @cached_property
     def own(self) -> Mapping[Kind, Sequence[Resource]]:
@@ -181,9 +179,7 @@ def _purpose(volume: Resource, there: Inventory) -> str | None:
 
 def _of_update(volume: Resource, there: Inventory) -> Stray | None:
     """Judge the old volume of an update_disk by a copy, or a copy without its link."""
-    verdict = replaced.judge(volume, there.own["volume"], there.progress)
-    if verdict is None:
-        return None
+    verdict = replaced.judge(volume, there.own["volume"])
     return Stray(volume, verdict.why, Removal.DELETE if verdict.is_certain else Removal.DISK, verdict.since)
 
 
