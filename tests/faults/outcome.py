@@ -186,7 +186,9 @@ class Outcome:
             return [sorted(self.before), *steps]
         success = scenario.success.of(self.before)
         if self._is_done:
-            return [self._with_traces(self.outlived.of(success) if self.outlived else success)]
+            done = self._with_traces(self.outlived.of(success) if self.outlived else success)
+            is_refused_again = not self._is_abandoned and self.answer.error is not None
+            return [done, *(steps if is_refused_again else [])]
         return [sorted(self.before), *steps, *([success] if scenario.is_in_place else [])]
 
     def _with_traces(self, picture: list[str]) -> list[str]:
