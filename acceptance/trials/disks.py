@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import UNKNOWN_KEY, Seen, Trials
-from bosh_aws_cpi.aws import volume_copies
 from bosh_aws_cpi.aws.attachments import says_name_taken
 from bosh_aws_cpi.aws.modifications import NOT_MODIFIABLE
 from bosh_aws_cpi.aws.sdk.error_codes import VOLUME_IN_USE
+from bosh_aws_cpi.aws.sdk.errors import is_transient
 from bosh_aws_cpi.plan.device_names import FURTHER_DISK_NAMES, PERSISTENT_DISK_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TRIALS = Trials()
+ALL_COPIED = 100
 UNUSABLE = {"InvalidVolume.NotFound", "error", "deleting", "deleted"}
 DEVICE, OTHER_DEVICE = "/dev/sdf", "/dev/sdh"
 """Two trials use different names: a name may stay in use for a while after a volume is detached."""
@@ -145,18 +146,63 @@ def volume_copied(lab: Lab) -> Seen:
     return Seen(agrees, f"copies: {seen}; smaller: {smaller.text}")
 
 
-@TRIALS.of("volume-copy-progress")
-def volume_copy_progress(lab: Lab) -> Seen:
-    """Copy a volume, and wait until its data is copied."""
-    copy = lab.wait_for_volume("available", lab.copy_volume(lab.spare_volume_id))
+@TRIALS.of("volume-copy-source")
+def volume_copy_source(lab: Lab) -> Seen:
+    """Copy a volume, delete it at once, and wait until all data of the copy is copied."""
+    copy, first = _copy_without_source(lab)
 
-    def completed() -> dict[str, int]:
-        progress = volume_copies.progress(lab.ec2, [copy])
-        if progress.get(copy) != volume_copies.INITIALIZED:
+    def completed() -> int:
+        progress = _copy_progress(lab, copy)
+        if progress != ALL_COPIED:
             raise NotYet(f"progress {progress}")
         return progress
 
-    return Seen(agrees=True, text=f"progress {until(completed)}")
+    last = until(completed)
+    state = lab.describe_volume(copy)["State"]
+    return Seen(state == "available", f"progress without the source {first}, then {last}; {state}")
+
+
+@TRIALS.of("volume-copy-source-id")
+def volume_copy_source_id(lab: Lab) -> Seen:
+    """Copy a volume, delete it, and look at the copy's SourceVolumeId."""
+    copy, _ = _copy_without_source(lab)
+    shown = lab.describe_volume(copy).get("SourceVolumeId")
+    return Seen(bool(shown), f"SourceVolumeId {shown}")
+
+
+def _copy_without_source(lab: Lab) -> tuple[str, int | None]:
+    """A copy whose source is gone, and its progress, in percent, when the source was deleted."""
+    source = lab.create_volume()
+    copy = lab.wait_for_volume("available", lab.copy_volume(source))
+    lab.ec2.delete_volume(VolumeId=source)
+    progress = _copy_progress(lab, copy)
+
+    def gone() -> None:
+        said = said_to(lab.describe_volume, volume_id=source)
+        if said.code != "InvalidVolume.NotFound":
+            raise NotYet(said.text)
+
+    until(gone)
+    return copy, progress
+
+
+def _copy_progress(lab: Lab, copy: str) -> int | None:
+    """How far a copy is initialized, in percent; None if EC2 does not show it."""
+    (status,) = lab.ec2.describe_volume_status(VolumeIds=[copy])["VolumeStatuses"]
+    progress: int | None = status.get("InitializationStatusDetails", {}).get("Progress")
+    return progress
+
+
+@TRIALS.of("volume-copy-refused")
+def volume_copy_refused(lab: Lab) -> Seen:
+    """Copy a volume twice in a row, and the first copy; EBS may complete the first one before that."""
+    source = lab.create_volume()
+    copy = lab.wait_for_volume("available", lab.copy_volume(source))
+    progress = _copy_progress(lab, copy)
+    again = said_to(lab.copy_volume, source_id=source)
+    of_copy = said_to(lab.copy_volume, source_id=copy)
+    agrees = all(each.error is None or not is_transient(each.error) for each in (again, of_copy))
+    return Seen(agrees, f"progress {progress}; again: {again.text}; a copy of the copy: {of_copy.text}")
 
 
 @TRIALS.of("volume-key")

@@ -14,6 +14,8 @@ from tests.faults.scenarios_disk import (
     COPY_USED,
     DETACHED,
     FREE,
+    VM_WITH,
+    VM_WITHOUT,
     copy_of,
     old,
 )
@@ -97,12 +99,13 @@ DELETED_ALL_THE_SAME = (
     "leaving its load balancers is logged. "
 )
 UPDATED, UPDATED_AGAIN = (f"update_disk by a copy{more}" for more in ("", " after an earlier one"))
-COPY_ATTACHED = "attach_disk of a copy"
+COPY_ATTACHED, COPY_DETACHED = "attach_disk of a copy", "detach_disk of a copy"
 SETTLED_LATER = (
     "The disk is attached or detached: an error of the deletion of its old disk is logged, and the next call "
     "for the disk deletes it"
 )
 DELETED, KNOWN, COPIED = (copy_of(f"disk{step}", COPY_HELD) for step in (" deleted", " known", ""))
+FREE_DELETED, FREE_KNOWN = (copy_of(f"disk{step}") for step in (" deleted", " known"))
 UNDONE_LINK = (
     "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
 )
@@ -144,13 +147,18 @@ OUTLIVED: dict[str, list[Outlived]] = {
         Outlived(SETTLED_LATER, frozenset({"CreateTags"}), Change([DELETED], [COPIED, old("copy")])),
         Outlived(
             SETTLED_LATER,
-            frozenset({"DescribeVolumes2", "DescribeVolumeStatus", "DescribeVolumes3", "DeleteVolume"}),
+            frozenset({"DescribeVolumes2", "DeleteVolume"}),
             Change([DELETED], [KNOWN, old("copy")]),
         ),
         Outlived(SETTLED_LATER, frozenset({"CreateTags2"}), Change([DELETED], [KNOWN])),
     ],
-    "detach_disk of a copy": [
-        Outlived(SETTLED_LATER, frozenset({"DescribeVolumes2", "DescribeVolumeStatus"}))
+    COPY_DETACHED: [
+        Outlived(
+            SETTLED_LATER,
+            frozenset({"DescribeVolumes2", "DeleteVolume"}),
+            Change([FREE_DELETED], [FREE_KNOWN, old("copy")]),
+        ),
+        Outlived(SETTLED_LATER, frozenset({"CreateTags"}), Change([FREE_DELETED], [FREE_KNOWN])),
     ],
     BALANCED_VM: [
         Outlived(
@@ -193,6 +201,10 @@ STEPS: dict[str, list[Step]] = {
         Step(SETTLED_LATER, Change(COPY_USED.loses, [COPY_USED.gains[0], COPIED])),
         Step(SETTLED_LATER, Change(COPY_USED.loses, [COPY_USED.gains[0], KNOWN])),
         Step(SETTLED_LATER, Change([*COPY_USED.loses, old("copy")], [COPY_USED.gains[0], KNOWN])),
+    ],
+    COPY_DETACHED: [
+        Step(SETTLED_LATER, Change([VM_WITH, KNOWN], [VM_WITHOUT, FREE_KNOWN])),
+        Step(SETTLED_LATER, Change([VM_WITH, KNOWN, old("copy")], [VM_WITHOUT, FREE_KNOWN])),
     ],
     OLD_ATTACHING: [Step(AWS_FIRST, ATTACHED)],
     OLD_DETACHING: [Step(AWS_FIRST, DETACHED)],

@@ -186,8 +186,16 @@ class Outcome:
             return [sorted(self.before), *steps]
         success = scenario.success.of(self.before)
         if self._is_done:
-            return [self._with_traces(self.outlived.of(success) if self.outlived else success)]
+            done = self._with_traces(self.outlived.of(success) if self.outlived else success)
+            return [done, *self._unfinished]
         return [sorted(self.before), *steps, *([success] if scenario.is_in_place else [])]
+
+    @property
+    def _unfinished(self) -> list[list[str]]:
+        """The pictures after a repeated request whose error says that it is done: it stays at its step."""
+        if self._is_abandoned or self.answer.error is None:
+            return []
+        return [step.change.of(self.before) for step in STEPS.get(self.case.scenario.name, [])]
 
     def _with_traces(self, picture: list[str]) -> list[str]:
         """What a fault that is survived changes all the same."""

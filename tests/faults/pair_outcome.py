@@ -75,7 +75,7 @@ class PairOutcome(Outcome):
                 for change in _changes(each.case)
                 if Counter(change.loses) <= Counter(picture)
             ]
-        return pictures
+        return pictures + self._unfinished
 
     def _of_rest(self, lines: list[str]) -> Iterator[Problem]:
         """What is left after a refused undo or a SIGKILL is listed by sweep, or belongs to what is listed."""

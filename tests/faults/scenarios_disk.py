@@ -27,10 +27,7 @@ ATTACHED = Change(loses=(VM_WITHOUT, FREE), gains=(VM_WITH, HELD))
 DETACHED = Change(loses=(VM_WITH, HELD), gains=(VM_WITHOUT, FREE))
 UPDATE = (*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes")
 AGAIN = (*UPDATE[:2], "DeleteVolume", "DescribeVolumes", *UPDATE[2:])
-SETTLING = (
-    *("CreateTags", "DescribeVolumes", "DescribeVolumeStatus"),
-    *("DescribeVolumes", "DeleteVolume", "CreateTags"),
-)
+SETTLING = ("DescribeVolumes", "DeleteVolume", "CreateTags")
 OF_DIRECTOR = "bosh_director_uuid=director"
 ENCRYPTED = GP3.replace("gp3", "gp3, encrypted True")
 NEW = f"volume made: 2 GiB {ENCRYPTED}, available [bosh_call=…, {OF_DIRECTOR}, bosh_replaces=disk]"
@@ -56,9 +53,9 @@ def copied(stage: Stage) -> list[Any]:
 
 
 def attached_copy(stage: Stage) -> list[Any]:
-    """Have a VM with such a copy, which the Director knows, and which EBS still initializes."""
+    """Have a VM with such a copy, which the Director knows."""
     vm_cid, disk_cid = stage.vm(), stage.disk()
-    copy_cid = stage.copy(disk_cid, f"{disk_cid} known", progress="50")
+    copy_cid = stage.copy(disk_cid, f"{disk_cid} known")
     stage.ec2.attach_volume(InstanceId=vm_cid, VolumeId=copy_cid, Device="/dev/sdf")
     return [vm_cid, copy_cid]
 
@@ -174,7 +171,7 @@ DISKS = (
     ),
     Scenario(
         name="attach_disk of a copy",
-        calls=("DescribeInstances", "AttachVolume", "DescribeVolumes", *SETTLING),
+        calls=("DescribeInstances", "AttachVolume", "DescribeVolumes", "CreateTags", *SETTLING),
         lay=copied,
         result=f'"{PATH}copy"',
         success=Change([*COPY_USED.loses, old("copy")], COPY_USED.gains),
@@ -182,9 +179,11 @@ DISKS = (
     ),
     Scenario(
         name="detach_disk of a copy",
-        calls=("DetachVolume", "DescribeVolumes", "DescribeVolumes", "DescribeVolumeStatus"),
+        calls=("DetachVolume", "DescribeVolumes", *SETTLING),
         lay=attached_copy,
-        success=Change([VM_WITH, copy_of("disk known", COPY_HELD)], [VM_WITHOUT, copy_of("disk known")]),
+        success=Change(
+            [VM_WITH, copy_of("disk known", COPY_HELD), old("copy")], [VM_WITHOUT, copy_of("disk deleted")]
+        ),
         is_in_place=True,
     ),
     Scenario(

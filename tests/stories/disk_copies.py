@@ -84,6 +84,11 @@ class Copied:
         """Set the progress of the next copies, in percent, for each DescribeVolumeStatus in turn."""
         self._fake_aws.rule(action="CopyVolumes", states=list(percent))
 
+    def keep_old(self, times: int) -> None:
+        """Refuse the next deletions of a volume: the old disk stays when the Director uses its copy."""
+        refusal = {"code": "UnauthorizedOperation", "message": "No."}
+        self._fake_aws.rule(action="DeleteVolume", times=times, error=refusal)
+
     @property
     def disks(self) -> list[str]:
         """All volumes except the VM's."""

@@ -145,8 +145,7 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
         lambda there: [there.vm_cid, there.replaced_by_copy()],
         [
             *("DescribeInstances", "AttachVolume", "DescribeVolumes"),
-            *("CreateTags", "DescribeVolumes", "DescribeVolumeStatus"),
-            *("DescribeVolumes", "DeleteVolume", "CreateTags"),
+            *("CreateTags", "DescribeVolumes", "DeleteVolume", "CreateTags"),
         ],
     ),
     (

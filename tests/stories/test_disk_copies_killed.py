@@ -21,8 +21,7 @@ pytestmark = pytest.mark.faults
 UPDATE = (*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes")
 ATTACH = (
     *("DescribeInstances", "AttachVolume", "DescribeVolumes"),
-    *("CreateTags", "DescribeVolumes", "DescribeVolumeStatus"),
-    *("DescribeVolumes", "DeleteVolume", "CreateTags"),
+    *("CreateTags", "DescribeVolumes", "DeleteVolume", "CreateTags"),
 )
 IN_UPDATE = [(nth, when) for nth in range(1, len(UPDATE) + 1) for when in ("before", "after")]
 IN_ATTACH = [(nth, when) for nth in range(1, len(ATTACH) + 1) for when in ("before", "after")]

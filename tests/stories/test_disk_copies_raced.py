@@ -9,7 +9,7 @@ import pytest
 
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at, leave
-from tests.stories.disk_copies import Copied
+from tests.stories.disk_copies import REQUEST, Copied
 from tests.stories.operators import ANY_AGE, Sweep
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied
 
 
 @contextmanager
-def abandoned(copied: Copied, fake_aws: FakeAws, **rule: Any) -> Iterator[None]:
+def abandoned(
+    copied: Copied, fake_aws: FakeAws, context: dict[str, str] | None = None, **rule: Any
+) -> Iterator[None]:
     """Have an update_disk whose caller goes away while a call to AWS is held; it continues at the end."""
     fake_aws.rule(**rule)
-    process = copied.start()
+    process = copied.start(**(context or {}))
     try:
         assert fake_aws.wait_until_held() == [rule["action"]]
         leave(process)
@@ -60,8 +62,8 @@ def test_copy_that_is_attached_meanwhile(copied: Copied, fake_aws: FakeAws) -> N
 def test_link_of_another_call(copied: Copied, fake_aws: FakeAws) -> None:
     """A call whose caller is gone does not empty the link to the copy of another call."""
     with abandoned(copied, fake_aws, action="CreateTags", hold=True):
-        copied.progress("0", "100")
         new = copied.update().ok()
+        copied.keep_old(1)
         copied.attach(new).ok()
     assert copied.tags(copied.cid)["bosh_replaced_by"] == new
     copied.detach(new).ok()
@@ -136,8 +138,8 @@ def check_outcome(copied: Copied, answer: Answer, *, is_copied: bool) -> None:
 
 def test_copy_that_is_another_disk(copied: Copied) -> None:
     """If the Director uses both disks, a request for the old one does not return the other one."""
-    copied.progress("0")
     new = copied.update().ok()
+    copied.keep_old(2)
     copied.use(new)
     copied.use(copied.cid)
     copied.attach(new).ok()
@@ -154,31 +156,25 @@ def test_stale_copy(copied: Copied, fake_aws: FakeAws, world: World, failure: Wr
     assert copied.update().error == failure("DiskNotFound", f"Disk '{copied.cid}' not found")
 
 
-def test_disk_that_another_copy_needs(copied: Copied, fake_aws: FakeAws) -> None:
-    """An old disk stays while EBS copies its data to any copy, even one that the Director uses no more."""
-    copied.progress("0")
-    first = copied.update().ok()
-    copied.use(first)
-    copied.use(copied.cid)
-    fake_aws.clear_rules()
-    second = copied.update().ok()
-    copied.attach(second).ok()
-    assert copied.disks == sorted([copied.cid, first, second])
-    assert fake_aws.contents()[first] != ["lost"]
+def test_copy_of_an_equal_call(copied: Copied, fake_aws: FakeAws) -> None:
+    """A call whose caller is gone does not delete the copy of an equal call that the Director has used."""
+    with abandoned(copied, fake_aws, REQUEST, action="CopyVolumes", hold=True):
+        new = copied.update(**REQUEST).ok()
+        copied.attach(new).ok()
+        copied.detach(new).ok()
+    assert (copied.disks, copied.writes(new)) == ([new], 2)
 
 
 def test_tag_at_the_same_time(copied: Copied, fake_aws: FakeAws) -> None:
     """If somebody else tags the copy at the same moment, the note that the Director uses it is retried."""
-    copied.progress("0")
     new = copied.update().ok()
     fake_aws.rule(action="CreateTags", times=2, error={"code": "ConcurrentTagAccess", "message": "Wait."})
     copied.attach(new).ok()
-    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} known"
+    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} deleted"
 
 
 def test_copy_without_its_note(copied: Copied, fake_aws: FakeAws) -> None:
     """A copy that the Director has tagged stays if the old disk is used again, even if its note failed."""
-    copied.progress("0")
     new = copied.update().ok()
     fake_aws.rule(action="CreateTags", times=1, error={"code": "UnauthorizedOperation", "message": "No."})
     copied.attach(new).ok()
@@ -194,8 +190,8 @@ def test_copy_without_its_note(copied: Copied, fake_aws: FakeAws) -> None:
 
 def test_sweep_of_a_disk_that_is_kept(copied: Copied, cpi: Cpi, fake_aws: FakeAws) -> None:
     """An old disk that its copy no longer replaces is left to the operator."""
-    copied.progress("0", "0", "100")
     new = copied.update().ok()
+    copied.keep_old(2)
     copied.use(new)
     copied.use(copied.cid)
     copied.attach(new).ok()

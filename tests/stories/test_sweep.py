@@ -87,7 +87,7 @@ def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
         **dict.fromkeys((*marked, *disks, ids["instance"]), "removed"),
     }
     told = set(re.findall(r"ec2:(\w+)", PAGE.read_text()))
-    assert told == called | set(fake_aws.actions()) | {"DescribeVolumeStatus"}  # only for replaced disks
+    assert told == called | set(fake_aws.actions())
     world.ec2.deregister_image(ImageId=ids["image"])
     world.ec2.delete_snapshot(SnapshotId=ids["snapshot of a volume"])
     world.ec2.delete_network_interface(NetworkInterfaceId=ids["somebody's interface"])

@@ -115,16 +115,61 @@ def test_contents(ec2: Any, make: Callable[..., str], run: Any, fake_aws: FakeAw
     assert [told[each] for each in (empty, source, full, restored)] == [[], [vm], [vm], [vm]]
 
 
-@pytest.mark.parametrize(("reached", "expected"), [("99", ["lost"]), ("100", [])])
-def test_source_deleted(
-    ec2: Any, make: Callable[..., str], fake_aws: FakeAws, reached: str, expected: list[str]
-) -> None:
-    """A copy whose source is deleted before it is initialized loses its contents."""
-    source = make()
-    fake_aws.rule(action="CopyVolumes", states=[reached])
+def test_source_deleted(ec2: Any, make: Callable[..., str], run: Any, fake_aws: FakeAws) -> None:
+    """A copy completes if its source is deleted before that, and EC2 still names the source."""
+    source, vm = make(), run()["InstanceId"]
+    ec2.attach_volume(VolumeId=source, InstanceId=vm, Device="/dev/sdf")
+    ec2.detach_volume(VolumeId=source)
+    fake_aws.rule(action="CopyVolumes", states=["0", "99", "100"])
     copy = copied(ec2, source)["VolumeId"]
     ec2.delete_volume(VolumeId=source)
-    assert fake_aws.contents()[copy] == expected
+    assert [progress(ec2, copy) for _ in range(3)] == [0, 99, 100]
+    assert fake_aws.contents()[copy] == [vm]
+    (shown,) = ec2.describe_volumes(VolumeIds=[copy])["Volumes"]
+    assert shown["SourceVolumeId"] == source
+
+
+def test_most_in_progress(ec2: Any, make: Callable[..., str], refused: Any, fake_aws: FakeAws) -> None:
+    """A sixth copy is refused while five are not initialized, and not once one of them is."""
+    fake_aws.rule(action="CopyVolumes", states=["99", "100"])
+    copies = [copied(ec2, make())["VolumeId"] for _ in range(5)]
+    sixth = make()
+    with refused("CopyVolumesLimitExceeded"):
+        ec2.copy_volumes(SourceVolumeId=sixth)
+    assert [progress(ec2, copies[0]) for _ in range(2)] == [99, 100]
+    assert copied(ec2, sixth)
+
+
+def test_one_copy_at_a_time(ec2: Any, make: Callable[..., str], refused: Any, fake_aws: FakeAws) -> None:
+    """A source is not copied again, and a copy not at all, before the copy is initialized."""
+    source = make()
+    fake_aws.rule(action="CopyVolumes", states=["99", "100"])
+    copy = copied(ec2, source)["VolumeId"]
+    with refused("ConcurrentCopyVolumeLimitExceeded"):
+        ec2.copy_volumes(SourceVolumeId=source)
+    with refused("IncorrectState"):
+        ec2.copy_volumes(SourceVolumeId=copy)
+    assert [progress(ec2, copy) for _ in range(2)] == [99, 100]
+    assert copied(ec2, source)
+    assert copied(ec2, copy)
+
+
+@pytest.mark.parametrize(
+    ("state", "is_copied"),
+    [("modifying", False), ("failed", False), ("optimizing", True), ("completed", True)],
+)
+def test_copy_of_a_modified_volume(
+    ec2: Any, make: Callable[..., str], refused: Any, fake_aws: FakeAws, state: str, *, is_copied: bool
+) -> None:
+    """The modification of a source must be completed or optimizing."""
+    source = make()
+    fake_aws.rule(action="ModifyVolume", states=[state])
+    ec2.modify_volume(VolumeId=source, Size=11)
+    if is_copied:
+        assert copied(ec2, source)
+        return
+    with refused("IncorrectState"):
+        ec2.copy_volumes(SourceVolumeId=source)
 
 
 def test_dry_run(ec2: Any, make: Callable[..., str], refused: Any) -> None:

@@ -60,6 +60,12 @@ def is_unknown_copy(copy: Volume, source: Volume) -> bool:
     return _is_new_copy(copy, source) and not is_used
 
 
+def is_noted(copy: Volume) -> bool:
+    """Whether the link of a copy says that the Director has used the copy."""
+    found = source_of(copy.tags)
+    return found is not None and found[1] is not Step.COPIED
+
+
 def is_unnoted_copy(copy: Volume, source: Volume) -> bool:
     """Whether the Director has used a copy although the copy's link does not say so."""
     return _is_new_copy(copy, source) and _was_attached_later(copy, source)

@@ -110,7 +110,6 @@ _READS: Final = (
     "DescribeSecurityGroups",
     "DescribeSnapshots",
     "DescribeSubnets",
-    "DescribeVolumeStatus",
     "DescribeVolumes",
     "DescribeVolumesModifications",
     "DescribeVpcs",

@@ -1,10 +1,9 @@
 """Judges the volumes of an update_disk by a copy: the old volume, and a copy without its link. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from bosh_aws_cpi.aws.inventory import Resource
-from bosh_aws_cpi.aws.volume_copies import INITIALIZED
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, Step, source_of
 from bosh_aws_cpi.records import Record
 
@@ -23,42 +22,27 @@ class Verdict(Record):
     since: datetime | None
 
 
-def copies(resources: Iterable[Resource]) -> list[str]:
-    """The ids of the volumes that are copies of other listed volumes."""
-    volumes = [each for each in resources if each.kind == "volume"]
-    ids = {each.resource_id for each in volumes}
-    return sorted(each.resource_id for each in volumes if each.source_id in ids)
-
-
 def is_of_update(volume: Resource, volumes: Sequence[Resource]) -> bool:
     """Whether a copy has replaced the volume, or the volume is a copy that the Director may not know."""
     has_copy = volume.tags.get(REPLACED_BY_TAG) or _keeper(volume, volumes)
     return bool(has_copy) or _is_unlinked(volume, volumes)
 
 
-def judge(volume: Resource, volumes: Sequence[Resource], progress: Mapping[str, int]) -> Verdict | None:
-    """Decide whether such a volume is a stray.
+def judge(volume: Resource, volumes: Sequence[Resource]) -> Verdict:
+    """Decide what kind of stray such a volume is.
 
     Args:
         volume: The volume, which is not attached.
         volumes: The Director's volumes.
-        progress: How far copies are initialized, in percent, by id.
-
-    Returns:
-        The verdict; None while EBS needs the volume, because one of its copies is not initialized.
     """
-    shown = [progress.get(each.resource_id) for each in volumes if each.source_id == volume.resource_id]
-    if any(percent is not None and percent < INITIALIZED for percent in shown):
-        return None
-    unknown = "whose progress is not known" if None in shown else None
     if copy_id := volume.tags.get(REPLACED_BY_TAG):
         copy = _by_id(copy_id, volumes)
-        doubts = list(filter(None, [_doubt(volume, copy), unknown]))
-        why = ", ".join([f"replaced by {copy_id}", *doubts])
-        return Verdict(why, is_certain=not doubts, since=(copy or volume).created)
+        doubt = _doubt(volume, copy)
+        why = f"replaced by {copy_id}" + (f", {doubt}" if doubt else "")
+        return Verdict(why, is_certain=doubt is None, since=(copy or volume).created)
     if keeper := _keeper(volume, volumes):
         why = f"replaced by {keeper.resource_id}, and perhaps used again since"
-        return Verdict(", ".join(filter(None, [why, unknown])), is_certain=False, since=keeper.created)
+        return Verdict(why, is_certain=False, since=keeper.created)
     return Verdict(
         "a copy of update_disk that the Director may not know", is_certain=False, since=volume.created
     )

@@ -23,7 +23,7 @@ from bosh_aws_cpi.plan.tags import (
     SPREAD_TAG,
     STEMCELL_TAG,
 )
-from bosh_aws_cpi.records import EMPTY, Record
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import marks, replaced
 from bosh_aws_cpi.tools.twins import twins
@@ -75,8 +75,6 @@ class Inventory(Record):
 
     director: str
     resources: Sequence[Resource]
-    progress: Mapping[str, int] = EMPTY
-    """How far copies of volumes are initialized, in percent, by id."""
 
     @cached_property
     def own(self) -> Mapping[Kind, Sequence[Resource]]:
@@ -179,9 +177,7 @@ def _purpose(volume: Resource, there: Inventory) -> str | None:
 
 def _of_update(volume: Resource, there: Inventory) -> Stray | None:
     """Judge the old volume of an update_disk by a copy, or a copy without its link."""
-    verdict = replaced.judge(volume, there.own["volume"], there.progress)
-    if verdict is None:
-        return None
+    verdict = replaced.judge(volume, there.own["volume"])
     return Stray(volume, verdict.why, Removal.DELETE if verdict.is_certain else Removal.DISK, verdict.since)
 
 

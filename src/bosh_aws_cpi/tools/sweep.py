@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import interrupts, log
-from bosh_aws_cpi.aws import inventory, volume_copies
+from bosh_aws_cpi.aws import inventory
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.plan.tags import of_origin
-from bosh_aws_cpi.tools import command, replaced
+from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.actions import Wish
 from bosh_aws_cpi.tools.deletion import Run
 from bosh_aws_cpi.tools.strays import Inventory
@@ -147,16 +147,7 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     found += inventory.own_images(client)
     for kind in _BASELINE:
         found += inventory.tagged(client, kind, tags)
-    return Inventory(director, found, _progress(client, replaced.copies(found))), not_listed
-
-
-def _progress(client: "EC2Client", copies: list[str]) -> dict[str, int]:
-    """How far copies of volumes are initialized; empty if EC2 refuses the call."""
-    try:
-        return volume_copies.progress(client, copies)
-    except FAILURES as error:
-        log.logger.warning("Could not read the progress of volume copies: %s", described(error))
-        return {}
+    return Inventory(director, found), not_listed
 
 
 def _permitted(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource] | None:

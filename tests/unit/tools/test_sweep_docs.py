@@ -137,4 +137,4 @@ def test_permissions() -> None:
     removals = {action for action in asked if re.match("ec2:(Delete|Deregister|Terminate)", action)}
     assert listings <= asked <= allowed
     assert len(removals) == len(_DELETERS)
-    assert asked - listings - removals == {"ec2:CreateTags", "ec2:DescribeVolumeStatus"}
+    assert asked - listings - removals == {"ec2:CreateTags"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from bosh_aws_cpi.tools.replaced import copies
 from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray
 from tests.unit.tools.sweep_things import DIRECTOR, thing
 
@@ -18,7 +17,6 @@ NEW = thing(
     source_id="vol-old",
     hours=30,
 )
-DONE = {"vol-new": 100}
 UNLINKED = NEW.replaced(state="available", tags={**NEW.tags, "bosh_replaces": "vol-old"})
 
 
@@ -27,35 +25,15 @@ def tagged(value: str) -> dict[str, str]:
     return {**NEW.tags, "bosh_replaces": value}
 
 
-def strays(*resources: object, progress: dict[str, int] | None = None) -> list[Stray]:
+def strays(*resources: object) -> list[Stray]:
     """List the strays among these."""
-    return Inventory(DIRECTOR, resources, DONE if progress is None else progress).strays()  # type: ignore[arg-type]
+    return Inventory(DIRECTOR, resources).strays()  # type: ignore[arg-type]
 
 
 def test_certain() -> None:
-    """An old disk is a stray from its copy's creation on, if the copy is known, attached and initialized."""
+    """An old disk is a stray from its copy's creation on, if the copy is known and attached."""
     (stray,) = strays(OLD, NEW)
     assert stray == Stray(OLD, "replaced by vol-new", Removal.DELETE, NEW.created)
-
-
-@pytest.mark.parametrize("copy", [NEW, NEW.replaced(state="available")])
-def test_needed(copy: object) -> None:
-    """While EBS needs the old disk it is no stray, not even by its name."""
-    assert strays(OLD, copy, progress={"vol-new": 99}) == []
-
-
-def test_needed_by_another_copy() -> None:
-    """The same while EBS needs it for any other copy."""
-    other = NEW.replaced(resource_id="vol-third")
-    assert strays(OLD, NEW, other, progress={**DONE, "vol-third": 99}) == []
-    (stray,) = strays(OLD, NEW, other)
-    assert stray.removal is Removal.DISK
-
-
-def test_both_doubts() -> None:
-    """The report names all doubts."""
-    (stray,) = strays(OLD, NEW.replaced(state="available"), progress={})
-    assert stray.why == "replaced by vol-new, which is not attached, whose progress is not known"
 
 
 def test_old_disk_that_a_copy_keeps() -> None:
@@ -80,13 +58,6 @@ def test_doubt(copy: object, doubt: str) -> None:
     """If the Director may still need the old disk, the operator has to name it."""
     (stray,) = strays(OLD, copy)
     assert stray == Stray(OLD, f"replaced by vol-new, {doubt}", Removal.DISK, NEW.created)
-
-
-def test_unknown_progress() -> None:
-    """If EC2 does not show whether EBS needs the old disk, the operator has to name it."""
-    (stray,) = strays(OLD, NEW, progress={})
-    why = "replaced by vol-new, whose progress is not known"
-    assert stray == Stray(OLD, why, Removal.DISK, NEW.created)
 
 
 @pytest.mark.parametrize("copy", [[], [NEW.replaced(tags={**NEW.tags, "bosh_director_uuid": "another"})]])
@@ -121,9 +92,3 @@ def test_copy_without_its_link(others: list[object]) -> None:
 def test_copy_that_the_director_knows(step: str) -> None:
     """A copy that the Director has used is a disk like any other."""
     assert strays(NEW.replaced(state="available", tags=tagged(f"vol-old {step}"))) == []
-
-
-def test_copies() -> None:
-    """The progress is read for all copies that are listed with the disk that they were copied from."""
-    assert copies([OLD, NEW, NEW.replaced(resource_id="vol-third")]) == ["vol-new", "vol-third"]
-    assert copies([OLD]) == copies([NEW]) == []

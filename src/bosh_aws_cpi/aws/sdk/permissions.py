@@ -52,7 +52,7 @@ FEATURES: Final = {
     "Snapshots": Feature("ec2:CreateSnapshot ec2:DeleteSnapshot ec2:DescribeSnapshots"),
     "ResizeUpdate": Feature("ec2:DescribeVolumesModifications ec2:ModifyVolume"),
     # CopyVolumes needs the old and the new volume as resources (AWS's policy AmazonEBSCSIDriverPolicyV2).
-    "UpdateByCopy": Feature("ec2:CopyVolumes ec2:DescribeVolumeStatus"),
+    "UpdateByCopy": Feature("ec2:CopyVolumes"),
     "ElasticIps": Feature("ec2:AssociateAddress ec2:DescribeAddresses"),
     "DelegatedPrefixes": Feature("ec2:AssignIpv6Addresses ec2:AssignPrivateIpAddresses"),
     "Routes": Feature("ec2:CreateRoute ec2:DeleteRoute ec2:DescribeRouteTables ec2:ReplaceRoute"),

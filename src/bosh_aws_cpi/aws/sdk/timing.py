@@ -63,6 +63,11 @@ SUBNET_RELEASED: Final = Policy("the VMs that were just deleted release a subnet
 GROUP_AVAILABLE: Final = Policy("a placement group whose name is in use is shown with its tags, or gone", 60)
 """EC2 may show a new group of another call late, or its tags, or may still be deleting an earlier one."""
 VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
+COPY_ACCEPTED: Final = Policy("EBS accepts another copy of a volume", 300, longest_pause=15)
+"""CopyVolumesLimitExceeded. The copies in progress may take hours, and the VM has no disk in the meantime.
+
+As long as terraform-provider-aws waits by default; then the Director copies the data.
+"""
 VOLUME_ATTACHED: Final = Policy("a volume is attached", _AS_RUBY)
 VOLUME_DETACHED: Final = Policy("a volume is detached", _AS_RUBY)
 VOLUME_DELETED: Final = Policy("a volume is deleted", _AS_RUBY)

@@ -1,12 +1,13 @@
 """Deletes the volume that a copy replaced, when the Director uses the copy.
 
 update_disk leaves two volumes, because its answer may be lost. A later call shows which one the Director
-knows. If it is the copy, the old volume is deleted once EBS no longer needs it. If it is the old volume, both
-stay: the copy will lack the data that is written from then on, but update_disk may just be answering with it.
-The next update_disk of the old volume discards it.
+knows. If it is the copy, the old volume is deleted, although EBS may still copy its data: the copy completes
+without it (EBS user guide, "Copy an Amazon EBS volume"). If it is the old volume, both stay: the copy will
+lack the data that is written from then on, but update_disk may just be answering with it. The next
+update_disk of the old volume discards it.
 """
 
-from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
+from bosh_aws_cpi.aws import inventory, tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -34,7 +35,7 @@ def follow_up(cloud: Cloud, volume: Volume) -> None:
 
 
 def settle(cloud: Cloud, copy: Volume) -> None:
-    """Delete the volume that a copy has replaced, if EBS has copied all data; an error is only logged.
+    """Delete the volume that a copy has replaced; an error is only logged.
 
     Args:
         cloud: The call's cloud.
@@ -59,28 +60,14 @@ def copies(cloud: Cloud, disk_cid: str) -> list[Volume]:
 
 
 def _settle(cloud: Cloud, copy: Volume, source: str) -> None:
-    """Delete the old volume only if EC2 shows the copy as one of it, and all of its copies as initialized."""
+    """Delete the old volume only if EC2 shows the copy as one of it."""
     if replacements.source_of(copy.tags) == (source, Step.COPIED):
         _note(cloud, copy, source, Step.KNOWN)
     if copy.source_cid != source:
         logger.warning("EC2 does not show that volume '%s' is a copy of '%s'", copy.disk_cid, source)
         return
-    if reading := _reading(cloud, copy, source):
-        logger.info("Volume '%s' stays: EBS may still copy data from it to %s", source, ", ".join(reading))
-        return
     if (step := _delete(cloud, source, copy.disk_cid)) is not None:
         _note(cloud, copy, source, step)
-
-
-def _reading(cloud: Cloud, copy: Volume, source: str) -> list[str]:
-    """The copies of a volume that may still need it, with their progress."""
-    others = [each.disk_cid for each in copies(cloud, source) if each.source_cid == source]
-    reading = sorted({copy.disk_cid, *others})
-    progress = volume_copies.progress(cloud.ec2, reading)
-    shown = {each: f"{progress[each]} %" if each in progress else "progress not known" for each in reading}
-    return [
-        f"'{each}' ({shown[each]})" for each in reading if progress.get(each) != volume_copies.INITIALIZED
-    ]
 
 
 def _delete(cloud: Cloud, source: str, copy_cid: str) -> Step | None:

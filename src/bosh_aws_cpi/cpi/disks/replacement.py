@@ -1,7 +1,7 @@
 """update_disk by a copy: the copy of a volume becomes the disk when EBS can't change the volume in place.
 
-The old volume is kept until the Director certainly knows the copy, and the copy has all data: see
-`predecessor`. So however this call ends, the disk that the Director knows exists, with its data.
+The old volume is kept until the Director certainly knows the copy: see `predecessor`. So however this call
+ends, the disk that the Director knows exists, with its data.
 """
 
 import uuid
@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient
 from bosh_aws_cpi.aws.sdk.idempotency import is_recent
@@ -149,24 +150,32 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
     tags = with_common(cloud, copied)
     arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
     mark = (tag_plan.CALL_TAG, call)
-    try:
-        copy_cid = undo.create(
+
+    def create() -> str:
+        return undo.create(
             lambda: own or volume_copies.create(cloud.ec2, old, arguments, mark),
-            lambda created: volumes.discard_unless(
-                cloud.ec2, created, lambda copy: bool(copy.attachments) or _is_old(copy)
-            ),
+            lambda created: volumes.discard_unless(cloud.ec2, created, _is_needed),
         )
+
+    try:
+        what = f"EBS to accept a copy of volume '{old}'"
+        copy_cid = timing.patiently(timing.COPY_ACCEPTED, what, volume_copies.TOO_MANY, create)
     except ClientError as error:
         if is_transient(error):
             raise
         raise wish.refusal(
-            described(error) + _permission(error, "CopyVolumes, and ec2:CreateTags for it")
+            described(error) + _quota(error) + _permission(error, "CopyVolumes, and ec2:CreateTags for it")
         ) from error
     volumes.wait_until_available(cloud.ec2, copy_cid, _is_old)
     _link(cloud, wish, copy_cid, undo)
     if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
         raise wish.refusal("it was attached in the meantime")
     return copy_cid
+
+
+def _is_needed(copy: Volume) -> bool:
+    """Whether another call has created a copy, or has answered with it: then the old volume may be gone."""
+    return bool(copy.attachments) or _is_old(copy) or replacements.is_noted(copy)
 
 
 def _is_old(copy: Volume) -> bool:
@@ -200,6 +209,13 @@ def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo) -> None:
             tags.require(cloud.ec2, old, {REPLACED_BY_TAG: ""})
 
     undo.arm(f"tag {REPLACED_BY_TAG} of volume '{old}'", unlink)
+
+
+def _quota(error: ClientError) -> str:
+    if not has_code(error, volume_copies.TOO_MANY):
+        return ""
+    waited = f"{timing.COPY_ACCEPTED.seconds:.0f} seconds"
+    return f", for {waited}. To copy more volumes at once, ask AWS to raise the quota"
 
 
 def _permission(error: ClientError, action: str) -> str:
