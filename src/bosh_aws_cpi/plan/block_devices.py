@@ -121,8 +121,9 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
         elif value is not None:
             source = merged.origin.sources(["type"])
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept{source}")
-    figures = (ebs_device.get("Iops"), ebs_device.get("Throughput"), ebs_device.get("VolumeSize"))
-    ebs.check(ebs.EbsVolume(disk.type, *figures), "root disk", merged.origin)
+    size = ebs_device.get("VolumeSize") or image.root_gib or None
+    volume = ebs.EbsVolume(disk.type, ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
+    ebs.check(volume, "root disk", merged.origin)
     if own.volume_initialization_rate is not None:
         ebs_device["VolumeInitializationRate"] = own.volume_initialization_rate
     ebs_device.update(_encrypted(defaults.root_encryption(own)))
