@@ -38,8 +38,13 @@ def block_devices(
     _check_instance_store(properties, facts, defaults)
     root, left_out = _root(properties.root_disk, image, defaults)
     disk = properties.ephemeral_disk
+    encryptions = defaults.encryptions(properties.root_disk, disk)
+    for name, (own, encryption) in encryptions.items():
+        if why := own.unused_key(encryption):
+            left_out.append(f"{name}.kms_key_arn, which {why}")
+    keys = tuple(encryption.key for _, encryption in encryptions.values() if encryption.encrypted)
     if disk.use_root_disk:
-        return BlockDevices([root], ephemeral=None, left_out=left_out)
+        return BlockDevices([root], ephemeral=None, left_out=left_out, keys=keys)
     if disk.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
@@ -56,6 +61,7 @@ def block_devices(
         ephemeral=EPHEMERAL_NAME,
         raw_ephemeral=raw,
         left_out=left_out,
+        keys=keys,
     )
 
 
