@@ -113,7 +113,7 @@ def test_keys_of_a_vm(
 def test_disk_in_error(
     cpi_with: CpiWith, fake_aws: FakeAws, aws: dict[str, str], properties: dict[str, Any], named: str
 ) -> None:
-    """If EBS can't create a disk, perhaps because of its key, the error names the key and where it comes from."""
+    """If EBS can't create a disk, the error names the disk's key and where it comes from."""
     fake_aws.rule(action="DescribeVolumes", replace=IN_ERROR)
     error = cpi_with(**aws).call("create_disk", 1024, properties, None).error
     fake_aws.clear_rules()
