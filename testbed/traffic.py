@@ -117,8 +117,8 @@ class Traffic:
 
 
 def _target_group(elbv2: Any, vpc_id: str, name: str, port: int = 80, **more: str) -> str:
-    given = {"TargetType": "instance", **more}
-    answer = elbv2.create_target_group(Name=name, Protocol="TCP", Port=port, VpcId=vpc_id, **given)
+    given = {"Protocol": "TCP", "TargetType": "instance", **more}
+    answer = elbv2.create_target_group(Name=name, Port=port, VpcId=vpc_id, **given)
     arn: str = answer["TargetGroups"][0]["TargetGroupArn"]
     return arn
 

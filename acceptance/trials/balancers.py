@@ -50,6 +50,24 @@ def targets_by_address(lab: Lab) -> Seen:
     )
 
 
+@TRIALS.of("targets-quic")
+def targets_quic(lab: Lab) -> Seen:
+    """Register an instance with a QUIC target group, without a server id and with one."""
+    elbv2 = lab.account.elbv2
+    group = elbv2.create_target_group(
+        Name=f"cpi-{lab.token()[:20]}", Protocol="QUIC", Port=443, VpcId=lab.network.vpc_id
+    )
+    arn = group["TargetGroups"][0]["TargetGroupArn"]
+    target = {"Id": lab.instance_id}
+    with_id = {**target, "QuicServerId": f"0x{lab.token()[:16]}"}
+    said = {
+        "without": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[target]),
+        "with": said_to(elbv2.register_targets, TargetGroupArn=arn, Targets=[with_id]),
+    }
+    elbv2.deregister_targets(TargetGroupArn=arn, Targets=[target])
+    return compared(said, {"without": {"ValidationError", "InvalidTarget"}, "with": {"success"}})
+
+
 @TRIALS.of("targets")
 def targets(lab: Lab) -> Seen:
     """Register an unknown, a pending and a running instance; deregister one twice."""

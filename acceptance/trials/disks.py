@@ -44,11 +44,13 @@ def volume_iops(lab: Lab) -> Seen:
 
 @TRIALS.of("volume-known")
 def volume_known(lab: Lab) -> Seen:
-    """Ask for a volume of an unknown type, and for one that is too large."""
+    """Ask for a volume of an unknown type, and for ones that are too large and too small."""
     unknown = said_to(lab.ec2.create_volume, **lab.volume_arguments(VolumeType="gp9"))
     large = said_to(lab.ec2.create_volume, **lab.volume_arguments(Size=70_000))
-    agrees = (unknown.code, large.code) == ("UnknownVolumeType", "InvalidParameterValue")
-    return Seen(agrees, f"unknown type: {unknown.text}; too large: {large.text}")
+    small = said_to(lab.ec2.create_volume, **lab.volume_arguments(VolumeType="st1", Size=124))
+    codes = (unknown.code, large.code, small.code)
+    agrees = codes == ("UnknownVolumeType", "InvalidParameterValue", "InvalidParameterValue")
+    return Seen(agrees, f"unknown type: {unknown.text}; too large: {large.text}; too small: {small.text}")
 
 
 @TRIALS.of("volume-attached-twice")

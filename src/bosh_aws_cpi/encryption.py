@@ -17,8 +17,19 @@ class Encryption(Record):
 
     encrypted: bool = False
     kms_key_arn: str | None = None
+    key_source: str = ""
+    """The path of the property that names the key: "aws.kms_key_arn"."""
 
     def arguments(self) -> Json:
         """The encryption arguments of CreateVolume, CopyImage and block devices."""
         key = {"KmsKeyId": self.kms_key_arn} if self.encrypted and self.kms_key_arn else {}
         return {"Encrypted": self.encrypted, **key}
+
+    @property
+    def key(self) -> str:
+        """The key that encrypts and its property, for messages: "'…' (aws.kms_key_arn)"; "" without any."""
+        if not self.encrypted:
+            return ""
+        return (
+            f"'{self.kms_key_arn}' ({self.key_source})" if self.kms_key_arn else "the account's default key"
+        )

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 PATCHES = Patches()
 
+QUIC = frozenset({"QUIC", "TCP_QUIC"})
+"""The protocols of target groups whose targets have a server id."""
+
 
 def known_balancer(backend: Any, name: str) -> Any:
     """Find a classic load balancer, or refuse."""
@@ -101,6 +104,30 @@ def described_balancers(
         raise NoActiveLoadBalancerFoundError(unknown) from None
 
 
+@PATCHES.around(ELBv2Backend, "create_target_group")
+def quic_groups(original: Callable[..., Any], backend: Any, name: str, **keywords: Any) -> Any:
+    """ELB accepts the protocols QUIC and TCP_QUIC (API model, ProtocolEnum); moto does not know them."""
+    protocol = keywords.get("protocol")
+    if protocol not in QUIC:
+        return original(backend, name, **keywords)
+    group = original(backend, name, **{**keywords, "protocol": "TCP_UDP"})
+    group.protocol = protocol
+    return group
+
+
+def check_server_id(group: Any, target: dict[str, Any]) -> None:
+    """Refuse a target without a server id in a QUIC group, and one with it in any other; moto ignored it.
+
+    Source: the API model, TargetDescription.QuicServerId. The code is a guess: ELB's for what is wrong with
+    a target (hashicorp/terraform-provider-aws issue 38987).
+    """
+    if (group.protocol in QUIC) != bool(target.get("QuicServerId")):
+        is_needed = "is required" if group.protocol in QUIC else "can't be specified"
+        raise ELBClientError(
+            "ValidationError", f"A QUIC server ID {is_needed} for protocol '{group.protocol}'"
+        )
+
+
 @PATCHES.around(ELBv2Backend, "register_targets")
 def known_targets(
     original: Callable[..., Any], backend: Any, target_group_arn: str, instances: list[dict[str, Any]]
@@ -110,6 +137,8 @@ def known_targets(
     Source: the API model of Elastic Load Balancing v2, TargetDescription.Id and TargetGroup.IpAddressType.
     """
     group = backend.target_groups.get(target_group_arn)
+    for target in instances if group is not None else ():
+        check_server_id(group, target)
     if group is not None and group.target_type == "ip":
         for target in instances:
             if not is_address(target["Id"], group.ip_address_type):

@@ -11,7 +11,7 @@ from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
 from testbed.moto_patches import states
 from testbed.moto_patches.patching import Patches, refuse, show
-from testbed.moto_patches.volumes import check_iops, settle_performance
+from testbed.moto_patches.volumes import check_iops, check_size, settle_performance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +63,7 @@ def target_of(
     elif target.volume_type in PROVISIONED:
         target.iops = iops or DEFAULT_IOPS
     settle_performance(target)
+    check_size(target.volume_type, int(target.size))
     check_iops(target.volume_type, int(target.size), int(target.iops) if target.iops else None)
     return target
 

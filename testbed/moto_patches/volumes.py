@@ -31,6 +31,8 @@ MOST_IOPS_PER_GIB = {"gp3": 500, "io1": 50, "io2": 1000}
 MOST_GIB = {"gp3": 65_536, "io2": 65_536, "standard": 1024}
 """The largest sizes; those of the other types are `USUAL_GIB` (API model, CreateVolumeRequest, Size)."""
 USUAL_GIB = 16_384
+LEAST_GIB = {"io1": 4, "io2": 4, "st1": 125, "sc1": 125}
+"""The smallest sizes; other types begin at 1 GiB (the same)."""
 
 
 def check_type(volume_type: str | None) -> None:
@@ -40,8 +42,18 @@ def check_type(volume_type: str | None) -> None:
 
 
 def check_size(volume_type: str, size: int) -> None:
-    """Refuse a size over the type's limit; the message is quoted in fog/fog-aws issue 186, without a code."""
-    most = MOST_GIB.get(volume_type, USUAL_GIB)
+    """Refuse a size beyond the type's limits.
+
+    The message for too much is quoted in fog/fog-aws issue 186, without a code; code and message for too
+    little in sodafoundation/strato issue 1116.
+    """
+    most, least = MOST_GIB.get(volume_type, USUAL_GIB), LEAST_GIB.get(volume_type, 1)
+    if size < least:
+        refuse(
+            "InvalidParameterValue",
+            f"The volume size is invalid for {volume_type} volumes: {size} GiB. {volume_type} volumes must "
+            f"be at least {least} GiB in size. Please specify a volume size above the minimum limit.",
+        )
     if size > most:
         refuse(
             "InvalidParameterValue",
@@ -92,9 +104,9 @@ def settle_performance(volume: Any) -> None:
 def whole_volume(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 shows the type's own iops and throughput, and the snapshot's key.
 
-    It refuses unknown types, too large volumes and too many iops. moto set the iops of gp3 only, accepted
-    any type and number, and did not take over the snapshot's key. RunInstances creates the volumes of its
-    block devices with this function, too.
+    It refuses unknown types, too small and too large volumes, and too many iops. moto set the iops of gp3
+    only, accepted any type and number, and did not take over the snapshot's key. RunInstances creates the
+    volumes of its block devices with this function, too.
     """
     check_type(keywords.get("volume_type"))
     volume = original(backend, *positional, **keywords)

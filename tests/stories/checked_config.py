@@ -294,6 +294,10 @@ CONTRADICTIONS = [
     Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
     Mistake((*DISK, "cloud_properties", "throughput"), 100),
     Mistake((*DISK, "cloud_properties", "tags"), ["a"]),
+    Mistake((*DISK, "cloud_properties"), {"type": "st1"}, "disk_types/default/cloud_properties/type"),
+    Mistake(
+        (*SMALL, "cloud_properties", "ephemeral_disk"), {"size": 10_240, "type": "sc1"}, f"{IN_DISK}/type"
+    ),
     Mistake((*DISK, "cloud_properties"), {"type": "io2"}, "disk_types/default/cloud_properties"),
     Mistake((*DISK, "disk_size"), 0, said="disk size must be more than 0 MiB, got 0"),
     Mistake(

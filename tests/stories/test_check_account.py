@@ -63,6 +63,7 @@ def far(world: World, fake_aws: FakeAws) -> Far:
     elbv2 = fake_aws.client("elbv2")
     elbv2.create_target_group(Name="far", VpcId=vpc_id, TargetType="instance", **port)
     elbv2.create_target_group(Name="proxies", VpcId=world.vpc_id, TargetType="alb", **port)
+    elbv2.create_target_group(Name="quic", VpcId=world.vpc_id, Protocol="QUIC", Port=443)
     elbv2.create_target_group(Name="ips", VpcId=world.vpc_id, TargetType="ip", **port)
     listener = {"Protocol": "TCP", "LoadBalancerPort": 80, "InstancePort": 80}
     elb = fake_aws.client("elb")
@@ -152,6 +153,7 @@ WRONG = [
     of_large("balancer", "elbs", lambda *_: ["far"], "0"),
     of_large("target-group", "lb_target_groups", lambda *_: ["far"], "0"),
     of_large("targets-that-are-balancers", "lb_target_groups", lambda *_: ["ips", "proxies"], "1"),
+    of_large("targets-with-server-ids", "lb_target_groups", lambda *_: ["quic"], "0"),
     of_large(
         "target-group-in-a-hash", "lb_target_groups", lambda *_: [{"name": "far", "port": 80}], "far/name"
     ),

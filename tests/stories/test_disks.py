@@ -34,10 +34,10 @@ IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
     [
         ((1024, {}), {}, {}),
         (
-            (1025, {"type": "io2", "iops": 500}),
+            (3073, {"type": "io2", "iops": 500}),
             {},
             {
-                "Size": "2",
+                "Size": "4",
                 "VolumeType": "io2",
                 "Iops": "500",
             },
@@ -246,7 +246,11 @@ def test_tags_that_ec2_would_refuse(
     ("properties", "reason"),
     [
         ({"iops": 3001}, "iops is 3001, but a 1 GiB volume of type gp3 allows at most 3000"),
-        ({"type": "io1", "iops": 101}, "iops is 101, but a 1 GiB volume of type io1 allows at most 100"),
+        (
+            {"type": "io1", "iops": 100},
+            "type io1 needs a size of at least 4 GiB, not 1: use gp3, or a larger disk",
+        ),
+        ({"type": "sc1"}, "type sc1 needs a size of at least 125 GiB, not 1: use gp3, or a larger disk"),
         ({"type": "st1", "throughput": 125}, "throughput can't be set for type st1: remove it, or use gp3"),
     ],
 )

@@ -345,12 +345,14 @@ def test_source_that_is_gone(cpi_with: CpiWith, world: World) -> None:
 
 @pytest.mark.parametrize("minutes", [15, 45])
 def test_within_minutes(cpi_with: CpiWith, world: World, sent: ReadCalls, minutes: int) -> None:
-    """The account can have AMIs copied within some time."""
+    """The account can have AMIs copied within some time; the call waits as long as several copies in turn."""
     cpi = cpi_with(stemcell={"copy_completion_minutes": minutes})
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
-    cpi.call("create_stemcell", "/image", properties).ok()
+    answer = cpi.call("create_stemcell", "/image", properties)
+    answer.ok()
     (copying,) = sent("CopyImage")
     assert copying["SnapshotCopyCompletionDurationMinutes"] == str(minutes)
+    assert f"Waiting for the copy up to 240 minutes: the {minutes} minutes within which" in answer.stderr
 
 
 @pytest.mark.parametrize(

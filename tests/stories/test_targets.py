@@ -433,6 +433,20 @@ def test_other_kinds(
     )
 
 
+@pytest.mark.parametrize("protocol", ["QUIC", "TCP_QUIC"])
+def test_server_ids(
+    create_vm: CreateVm, traffic: Traffic, refused: CheckRefused, fake_aws: FakeAws, protocol: str
+) -> None:
+    """A group whose targets need a QUIC server id is refused by name, before there is a VM."""
+    traffic.add_group("quic", Protocol=protocol)
+    fake_aws.forget_calls()
+    message = (
+        f"Target group 'quic' has protocol {protocol}: lb_target_groups needs another protocol, because each "
+        "target of such a group must have its own QuicServerId, which the CPI does not know"
+    )
+    refused(create_vm({"lb_target_groups": ["quic"]}), message)
+
+
 def test_elsewhere(create_vm: CreateVm, group: str, world: World, refused: CheckRefused) -> None:
     """A group of another region is refused before it is asked for; an unknown ARN is named."""
     far = f"Target group '{FOREIGN}' is in region 'eu-west-1', but the VM is in 'us-east-1'"

@@ -1,5 +1,6 @@
 """Load balancers refuse unknown instances and names; elastic addresses are found by filters."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -187,3 +188,24 @@ def test_no_address(traffic: Traffic, refused: Any, family: str, target: str) ->
     group = groups(traffic, IpAddressType=family)
     with refused("ValidationError", f"IP address '{target}' is not valid"):
         traffic.elbv2.register_targets(**group, Targets=[{"Id": target}])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "given", "is_taken"),
+    [
+        *((name, {"QuicServerId": "0x0123456789abcdef"}, True) for name in ("QUIC", "TCP_QUIC")),
+        *((name, {}, False) for name in ("QUIC", "TCP_QUIC")),
+        ("UDP", {"QuicServerId": "0x0123456789abcdef"}, False),
+    ],
+)
+def test_server_ids(
+    traffic: Traffic, refused: Any, protocol: str, given: dict[str, str], *, is_taken: bool
+) -> None:
+    """A QUIC group requires a server id of its targets, and other groups refuse one."""
+    group = groups(traffic, Protocol=protocol)
+    (shown,) = traffic.elbv2.describe_target_groups(TargetGroupArns=[group["TargetGroupArn"]])["TargetGroups"]
+    assert shown["Protocol"] == protocol
+    expected = nullcontext() if is_taken else refused("ValidationError", "QUIC server ID")
+    with expected:
+        traffic.elbv2.register_targets(**group, Targets=[{"Id": "10.0.1.9", **given}])
+    assert bool(ports(traffic, group)) == is_taken

@@ -158,7 +158,7 @@ TOO_MANY_IOPS = pytest.mark.parametrize(
             "Volume iops of 64001 is too high; maximum is 64000.",
         ),
         (
-            {"VolumeType": "io2", "Size": 1, "Iops": 1001},
+            {"VolumeType": "io2", "Size": 4, "Iops": 4001},
             "InvalidParameterCombination",
             "1000:1 IOPS:GB ratio",
         ),
@@ -175,6 +175,19 @@ def test_too_many_iops(
     with refused(code, message):
         ec2.create_volume(AvailabilityZone=world.zone, **figures)
     assert world.state() == world.empty
+
+
+@pytest.mark.parametrize(("volume_type", "least"), [("io1", 4), ("io2", 4), ("st1", 125), ("sc1", 125)])
+def test_too_small(ec2: Any, world: Any, refused: Any, volume_type: str, least: int) -> None:
+    """No volume is created below the smallest size of its type, and none becomes one."""
+    figures = {"VolumeType": volume_type, **({"Iops": 100} if volume_type.startswith("io") else {})}
+    with refused("InvalidParameterValue", f"must be at least {least} GiB in size"):
+        ec2.create_volume(AvailabilityZone=world.zone, Size=least - 1, **figures)
+    small = ec2.create_volume(AvailabilityZone=world.zone, Size=least - 1, VolumeType="gp3")["VolumeId"]
+    with refused("InvalidParameterValue", f"must be at least {least} GiB in size"):
+        ec2.modify_volume(VolumeId=small, **figures)
+    created = ec2.create_volume(AvailabilityZone=world.zone, Size=least, **figures)
+    assert (created["VolumeType"], created["Size"]) == (volume_type, least)
 
 
 def test_too_many_iops_for_a_snapshot(ec2: Any, world: Any, volume: str, refused: Any) -> None:

@@ -19,7 +19,7 @@ def devices(**ebs: Any) -> list[dict[str, Any]]:
         ([], "encrypted"),
         (devices(Encrypted=False), "encrypted"),
         (devices(VolumeSize=8), "larger than the memory"),
-        (devices(VolumeType="st1"), "/dev/xvda is not supported"),
+        (devices(VolumeType="st1", VolumeSize=125), "/dev/xvda is not supported"),
         (
             [*devices(), {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 125, "VolumeType": "st1"}}],
             "/dev/sdb is not supported",

@@ -133,8 +133,10 @@ def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> str | None:
     return next((each.ami_id for each in marked(client, marks)), None)
 
 
-def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
-    """Wait for an AMI to be usable.
+def wait_until_available(
+    client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IMAGE_AVAILABLE
+) -> Image:
+    """Wait for an AMI to be usable; ``patience`` says how long.
 
     Raises:
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
@@ -159,11 +161,13 @@ def wait_until_available(client: "EC2Client", ami_id: str) -> Image:
             raise timing.NotYet(state)
         return _image(entry)
 
-    return timing.until(timing.IMAGE_AVAILABLE, f"AMI '{ami_id}' to be available", probe)
+    return timing.until(patience, f"AMI '{ami_id}' to be available", probe)
 
 
-def finish(client: "EC2Client", ami_id: str) -> str:
+def finish(client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IMAGE_AVAILABLE) -> str:
     """Wait for an AMI that we created to be available, and tag its snapshots with its id.
+
+    ``patience`` says how long to wait.
 
     Returns:
         The AMI's id.
@@ -172,7 +176,7 @@ def finish(client: "EC2Client", ami_id: str) -> str:
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
         CloudError: The wait timed out.
     """
-    note_snapshots(client, wait_until_available(client, ami_id))
+    note_snapshots(client, wait_until_available(client, ami_id, patience))
     return ami_id
 
 

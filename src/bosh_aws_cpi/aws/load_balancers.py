@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from bosh_aws_cpi.properties.vm_traffic import TargetGroup as Wanted
 
-TARGET_TYPES: Final = ("instance", "ip")
-"""The types of target groups that a VM can be registered with."""
+_TARGET_TYPES: Final = ("instance", "ip")
+_WITH_SERVER_IDS: Final = frozenset({"QUIC", "TCP_QUIC"})
+"""RegisterTargets requires a QuicServerId for each target (API model, TargetDescription)."""
 
 _UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
 _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
@@ -35,6 +36,29 @@ class TargetGroup(Record):
     """"ipv4" or "ipv6" for a group of addresses; empty for a group of instances."""
 
 
+class Misfit(Record):
+    """Why a VM can't be registered with a target group."""
+
+    why: str
+    """For a sentence that begins with the group: "has target type lambda"."""
+    remedy: str
+
+
+def misfit(group: "TargetGroupTypeDef") -> Misfit | None:
+    """Why a VM can't be registered with a target group, as DescribeTargetGroups shows it; None if it can."""
+    if (kind := group.get("TargetType", "instance")) not in _TARGET_TYPES:
+        return Misfit(
+            f"has target type {kind}", f"lb_target_groups needs target type {' or '.join(_TARGET_TYPES)}"
+        )
+    if (protocol := group.get("Protocol", "")) in _WITH_SERVER_IDS:
+        remedy = (
+            "lb_target_groups needs another protocol, because each target of such a group must have its own "
+            "QuicServerId, which the CPI does not know"
+        )
+        return Misfit(f"has protocol {protocol}", remedy)
+    return None
+
+
 def target_groups(
     client: "ElasticLoadBalancingv2Client", wanted: Sequence["Wanted"], vpc_id: str, region: str
 ) -> list[TargetGroup]:
@@ -47,16 +71,13 @@ def target_groups(
         region: The VM's region.
 
     Raises:
-        CloudError: One does not exist, accepts neither instances nor addresses, or is elsewhere.
+        CloudError: One does not exist, can't have a VM as its target, or is elsewhere.
     """
     by_name = {str(each): each for each in wanted}
     entries = {name: _target_group(client, each, region) for name, each in by_name.items()}
     for name, group in entries.items():
-        if (kind := group.get("TargetType", "instance")) not in TARGET_TYPES:
-            message = (
-                f"Target group '{name}' has target type {kind}: "
-                f"lb_target_groups needs target type {' or '.join(TARGET_TYPES)}"
-            )
+        if wrong := misfit(group):
+            message = f"Target group '{name}' {wrong.why}: {wrong.remedy}"
             raise CloudError(message)
         if group.get("VpcId", vpc_id) != vpc_id:
             message = f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'"

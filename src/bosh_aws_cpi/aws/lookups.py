@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import networks, routes
 from bosh_aws_cpi.aws.listings import PAGE, listed, unpaged
+from bosh_aws_cpi.aws.load_balancers import Misfit, misfit
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
@@ -150,12 +151,12 @@ def load_balancers(client: "ElasticLoadBalancingClient") -> dict[str, str]:
     return {each["LoadBalancerName"]: each.get("VPCId", "") for each in found}
 
 
-def target_groups(client: "ElasticLoadBalancingv2Client") -> dict[str, tuple[str, str]]:
-    """DescribeTargetGroups: target type and VPC of each target group, by name and by ARN."""
+def target_groups(client: "ElasticLoadBalancingv2Client") -> dict[str, tuple[Misfit | None, str]]:
+    """DescribeTargetGroups: why a VM can't be each group's target, and its VPC, by name and by ARN."""
     pages = client.get_paginator("describe_target_groups").paginate()
     found = (each for page in pages for each in page["TargetGroups"])
     return {
-        each[key]: (each.get("TargetType", "instance"), each.get("VpcId", ""))
+        each[key]: (misfit(each), each.get("VpcId", ""))
         for each in found
         for key in ("TargetGroupName", "TargetGroupArn")
     }

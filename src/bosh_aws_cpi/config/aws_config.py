@@ -117,7 +117,11 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         default_key_name=resource_keys.DEFAULT_KEY_NAME.read(merged),
         default_iam_instance_profile=resource_keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
         default_security_groups=resource_keys.DEFAULT_SECURITY_GROUPS.read(merged),
-        encryption=Encryption(resource_keys.ENCRYPTED.read(merged), resource_keys.KMS_KEY_ARN.read(merged)),
+        encryption=Encryption(
+            resource_keys.ENCRYPTED.read(merged),
+            resource_keys.KMS_KEY_ARN.read(merged),
+            resource_keys.KMS_KEY_ARN.path,
+        ),
         default_root_disk=resource_keys.DEFAULT_ROOT_DISK.read(merged),
         default_ephemeral_disk=resource_keys.DEFAULT_EPHEMERAL_DISK.read(merged),
         metadata_options=resource_keys.METADATA_OPTIONS.read(merged),

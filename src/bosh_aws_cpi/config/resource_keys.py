@@ -112,7 +112,7 @@ STEMCELL_COPY_COMPLETION_MINUTES: Key[int | None] = Key(
     optional_choice,
     "Copy the AMI of a light stemcell within 15, 30 or 45 minutes (a time-based copy, for which AWS charges "
     "by the GiB). Default: no time limit.",
-    choices=(15, 30, 45),  # AWS takes 15 minutes to 48 hours; create_stemcell waits for an hour
+    choices=(15, 30, 45),  # AWS takes 15 minutes to 48 hours; create_stemcell waits for several such copies
     is_new=True,
 )
 STEMCELL_UPLOAD: Key[StemcellUpload] = Key(

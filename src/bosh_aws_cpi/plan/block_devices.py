@@ -38,8 +38,13 @@ def block_devices(
     _check_instance_store(properties, facts, defaults)
     root, left_out = _root(properties.root_disk, image, defaults)
     disk = properties.ephemeral_disk
+    encryptions = defaults.encryptions(properties.root_disk, disk)
+    for name, (own, encryption) in encryptions.items():
+        if why := own.unused_key(encryption):
+            left_out.append(f"{name}.kms_key_arn, which {why}")
+    keys = tuple(encryption.key for _, encryption in encryptions.values() if encryption.encrypted)
     if disk.use_root_disk:
-        return BlockDevices([root], ephemeral=None, left_out=left_out)
+        return BlockDevices([root], ephemeral=None, left_out=left_out, keys=keys)
     if disk.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
@@ -56,6 +61,7 @@ def block_devices(
         ephemeral=EPHEMERAL_NAME,
         raw_ephemeral=raw,
         left_out=left_out,
+        keys=keys,
     )
 
 
@@ -121,8 +127,9 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
         elif value is not None:
             source = merged.origin.sources(["type"])
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept{source}")
-    figures = (ebs_device.get("Iops"), ebs_device.get("Throughput"), ebs_device.get("VolumeSize"))
-    ebs.check(ebs.EbsVolume(disk.type, *figures), "root disk", merged.origin)
+    size = ebs_device.get("VolumeSize") or image.root_gib or None
+    volume = ebs.EbsVolume(disk.type, ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
+    ebs.check(volume, "root disk", merged.origin)
     if own.volume_initialization_rate is not None:
         ebs_device["VolumeInitializationRate"] = own.volume_initialization_rate
     ebs_device.update(_encrypted(defaults.root_encryption(own)))

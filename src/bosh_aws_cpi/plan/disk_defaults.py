@@ -8,13 +8,15 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Image, gib
 from bosh_aws_cpi.plan import ebs
-from bosh_aws_cpi.properties.types import parsed
+from bosh_aws_cpi.properties.types import Encryptable, parsed
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
 Disk = TypeVar("Disk", RootDisk, EphemeralDisk)
 _ROOT: Final = "aws.default_root_disk"
 _EPHEMERAL: Final = "aws.default_ephemeral_disk"
+_OWN_ROOT: Final = "cloud_properties.root_disk"
+_OWN_EPHEMERAL: Final = "cloud_properties.ephemeral_disk"
 _OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
 _KEYS: Final = ("size", "type", "iops", "throughput", "encrypted", "kms_key_arn")
 
@@ -68,19 +70,30 @@ class DiskDefaults(Record):
 
     def root(self, own: RootDisk) -> MergedDisk[RootDisk]:
         """A VM's root disk."""
-        return _merged(own, self.root_disk, "cloud_properties.root_disk", _ROOT)
+        return _merged(own, self.root_disk, _OWN_ROOT, _ROOT)
 
     def ephemeral(self, own: EphemeralDisk) -> MergedDisk[EphemeralDisk]:
         """A VM's ephemeral disk."""
-        return _merged(own, self.ephemeral_disk, "cloud_properties.ephemeral_disk", _EPHEMERAL)
+        return _merged(own, self.ephemeral_disk, _OWN_EPHEMERAL, _EPHEMERAL)
 
     def root_encryption(self, own: RootDisk) -> Encryption:
         """The encryption of a VM's root disk; ``aws.encrypted`` has no part in it."""
-        return own.encryption(self.root_disk.encryption(Encryption()))
+        return own.encryption(self.root_disk.encryption(Encryption(), _ROOT), _OWN_ROOT)
 
     def ephemeral_encryption(self, own: EphemeralDisk) -> Encryption:
         """The encryption of a VM's ephemeral disk."""
-        return own.encryption(self.ephemeral_disk.encryption(self.encryption))
+        return own.encryption(self.ephemeral_disk.encryption(self.encryption, _EPHEMERAL), _OWN_EPHEMERAL)
+
+    def encryptions(
+        self, root_disk: RootDisk, ephemeral_disk: EphemeralDisk
+    ) -> dict[str, tuple[Encryptable, Encryption]]:
+        """The properties and the encryption of a VM's volumes, by the name of the property."""
+        found: dict[str, tuple[Encryptable, Encryption]] = {
+            "root_disk": (root_disk, self.root_encryption(root_disk))
+        }
+        if not (ephemeral_disk.use_root_disk or ephemeral_disk.use_instance_storage):
+            found["ephemeral_disk"] = (ephemeral_disk, self.ephemeral_encryption(ephemeral_disk))
+        return found
 
 
 def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:

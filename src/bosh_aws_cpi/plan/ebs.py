@@ -1,7 +1,8 @@
-"""The iops and throughput that each type of EBS volume accepts.
+"""The iops, throughput and smallest size that each type of EBS volume accepts.
 
-From the EBS user guide, "Amazon EBS volume types". The maximum iops and sizes are not checked here: they
-grow from year to year, and EBS names them in its errors. The ratios have never changed.
+From the EBS user guide, "Amazon EBS volume types", and for sizes also the API model, CreateVolumeRequest. The
+maximum iops and sizes are not checked here: they grow from year to year, and EBS names them in its errors.
+The ratios have never changed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,7 @@ _GP3_IOPS_PER_MIBPS: Final = 4
 _MOST_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
 """Above the baseline that gp3 has at any size. EBS says: "Iops to volume size ratio of … is too high"."""
 _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
+_LEAST_GIB: Final = {"io1": 4, "io2": 4, "st1": 125, "sc1": 125}
 
 
 class EbsVolume(Record):
@@ -104,7 +106,16 @@ def _refusal(volume: EbsVolume) -> Refusal | None:
         return Refusal("iops", f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
     if volume.iops is None and name in NEEDS_IOPS:
         return Refusal("iops", f"is needed for type {name}")
-    return _iops_refusal(volume) or _throughput_refusal(volume)
+    return _size_refusal(volume) or _iops_refusal(volume) or _throughput_refusal(volume)
+
+
+def _size_refusal(volume: EbsVolume) -> Refusal | None:
+    """Why the type can't be that small; the type is named, because a disk's size may be no property."""
+    least = _LEAST_GIB.get(volume.type, 0)
+    if volume.size_gib is None or volume.size_gib >= least:
+        return None
+    needed = f"{volume.type} needs a size of at least {least} GiB"
+    return Refusal("type", f"{needed}, not {volume.size_gib}: use gp3, or a larger disk", ("size",))
 
 
 def _iops_refusal(volume: EbsVolume) -> Refusal | None:

@@ -130,13 +130,30 @@ class Encryptable(Properties):
     kms_key_arn: str | None = None
     """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
 
-    def encryption(self, default: Encryption) -> Encryption:
-        """What the properties say, else the defaults; a property that is there counts, also when false."""
+    def encryption(self, default: Encryption, path: str = "cloud_properties") -> Encryption:
+        """What the properties say, else the defaults; a property that is there counts, also when false.
+
+        Args:
+            default: The defaults.
+            path: Where the properties stand, for messages.
+        """
         given = self.model_fields_set
+        is_own = "kms_key_arn" in given
         return Encryption(
             self.encrypted if "encrypted" in given else default.encrypted,
-            self.kms_key_arn if "kms_key_arn" in given else default.kms_key_arn,
+            self.kms_key_arn if is_own else default.kms_key_arn,
+            f"{path}.kms_key_arn" if is_own else default.key_source,
         )
+
+    def unused_key(self, encryption: Encryption) -> str:
+        """Why the properties' own KMS key has no effect, for a sentence that begins with it; "" if it has.
+
+        Args:
+            encryption: What applies: the properties' own, with the defaults.
+        """
+        if not self.kms_key_arn or encryption.encrypted:
+            return ""
+        return "has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
 
 
 def chosen(properties: Properties | None, path: str, beside: "Collection[str]" = ()) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import image_deletion, images
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image
 
@@ -96,6 +98,27 @@ def test_wait_until_available(ec2: Ec2, clock: Clock, looks: list[dict[str, Any]
     lay(ec2, *looks)
     assert images.wait_until_available(ec2.client, AMI).ami_id == AMI
     assert len(clock.pauses) == len(looks) - 1
+
+
+@pytest.mark.parametrize(
+    ("patience", "is_patient"), [(timing.IMAGE_AVAILABLE, False), (timing.IMAGE_COPIED, True)]
+)
+def test_copies_in_turn(
+    ec2: Ec2,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    patience: timing.Policy,
+    *,
+    is_patient: bool,
+) -> None:
+    """The fifth of five time-based copies of one AMI, which EBS makes in turn, is waited for."""
+
+    def describe(*_: object) -> dict[str, Any]:
+        return entry("available" if clock.now >= 5 * 45 * 60 else "pending")
+
+    monkeypatch.setattr(images, "describe", describe)
+    with nullcontext() if is_patient else pytest.raises(CloudError, match="after 3600 seconds"):
+        assert images.wait_until_available(ec2.client, AMI, patience).ami_id == AMI
 
 
 @pytest.mark.parametrize("state", ["failed", "error", "invalid", "deregistered", "disabled"])

@@ -18,6 +18,8 @@ AWS: dict[str, Any] = {
 ENDPOINTS = {"ec2_endpoint": "ec2.eu-west-3.amazonaws.com", "elb_endpoint": "elb.example"}
 ABSENT = object()
 
+DEFAULT_KEY = Encryption(key_source="aws.kms_key_arn")
+
 
 def parse(
     aws: dict[str, Any] | None = None,
@@ -51,7 +53,7 @@ def test_defaults() -> None:
         "default_key_name": None,
         "default_iam_instance_profile": None,
         "default_security_groups": [],
-        "encryption": Encryption(),
+        "encryption": DEFAULT_KEY,
         "default_root_disk": {},
         "vm_resources_families": [],
         "default_ephemeral_disk": {},
@@ -92,9 +94,9 @@ def test_defaults() -> None:
         ("default_iam_instance_profile", "p", "default_iam_instance_profile", "p"),
         ("default_security_groups", ["a", "b"], "default_security_groups", ["a", "b"]),
         ("default_security_groups", None, "default_security_groups", []),
-        ("encrypted", 0, "encryption", Encryption(encrypted=True)),
-        ("encrypted", False, "encryption", Encryption()),
-        ("kms_key_arn", "arn:k", "encryption", Encryption(encrypted=False, kms_key_arn="arn:k")),
+        ("encrypted", 0, "encryption", DEFAULT_KEY.replaced(encrypted=True)),
+        ("encrypted", False, "encryption", DEFAULT_KEY),
+        ("kms_key_arn", "arn:k", "encryption", DEFAULT_KEY.replaced(kms_key_arn="arn:k")),
         ("metadata_options", {"http_tokens": "required"}, "metadata_options", {"http_tokens": "required"}),
         ("metadata_options", None, "metadata_options", {}),
         ("stemcell", {"kernel_id": "aki-1"}, "stemcell", {"kernel_id": "aki-1"}),

@@ -176,7 +176,7 @@ def test_ephemeral_size_by_type(instance_type: str, disk: dict[str, Any], size: 
     [
         ({"type": "io1"}, "iops is needed for type io1"),
         ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
-        ({"size": 1024, "type": "io1", "iops": 99}, "iops is 99, but type io1 needs at least 100"),
+        ({"size": 4096, "type": "io1", "iops": 99}, "iops is 99, but type io1 needs at least 100"),
         ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, but there are only 3000"),
     ],
 )

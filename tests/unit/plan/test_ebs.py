@@ -65,7 +65,7 @@ def test_refused(given: Case, reason: str) -> None:
     ("volume_type", "size", "most"),
     [
         *(("gp3", 1, 3000), ("gp3", 6, 3000), ("gp3", 7, 3500), ("gp3", 160, 80_000)),
-        *(("io1", 4, 200), ("io1", 1, 100), ("io1", 100, 5000)),
+        *(("io1", 4, 200), ("io1", 100, 5000)),
         *(("io2", 4, 4000), ("io2", 256, 256_000)),
     ],
 )
@@ -80,8 +80,33 @@ def test_iops_for_the_size(volume_type: str, size: int, most: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "least"),
+    [
+        *((("io1", 200, None), 4), (("io2", 200, None), 4)),
+        *(((name, None, None), 125) for name in ("st1", "sc1")),
+    ],
+)
+def test_least_size(given: Case, least: int) -> None:
+    """A volume is refused below its type's smallest size; a size that is not known is left to EBS."""
+    assert refusal(*given, least) is None
+    assert refusal(*given) is None
+    reason = (
+        f"type {given[0]} needs a size of at least {least} GiB, not {least - 1}: use gp3, or a larger disk"
+    )
+    assert refusal(*given, least - 1) == reason
+
+
+@pytest.mark.parametrize(
     ("volume", "inherited", "reason"),
     [
+        (
+            EbsVolume("st1", size_gib=10),
+            {"size"},
+            (
+                "own.type st1 needs a size of at least 125 GiB, not 10: use gp3, or a larger disk "
+                "(size comes from default.size)"
+            ),
+        ),
         (
             EbsVolume("gp3", 200),
             {"type", "size"},

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
 DEFAULT = Encryption(encrypted=True, kms_key_arn="default-key")
+OWN_KEY = "cloud_properties.kms_key_arn"
 ROUTE = {"table_id": "rtb-1", "destination": "10.0.0.0/8"}
 TRUTHS = pytest.mark.parametrize("value", [True, 0, 1, "", "false", "true", [], {}, 0.0], ids=repr)
 
@@ -57,8 +58,8 @@ def test_truth_as_string(program_log: ProgramLog, value: object, warnings: int) 
         ({"encrypted": True}, DEFAULT),
         ({"encrypted": None}, Encryption(encrypted=False, kms_key_arn="default-key")),
         ({"encrypted": False}, Encryption(encrypted=False, kms_key_arn="default-key")),
-        ({"kms_key_arn": None}, Encryption(encrypted=True)),
-        ({"kms_key_arn": "own"}, Encryption(encrypted=True, kms_key_arn="own")),
+        ({"kms_key_arn": None}, Encryption(encrypted=True, kms_key_arn=None, key_source=OWN_KEY)),
+        ({"kms_key_arn": "own"}, Encryption(encrypted=True, kms_key_arn="own", key_source=OWN_KEY)),
     ],
 )
 def test_encryption(given: dict[str, Any], expected: Encryption) -> None:

@@ -246,10 +246,16 @@ def test_ebs_optimized(given: object, *, expected: bool | None) -> None:
     [
         ({}, Encryption()),
         ({"encrypted": True}, Encryption(encrypted=True)),
-        ({"encrypted": True, "kms_key_arn": "k"}, Encryption(encrypted=True, kms_key_arn="k")),
-        ({"encrypted": None, "kms_key_arn": "k"}, Encryption(kms_key_arn="k")),
+        (
+            {"encrypted": True, "kms_key_arn": "k"},
+            Encryption(encrypted=True, kms_key_arn="k", key_source="own.kms_key_arn"),
+        ),
+        (
+            {"encrypted": None, "kms_key_arn": "k"},
+            Encryption(encrypted=False, kms_key_arn="k", key_source="own.kms_key_arn"),
+        ),
     ],
 )
 def test_root_encryption(given: dict[str, Any], expected: Encryption) -> None:
     """The root disk is encrypted by its own properties."""
-    assert vm(root_disk=given).root_disk.encryption(Encryption()) == expected
+    assert vm(root_disk=given).root_disk.encryption(Encryption(), "own") == expected

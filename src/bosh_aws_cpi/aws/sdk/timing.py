@@ -78,6 +78,12 @@ DEVICE_NAME_FREE: Final = Policy("a device name is free, when all seem to be in 
 INSTANCE_READY_TO_ATTACH: Final = Policy("a starting instance accepts a volume", 60)
 """AttachVolume answers IncorrectState, usually because the VM is still starting."""
 IMAGE_AVAILABLE: Final = Policy("an AMI is available", 3600, longest_pause=15)
+IMAGE_COPIED: Final = Policy("a time-based copy of an AMI is available", 14_400, longest_pause=15)
+"""EBS copies an AMI in time only once at a time: the second copy's minutes begin when the first has ended.
+
+From the EBS user guide, "Time-based copies". It is long enough for a copy of 45 minutes and four others
+before it.
+"""
 IMAGE_GONE: Final = Policy("an AMI is gone", _AS_RUBY)
 SNAPSHOT_RELEASED: Final = Policy("a deregistered AMI releases its snapshot", 300)
 SNAPSHOT_COMPLETED: Final = Policy("a snapshot is completed", 14_400, longest_pause=15)

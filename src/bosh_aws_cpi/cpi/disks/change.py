@@ -71,7 +71,8 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     if obstacle is None:
         return None
     call = call_id(cloud, "update_disk", disk_cid, new_size, cloud_properties)
-    return replacement.replace(cloud, replacement.Wish(volume, change.by_copy, obstacle, call))
+    key = properties.encryption(cloud.config.aws.encryption).key
+    return replacement.replace(cloud, replacement.Wish(volume, change.by_copy, obstacle, call, key))
 
 
 def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None:

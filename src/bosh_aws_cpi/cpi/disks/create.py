@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import instances, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.encryption_keys import naming_keys
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -44,16 +46,20 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     tags = tag_plan.of_disk(
         properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
     )
+    encryption = properties.encryption(cloud.config.aws.encryption)
+    if why := properties.unused_key(encryption):
+        logger.warning("Ignored: cloud_properties.kms_key_arn, which %s", why)
     call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
     arguments = {
         "Size": gib(size),
         "VolumeType": properties.type,
         **({"Iops": properties.iops} if properties.iops is not None else {}),
         **({"Throughput": properties.throughput} if properties.throughput is not None else {}),
-        **properties.encryption(cloud.config.aws.encryption).arguments(),
+        **encryption.arguments(),
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
-    return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
+    with naming_keys(encryption.key):
+        return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
 
 
 class _Wish(Record):

@@ -17,6 +17,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.common_tags import with_common
 from bosh_aws_cpi.cpi.disks import predecessor
+from bosh_aws_cpi.cpi.encryption_keys import with_keys
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import DiskNotFound, NotSupported
 from bosh_aws_cpi.jsontext import Json
@@ -36,16 +37,18 @@ class Wish(Record):
         arguments: CopyVolumes' figures and encryption.
         why: Why the volume can't be changed in place, as a sentence.
         call: The id of the call.
+        key: The KMS key that is wanted, as `Encryption.key` shows it.
     """
 
     volume: Volume
     arguments: Json
     why: str
     call: str
+    key: str
 
     def refusal(self, reason: str) -> NotSupported:
         """The error if a copy is not possible either: the Director then copies the data."""
-        return NotSupported(f"{self.why}. A copy can't replace it either: {reason}")
+        return NotSupported(f"{self.why}. A copy can't replace it either: {with_keys(reason, [self.key])}")
 
 
 def replace(cloud: Cloud, wish: Wish) -> str:

@@ -8,6 +8,7 @@ reused only by a retry of the request that started it, and by a stemcell with th
 from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import image_deletion, images, snapshots, tags
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -48,9 +49,10 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
     own = {tag_plan.CALL_TAG: call}
+    patience = _patience(cloud)
     for found, marked in _earlier(cloud, marks, call, stemcell).items():
         try:
-            image = images.wait_until_available(cloud.ec2, found)
+            image = images.wait_until_available(cloud.ec2, found, patience)
         except images.NotCreated as error:
             if marked.tags.get(tag_plan.CALL_TAG) == call:
                 raise
@@ -75,12 +77,26 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         **_time_limit(cloud),
         **tag_plan.specifications(all_tags, "image", "snapshot"),
     }
-    return undoing(cloud.undo, lambda undo: _create(cloud, arguments, own, undo))
+    return undoing(cloud.undo, lambda undo: _create(cloud, arguments, own, undo, patience))
 
 
 def _time_limit(cloud: Cloud) -> Json:
     minutes = cloud.config.aws.copy_completion_minutes
     return {"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}
+
+
+def _patience(cloud: Cloud) -> timing.Policy:
+    """How long to wait for a copy: with a time limit, it may have to wait for others of the same AMI."""
+    minutes = cloud.config.aws.copy_completion_minutes
+    if not minutes:
+        return timing.IMAGE_AVAILABLE
+    logger.info(
+        "Waiting for the copy up to %d minutes: the %d minutes within which EBS makes it begin when earlier "
+        "time-based copies of the same AMI have ended",
+        timing.IMAGE_COPIED.seconds // 60,
+        minutes,
+    )
+    return timing.IMAGE_COPIED
 
 
 def _earlier(
@@ -131,9 +147,11 @@ def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> str:
     return ami_id
 
 
-def _create(cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo) -> str:
+def _create(
+    cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo, patience: timing.Policy
+) -> str:
     ami_id = undo.create(
         lambda: images.copy(cloud.ec2, arguments, own),
         lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
     )
-    return images.finish(cloud.ec2, ami_id)
+    return images.finish(cloud.ec2, ami_id, patience)

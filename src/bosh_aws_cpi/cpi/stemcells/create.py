@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.encryption_keys import naming_keys
 from bosh_aws_cpi.cpi.stemcells import copies
 from bosh_aws_cpi.cpi.stemcells.delete import LIGHT_SUFFIX
 from bosh_aws_cpi.errors import CloudError
@@ -35,12 +36,13 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     properties = StemcellProperties.parse({**cloud_properties, **cloud.config.aws.stemcell})
     own_tags = tag_plan.checked(properties.tags)
     given_tags = tag_plan.checked((env or {}).get("tags"))
-    if isinstance(properties, HeavyStemcellProperties):
-        from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
+    with naming_keys(properties.encryption(cloud.config.aws.encryption).key):
+        if isinstance(properties, HeavyStemcellProperties):
+            from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
-        wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
-        return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
-    return _light(cloud, properties, tag_plan.of_request(given_tags))
+            wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
+            return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
+        return _light(cloud, properties, tag_plan.of_request(given_tags))
 
 
 def _light(cloud: Cloud, properties: StemcellProperties, wanted_tags: Mapping[str, str]) -> str:

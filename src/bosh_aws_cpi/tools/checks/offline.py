@@ -22,6 +22,7 @@ from bosh_aws_cpi.tools.checks import (
     network_properties,
     networks,
     spread,
+    unused_keys,
     words,
 )
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
@@ -98,7 +99,7 @@ class Files(Record):
         yield from config.findings
         yield from self.of_sizes
         yield from _of_metadata_options(aws)
-        yield from default_disks.findings(config, aws)
+        yield from default_disks.findings(aws)
         yield from _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
@@ -113,6 +114,7 @@ class Files(Record):
         yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
+        yield from unused_keys.findings(config, machines.disk_defaults(aws))
         yield from _variables(self._all())
 
     @property

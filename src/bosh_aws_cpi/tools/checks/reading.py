@@ -32,6 +32,19 @@ def read(model: type[Model], values: Json, at: At) -> tuple[Model | None, list[F
     return properties, [*_unknown(properties, at), *_doubtful(values, properties, at, ())]
 
 
+def read_known(model: type[Model], node: Node | None) -> Model | None:
+    """What is known of a hash of properties; None if one is wrong, which `read` reports.
+
+    Args:
+        model: What they are.
+        node: The hash; None if there is none, and so no property.
+    """
+    try:
+        return model.model_validate(node.known() if node is not None else {})
+    except ValidationError:
+        return None
+
+
 def _unknown(properties: Properties, at: At) -> Iterator[Finding]:
     for route, near in properties.unknown():
         remedy = f"Did you mean {near}?" if near else "Remove it"

@@ -2,6 +2,7 @@
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.encryption_keys import naming_keys
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
@@ -30,7 +31,8 @@ def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
         from bosh_aws_cpi.cpi.vms.create.spread import ensure_group  # noqa: PLC0415 - few VMs have a group
 
         ensure_group(cloud, group)
-    launched = InstanceCreation(cloud, plan, created, undo).run()
+    with naming_keys(*(key for option in plan.options for key in option.devices.keys)):
+        launched = InstanceCreation(cloud, plan, created, undo).run()
     instance = launched.instance
     if created:
         attachments = [(nic.nic_id, nic.attachment_id) for nic in instance.nics]

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from pydantic import ValidationError
-
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.disk import DiskProperties
@@ -13,6 +11,7 @@ from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.reading import read_known
 from bosh_aws_cpi.tools.checks.references import References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
@@ -33,44 +32,26 @@ def used(references: References, defaults: DiskDefaults) -> list[Key]:
     """All keys that the CPI would send to EC2; it sends none for a disk without encryption."""
     found = [key for launch in references.launches for key in _of_vm(launch, defaults)]
     for disk_type in references.disk_types:
-        node = disk_type.get("cloud_properties")
-        values = node.known() if node is not None else {}
-        default = _Default(defaults.encryption, "aws")
-        found += _of(DiskProperties, values, disk_type.at("cloud_properties"), default)
+        properties = read_known(DiskProperties, disk_type.get("cloud_properties"))
+        if properties is not None:
+            encryption = properties.encryption(defaults.encryption)
+            found += _of(properties, encryption, disk_type.at("cloud_properties"))
     return list(dict.fromkeys(found))
 
 
-class _Default(Record):
-    """The encryption of a disk that does not say it, and where the configuration names its key."""
-
-    encryption: Encryption
-    path: str
-
-
 def _of_vm(launch: Launch, defaults: DiskDefaults) -> Iterator[Key]:
-    root, disk = launch.get("root_disk"), launch.get("ephemeral_disk")
-    of_root = _Default(defaults.root_encryption(RootDisk()), "aws.default_root_disk")
-    yield from _of(RootDisk, root.known() if root else {}, root or launch.merged.entry, of_root)
-    has_key = "kms_key_arn" in defaults.ephemeral_disk.model_fields_set
-    path = "aws.default_ephemeral_disk" if has_key else "aws"
-    of_ephemeral = _Default(defaults.ephemeral_encryption(EphemeralDisk()), path)
-    values = disk.known() if disk is not None else {}
-    has_volume = isinstance(values, dict) and not (
-        values.get("use_root_disk") or values.get("use_instance_storage")
-    )
-    if has_volume:
-        yield from _of(EphemeralDisk, values, disk or launch.merged.entry, of_ephemeral)
+    root = read_known(RootDisk, launch.get("root_disk"))
+    ephemeral = read_known(EphemeralDisk, launch.get("ephemeral_disk"))
+    if root is None or ephemeral is None:
+        return
+    for name, (own, encryption) in defaults.encryptions(root, ephemeral).items():
+        yield from _of(own, encryption, launch.get(name) or launch.merged.entry)
 
 
-def _of(model: type[Encryptable], values: object, node: Node, default: _Default) -> Iterator[Key]:
-    try:
-        properties = model.model_validate(values)
-    except ValidationError:
-        return  # reported with the other properties
-    encryption = properties.encryption(default.encryption)
+def _of(properties: Encryptable, encryption: Encryption, node: Node) -> Iterator[Key]:
     if encryption.encrypted and encryption.kms_key_arn:
         is_own = "kms_key_arn" in properties.model_fields_set
-        place = node.at("kms_key_arn").place if is_own else Place(f"{default.path}.kms_key_arn")
+        place = node.at("kms_key_arn").place if is_own else Place(encryption.key_source)
         yield Key(encryption.kms_key_arn, place)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from bosh_aws_cpi.aws.load_balancers import TARGET_TYPES
+from bosh_aws_cpi.aws.load_balancers import Misfit
 from bosh_aws_cpi.route_tables import RouteTable
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
@@ -23,24 +23,23 @@ def balancers(known: KnownSubnets, found: Iterable[Named], vpcs: Mapping[str, st
 
 
 def target_groups(
-    known: KnownSubnets, found: Iterable[Named], there: Mapping[str, tuple[str, str]]
+    known: KnownSubnets, found: Iterable[Named], there: Mapping[str, tuple[Misfit | None, str]]
 ) -> Iterator[Finding]:
-    """Check target groups: a VM can be registered only with those of some target types.
+    """Check target groups: a VM can be registered only with those of some target types and protocols.
 
     Args:
         known: The subnets.
         found: The names and ARNs in the cloud config.
-        there: Target type and VPC of those that exist, by name and by ARN.
+        there: Why a VM can't be their target, and the VPC, of those that exist, by name and by ARN.
     """
     fit = []
     for each in found:
-        kind = there.get(each.node.value, ("instance", ""))[0]
-        if kind in TARGET_TYPES:
+        wrong = there.get(each.node.value, (None, ""))[0]
+        if wrong is None:
             fit.append(each)
         else:
-            what = f"target group '{each.node.value}' has target type {kind}"
-            remedy = f"Use one of type {' or '.join(TARGET_TYPES)}"
-            yield Finding(Severity.ERROR, what, remedy, each.node.place, "AWS")
+            what = f"target group '{each.node.value}' {wrong.why}"
+            yield Finding(Severity.ERROR, what, wrong.remedy, each.node.place, "AWS")
     yield from _placed(known, fit, "target group", {name: vpc for name, (_, vpc) in there.items()}.get)
 
 

@@ -1,0 +1,46 @@
+"""Names the KMS keys of a call in errors about a key: AWS often says only that some key can't be used."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.errors import CloudError
+
+_ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")
+"""AWS's codes and messages, and the remedies for them."""
+
+
+def with_keys(message: str, keys: Iterable[str]) -> str:
+    """An error's message, with the keys if it is about a key.
+
+    Args:
+        message: The message.
+        keys: Each as `Encryption.key` shows it; an empty one stands for no encryption.
+    """
+    named = list(dict.fromkeys(filter(None, keys)))
+    if not named or not _ABOUT_A_KEY.search(message):
+        return message
+    return f"{message}. The call encrypts with {' and '.join(named)}"
+
+
+@contextmanager
+def naming_keys(*keys: str) -> Iterator[None]:
+    """Add the keys to an error about a key; see `with_keys`.
+
+    Raises:
+        CloudError: AWS refuses a key.
+    """
+    try:
+        yield
+    except CloudError as error:
+        error.message = with_keys(error.message, keys)
+        raise
+    except ClientError as error:
+        if is_transient(error) or not _ABOUT_A_KEY.search(code_of(error)):
+            raise
+        raise CloudError(with_keys(explained(error), keys)) from error

@@ -1,0 +1,179 @@
+"""KMS keys: one that has no effect is a warning, and an error about a key names it and its property."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.stories.checked_config import changed, right
+from tests.stories.checking import checked
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import CpiWith, CreateVm, ReadWarnings
+    from tests.stories.volumes import Volumes
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
+OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
+NO_EFFECT = "has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
+UNUSABLE = "Client.InvalidKMSKey.InvalidState: The KMS key is in a bad state"
+IN_ERROR = [["<status>available<", "<status>error<"]]
+BY_KEYS = "The call encrypts with {}"
+OF_CONFIG = {"encrypted": True, "kms_key_arn": KEY}
+
+
+@pytest.mark.parametrize(
+    ("aws", "properties", "is_warned"),
+    [
+        ({}, {"kms_key_arn": KEY}, True),
+        ({}, {"kms_key_arn": KEY, "encrypted": False}, True),
+        (OF_CONFIG, {"kms_key_arn": KEY, "encrypted": None}, True),
+        ({}, {"kms_key_arn": KEY, "encrypted": True}, False),
+        ({"encrypted": True}, {"kms_key_arn": KEY}, False),
+        ({"kms_key_arn": KEY}, {}, False),
+        ({}, {"kms_key_arn": None}, False),
+    ],
+)
+def test_key_of_a_disk(
+    cpi_with: CpiWith,
+    world: World,
+    warnings: ReadWarnings,
+    aws: dict[str, Any],
+    properties: dict[str, Any],
+    *,
+    is_warned: bool,
+) -> None:
+    """create_disk warns of a disk's own key that nothing uses; `cpi check` finds it; the disk is the same."""
+    cpi = cpi_with(**aws)
+    answer = cpi.call("create_disk", 1024, properties, None)
+    (volume,) = world.ec2.describe_volumes(VolumeIds=[answer.ok()])["Volumes"]
+    is_encrypted = properties.get("encrypted", aws.get("encrypted", False))
+    assert volume["Encrypted"] is bool(is_encrypted)
+    ignored = f"Ignored: cloud_properties.kms_key_arn, which {NO_EFFECT}"
+    assert warnings(answer) == ([ignored] if is_warned else [])
+    route = ("disk_types", 0, "cloud_properties")
+    found = checked(cpi, changed(right(world), route, properties), "--offline")
+    expected = [("warning", "disk_types/default/cloud_properties/kms_key_arn", f"the key {NO_EFFECT}")]
+    assert [(each["severity"], each["path"], each["what"]) for each in found] == (
+        expected if is_warned else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("aws", "properties", "warned"),
+    [
+        ({}, {"root_disk": {"kms_key_arn": KEY}}, ["root_disk"]),
+        ({"encrypted": True}, {"root_disk": {"kms_key_arn": KEY}}, ["root_disk"]),
+        (
+            {},
+            {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY, "size": 10240}},
+            ["root_disk", "ephemeral_disk"],
+        ),
+        ({"encrypted": True}, {"ephemeral_disk": {"kms_key_arn": KEY}}, []),
+        ({"default_root_disk": {"encrypted": True}}, {"root_disk": {"kms_key_arn": KEY}}, []),
+        ({}, {"ephemeral_disk": {"kms_key_arn": KEY, "use_root_disk": True}}, []),
+    ],
+)
+def test_keys_of_a_vm(
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    world: World,
+    warnings: ReadWarnings,
+    aws: dict[str, Any],
+    properties: dict[str, Any],
+    warned: list[str],
+) -> None:
+    """The same for the disks of a VM, once, however many instance types it may have."""
+    cpi = cpi_with(**aws)
+    answer = create_vm({**properties, "instance_type_fallbacks": ["m5.large"]}, executable=cpi)
+    answer.ok()
+    assert warnings(answer) == [f"Ignored: {name}.kms_key_arn, which {NO_EFFECT}" for name in warned]
+    whole = right(world)
+    (vm_type,) = (each for each in whole["vm_types"] if each["name"] == "large")
+    vm_type["cloud_properties"] |= properties
+    found = checked(cpi, whole, "--offline")
+    paths = [f"vm_types/large/cloud_properties/{name}/kms_key_arn" for name in warned]
+    assert [(each["severity"], each["path"]) for each in found] == [("warning", path) for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("aws", "properties", "named"),
+    [
+        (
+            {},
+            {"encrypted": True, "kms_key_arn": KEY},
+            f"'{KEY}' (cloud_properties.kms_key_arn)",
+        ),
+        ({"kms_key_arn": KEY}, {"encrypted": True}, f"'{KEY}' (aws.kms_key_arn)"),
+    ],
+)
+def test_disk_in_error(
+    cpi_with: CpiWith, fake_aws: FakeAws, aws: dict[str, str], properties: dict[str, Any], named: str
+) -> None:
+    """If EBS can't create a disk, the error names the disk's key and where it comes from."""
+    fake_aws.rule(action="DescribeVolumes", replace=IN_ERROR)
+    error = cpi_with(**aws).call("create_disk", 1024, properties, None).error
+    fake_aws.clear_rules()
+    assert "in state error. For an encrypted disk, check that its KMS key exists" in error["message"]
+    assert error["message"].endswith(f". {BY_KEYS.format(named)}")
+
+
+@pytest.mark.parametrize(
+    ("code", "properties", "named"),
+    [
+        ("InvalidKMSKey.InvalidState", {"encrypted": True}, BY_KEYS.format("the account's default key")),
+        ("CustomerKeyHasBeenRevoked", OF_CONFIG, BY_KEYS.format(f"'{KEY}' (cloud_properties.kms_key_arn)")),
+        ("InvalidKMSKey.InvalidState", {}, ""),
+        ("VolumeLimitExceeded", {"encrypted": True}, ""),
+    ],
+)
+def test_refused_key(cpi: Cpi, fake_aws: FakeAws, code: str, properties: dict[str, Any], named: str) -> None:
+    """So does the error if EC2 refuses the call at once; any other error names no key."""
+    fake_aws.rule(action="CreateVolume", error={"code": code, "message": "No."})
+    error = cpi.call("create_disk", 1024, properties, None).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith(f"CreateVolume failed with {code}: No.")
+    assert ("The call encrypts" in error["message"]) == bool(named)
+    assert error["message"].endswith(named)
+
+
+@pytest.mark.parametrize("how", ["ends", "refused"])
+def test_keys_of_a_launch(create_vm: CreateVm, cpi_with: CpiWith, fake_aws: FakeAws, how: str) -> None:
+    """The error of a VM names the keys of its root disk and its ephemeral disk, which EC2 does not."""
+    if how == "ends":
+        fake_aws.rule(action="RunInstances", ends=UNUSABLE)
+    else:
+        error = {"code": "InvalidKMSKey.InvalidState", "message": "The KMS key is in a bad state"}
+        fake_aws.rule(action="RunInstances", error=error)
+    cpi = cpi_with(default_root_disk={"encrypted": True, "kms_key_arn": OTHER_KEY})
+    disk = {"encrypted": True, "kms_key_arn": KEY}
+    error = create_vm({"ephemeral_disk": disk}, executable=cpi).error
+    named = (
+        f"'{OTHER_KEY}' (aws.default_root_disk.kms_key_arn) and "
+        f"'{KEY}' (cloud_properties.ephemeral_disk.kms_key_arn)"
+    )
+    assert "The KMS key is in a bad state" in error["message"]
+    assert error["message"].endswith(f". {BY_KEYS.format(named)}")
+
+
+def test_key_of_a_stemcell(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
+    """The error of a stemcell whose copy fails names its key."""
+    fake_aws.rule(action="CopyImage", states=["pending", "failed: Given key ID is not accessible"])
+    light = {"ami": {"us-east-1": world.image_id}}
+    error = cpi_with(**OF_CONFIG).call("create_stemcell", "/x/image", light).error
+    said = "its state is failed: Given key ID is not accessible"
+    named = BY_KEYS.format(f"'{KEY}' (aws.kms_key_arn)")
+    assert error["message"].endswith(f"{said}. {named}")
+
+
+def test_key_of_a_copied_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
+    """So does the error of a disk that a copy can't encrypt, and the Director copies its data."""
+    properties = {"encrypted": True, "kms_key_arn": KEY}
+    disk_cid = volumes.make()
+    fake_aws.rule(action="DescribeVolumes", replace=IN_ERROR)
+    error = cpi.call("update_disk", disk_cid, 2048, properties).error
+    assert error["type"] == "Bosh::Clouds::NotSupported"
+    assert error["message"].endswith(BY_KEYS.format(f"'{KEY}' (cloud_properties.kms_key_arn)"))
