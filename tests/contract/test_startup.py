@@ -155,7 +155,6 @@ def test_light_stemcell() -> None:
                 "sdk.idempotency",
                 "volumes",
                 "instance_types",
-                "type_cache",
             },
         ),
         (
@@ -216,17 +215,12 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     modules = loaded(answer)
     assert heavy(modules) <= MAKING
     steps = (
-        "addresses",
-        "answers",
-        "apply",
-        "client_tokens",
         "create_vm",
         "gather",
         "parse",
         "instance",
         "interfaces",
         "launch_plan",
-        "launcher",
     )
     create = {f"vms.create.{step}" for step in steps}
     assert own(modules, "cpi") == within({*CLOUD, *create, "stemcells.delete", "type_facts", "undo"})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.cpi.vms.create.addresses import MAX_UNATTACHED
+from bosh_aws_cpi.cpi.vms.create.interfaces import MAX_UNATTACHED
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at
 from tests.stories.lookups import FAILING_LOOKUPS

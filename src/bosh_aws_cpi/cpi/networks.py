@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from bosh_aws_cpi.aws import routes, subnet_deletion, subnet_settings, subnets
+from bosh_aws_cpi.aws import routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
@@ -55,7 +55,7 @@ def delete_network(cloud: Cloud, subnet_id: str) -> None:
         NetworkNotFound: EC2 does not know the subnet.
         CloudError: It still has interfaces.
     """
-    subnet_deletion.delete(cloud.ec2, subnet_id)
+    subnets.delete(cloud.ec2, subnet_id)
 
 
 class _Order(Record):
@@ -135,7 +135,7 @@ def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
         table = routes.tables(cloud.ec2, [properties.route_table]).get(properties.route_table)
         _check_vpc("route_table", properties.route_table, table.vpc_id if table else None, vpc)
     if properties.network_acl:
-        found = subnet_settings.vpc_of_acl(cloud.ec2, properties.network_acl)
+        found = subnets.vpc_of_acl(cloud.ec2, properties.network_acl)
         _check_vpc("network_acl", properties.network_acl, found, vpc)
     return vpc
 
@@ -157,11 +157,11 @@ def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
     subnet = _find_or_create(cloud, order, vpc, undo)
     subnets.wait_until_available(ec2, subnet.subnet_id)
     if properties.route_table:
-        subnet_settings.use_route_table(ec2, subnet.subnet_id, properties.route_table)
+        subnets.use_route_table(ec2, subnet.subnet_id, properties.route_table)
     if properties.network_acl:
-        subnet_settings.use_acl(ec2, subnet.subnet_id, properties.network_acl)
+        subnets.use_acl(ec2, subnet.subnet_id, properties.network_acl)
     if properties.auto_assign_public_ip:
-        subnet_settings.assign_public_addresses(ec2, subnet.subnet_id)
+        subnets.assign_public_addresses(ec2, subnet.subnet_id)
     groups = {"security_groups": list(properties.security_groups)} if properties.security_groups else {}
     return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
 
@@ -192,7 +192,7 @@ def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> Manage
 def _keep_or_arm(cloud: Cloud, subnet: ManagedSubnet, undo: Undo, *, is_own: bool) -> None:
     """Arm the discard of a subnet that was found by its mark, if this call created it without an answer."""
     if is_own:
-        undo.arm(subnet, lambda: subnet_deletion.discard(cloud.ec2, subnet.subnet_id))
+        undo.arm(subnet, lambda: subnets.discard(cloud.ec2, subnet.subnet_id))
     else:  # the Director may already have its id
         logger.info("Subnet '%s' was created by an earlier attempt at this request", subnet)
 
@@ -209,5 +209,5 @@ def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Un
     }
     return undo.create(
         lambda: subnets.create(cloud.ec2, arguments, order.mark),
-        lambda created: subnet_deletion.discard(cloud.ec2, created.subnet_id),
+        lambda created: subnets.discard(cloud.ec2, created.subnet_id),
     )

@@ -1,8 +1,8 @@
 """create_vm's cloud properties as manifests give them; networks are in `properties.network`."""
 
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -16,9 +16,74 @@ from bosh_aws_cpi.properties.types import (
     parsed,
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
-from bosh_aws_cpi.properties.vm_processor import CpuOptions, CreditSpecification
-from bosh_aws_cpi.properties.vm_rules import EXCLUSIVE, NEEDS
 from bosh_aws_cpi.properties.vm_traffic import AdvertisedRoute, TargetGroup
+
+State = Literal["enabled", "disabled"]
+"""The words of EC2's API model: AmdSevSnpSpecification, NestedVirtualizationSpecification."""
+
+
+class CpuOptions(Properties):
+    """``cpu_options``: EC2's CPU options, in snake case."""
+
+    core_count: Count | None = None
+    """Number of cores, for example to save licences per core. The fallback types must support it too.
+    Default: the type's."""
+    threads_per_core: Count | None = None
+    """`1` turns hyper-threading off. Set `core_count` and `threads_per_core` together. Default: the
+    type's."""
+    amd_sev_snp: State | None = None
+    """`enabled` encrypts memory, on AMD types that support it. Default: EC2's."""
+    nested_virtualization: State | None = None
+    """`enabled` lets the VM run virtual machines, on Intel types that support it (C8i, M8i, R8i and others).
+    Default: EC2's."""
+
+
+class CreditSpecification(Properties):
+    """``credit_specification``: how a burstable type pays for its CPU; the bare word will do."""
+
+    cpu_credits: str | None = None
+    """`standard` or `unlimited`, for burstable types; ignored with a warning for others. Short form:
+    `credit_specification: unlimited`. Default: EC2's."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_word(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
+        return {"cpu_credits": values} if isinstance(values, str) else values
+
+
+NEEDS: Final = (("placement_partition", "placement_group"),)
+"""Properties that mean nothing without another one."""
+_EITHER: Final = "remove one of them"
+EXCLUSIVE: Final = (
+    ("spot_bid_price", "capacity_reservation", _EITHER),
+    # EC2 user guide, "Capacity Reservations", limitations.
+    ("capacity_reservation", "dedicated_host", "a VM on a Dedicated Host can't use a Capacity Reservation"),
+    ("tenancy: dedicated", "dedicated_host", _EITHER),
+    # EC2 API reference, SpotPlacement: host tenancy "is not supported for Spot Instances".
+    ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
+    # EC2 user guide, "Placement groups", rules and limitations.
+    ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
+    # The same page, spread placement groups. It allows Dedicated Instances in no spread placement group.
+    ("spread", "placement_group", "a VM can be in only one placement group"),
+    ("spread", "dedicated_host", "a Dedicated Host can't be in a placement group"),
+    ("spread", "tenancy: dedicated", "EC2 spreads no VMs on dedicated hardware"),
+    # EC2 user guide, "Launch instances into Capacity Reservations in a group". Instances in any placement
+    # group can use other reservations (the same guide, "Placement group rules and limitations").
+    ("market: capacity-block", "placement_group", "a Capacity Block can't be used with a placement group"),
+    ("market: capacity-block", "spread", "a Capacity Block can't be used with a placement group"),
+    # The same guide, "Capacity Blocks for ML", supported platforms.
+    ("market: capacity-block", "tenancy: dedicated", "Capacity Blocks have the tenancy default"),
+    # EC2 API reference, HibernationOptionsRequest and RunInstances: EC2 can't terminate an interrupted spot
+    # instance with hibernation, as BOSH needs it; enclaves and hibernation exclude each other.
+    (
+        "hibernation",
+        "spot_bid_price",
+        "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated",
+    ),
+    ("hibernation", "enclave", _EITHER),
+)
+"""Properties of which a VM can have one, and why."""
+
 
 HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 

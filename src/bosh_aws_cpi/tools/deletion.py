@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Final
 from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, tags, volumes
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described
-from bosh_aws_cpi.cpi.vms.addresses_in_groups import deregister_addresses
+from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.actions import Action, Wish, action
-from bosh_aws_cpi.tools.marks import mark
-from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray
+from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray, mark
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 
 if TYPE_CHECKING:

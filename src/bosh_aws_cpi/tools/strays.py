@@ -3,7 +3,8 @@
 Certainty comes before completeness: a resource that BOSH may still know, or that is in use, is not a stray.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
@@ -12,8 +13,10 @@ from typing import Final
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
+from bosh_aws_cpi.aws.sdk.idempotency import RECENT, parsed_time, written_time
+from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import nics, spread
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, Step, source_of
 from bosh_aws_cpi.plan.tags import (
     AGENT_TAG,
     CALL_TAG,
@@ -25,8 +28,117 @@ from bosh_aws_cpi.plan.tags import (
 )
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
-from bosh_aws_cpi.tools import marks, replaced
-from bosh_aws_cpi.tools.twins import twins
+
+SEEN_TAG: Final = "bosh_sweep_seen"
+"""The time, and the resource's id, "2026-05-01T00:00:00Z eni-1".
+
+Manifests are written before EC2 chooses the id, so no tag in them can be a mark.
+"""
+
+
+def mark(resource: Resource, now: datetime) -> dict[str, str]:
+    """The tag for a resource that is first seen now."""
+    return {SEEN_TAG: f"{written_time(now)} {resource.resource_id}"}
+
+
+def first_seen(resource: Resource) -> datetime | None:
+    """When a sweep first saw a resource; None without a mark for this resource."""
+    text, _, resource_id = resource.tags.get(SEEN_TAG, "").partition(" ")
+    return parsed_time(text) if resource_id == resource.resource_id else None
+
+
+def twins(snapshots: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
+    """Each disk snapshot that has a twin, with the reason for the report.
+
+    The Director's request ids repeat, so snapshots with the same id of the call are twins only if they were
+    taken within the time in which a call takes an earlier snapshot for its own.
+    """
+    taken = defaultdict(list)
+    for snapshot in snapshots:
+        if CALL_TAG in snapshot.tags and not {STEMCELL_TAG, SOURCE_TAG} & snapshot.tags.keys():
+            taken[snapshot.tags[CALL_TAG]].append(snapshot)
+    for equal in taken.values():
+        for snapshot in equal:
+            others = (each.resource_id for each in equal if _is_twin(snapshot, each))
+            if twin := next(others, None):
+                yield snapshot, f"perhaps taken twice: {twin} is of an equal snapshot_disk"
+
+
+def _is_twin(one: Resource, other: Resource) -> bool:
+    if one is other or one.created is None or other.created is None:
+        return False
+    return abs(one.created - other.created) < RECENT
+
+
+class Verdict(Record):
+    """Why a volume is a stray.
+
+    Attributes:
+        why: The reason, for the report.
+        is_certain: Whether the Director certainly does not need it.
+        since: The creation of the copy; None when that is not known.
+    """
+
+    why: str
+    is_certain: bool
+    since: datetime | None
+
+
+def is_of_update(volume: Resource, volumes: Sequence[Resource]) -> bool:
+    """Whether a copy has replaced the volume, or the volume is a copy that the Director may not know."""
+    has_copy = volume.tags.get(REPLACED_BY_TAG) or _keeper(volume, volumes)
+    return bool(has_copy) or _is_unlinked(volume, volumes)
+
+
+def judge(volume: Resource, volumes: Sequence[Resource]) -> Verdict:
+    """Decide what kind of stray such a volume is.
+
+    Args:
+        volume: The volume, which is not attached.
+        volumes: The Director's volumes.
+    """
+    if copy_id := volume.tags.get(REPLACED_BY_TAG):
+        copy = _by_id(copy_id, volumes)
+        doubt = _doubt(volume, copy)
+        why = f"replaced by {copy_id}" + (f", {doubt}" if doubt else "")
+        return Verdict(why, is_certain=doubt is None, since=(copy or volume).created)
+    if keeper := _keeper(volume, volumes):
+        why = f"replaced by {keeper.resource_id}, and perhaps used again since"
+        return Verdict(why, is_certain=False, since=keeper.created)
+    return Verdict(
+        "a copy of update_disk that the Director may not know", is_certain=False, since=volume.created
+    )
+
+
+def _doubt(old: Resource, copy: Resource | None) -> str | None:
+    """Why the Director may need a volume that was replaced; None if it uses the copy."""
+    if copy is None:
+        return "which this Director does not have"
+    link = source_of(copy.tags)
+    if link is None or {link[0], copy.source_id} != {old.resource_id}:
+        return "which is not its copy"
+    if copy.state != "in-use":
+        return "which is not attached"
+    return "which the Director may not know" if link[1] is Step.COPIED else None
+
+
+def _keeper(old: Resource, volumes: Sequence[Resource]) -> Resource | None:
+    """The copy of a volume that the CPI keeps, because the volume was used again after the copy."""
+    kept = (old.resource_id, Step.KEPT)
+    return next((each for each in volumes if source_of(each.tags) == kept), None)
+
+
+def _is_unlinked(copy: Resource, volumes: Sequence[Resource]) -> bool:
+    link = source_of(copy.tags)
+    if link is None or link[1] is not Step.COPIED:
+        return False
+    source = _by_id(link[0], volumes)
+    return source is None or source.tags.get(REPLACED_BY_TAG) != copy.resource_id
+
+
+def _by_id(resource_id: str, volumes: Sequence[Resource]) -> Resource | None:
+    return next((each for each in volumes if each.resource_id == resource_id), None)
+
 
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
@@ -157,7 +269,7 @@ def _is_being_copied(snapshot: Resource, images: Iterable[Resource]) -> bool:
 def _volume(volume: Resource, there: Inventory) -> Stray | None:
     if volume.state != "available":
         return None
-    if replaced.is_of_update(volume, there.own["volume"]):
+    if is_of_update(volume, there.own["volume"]):
         return _of_update(volume, there)
     why = _purpose(volume, there)
     return None if why is None else Stray(volume, why, Removal.DISK, volume.created)
@@ -177,7 +289,7 @@ def _purpose(volume: Resource, there: Inventory) -> str | None:
 
 def _of_update(volume: Resource, there: Inventory) -> Stray | None:
     """Judge the old volume of an update_disk by a copy, or a copy without its link."""
-    verdict = replaced.judge(volume, there.own["volume"])
+    verdict = judge(volume, there.own["volume"])
     return Stray(volume, verdict.why, Removal.DELETE if verdict.is_certain else Removal.DISK, verdict.since)
 
 
@@ -189,7 +301,7 @@ def _interface(interface: Resource, there: Inventory) -> Stray | None:
     why, removal = "perhaps of a VM that is gone", Removal.HAND
     if interface.description == nics.description(there.director, agent):
         why, removal = "of a VM that is gone", Removal.DELETE
-    return Stray(interface, why, removal, marks.first_seen(interface), is_marked=True)
+    return Stray(interface, why, removal, first_seen(interface), is_marked=True)
 
 
 def _lost_agent(resource: Resource, there: Inventory) -> str | None:
@@ -224,7 +336,7 @@ def _placement_group(group: Resource, there: Inventory) -> Stray | None:
     if not is_ours or any(each.state != "terminated" for each in members):
         return None
     why = f"of instance group {group.tags[SPREAD_TAG]}, which has no VMs"
-    return Stray(group, why, Removal.DELETE, marks.first_seen(group), is_marked=True)
+    return Stray(group, why, Removal.DELETE, first_seen(group), is_marked=True)
 
 
 def _instance(instance: Resource, there: Inventory) -> Stray | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import modifications
+from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def lay_modify(ec2: Ec2, code: str | None = None) -> None:
 
 def modify(ec2: Ec2) -> None:
     """Change the volume."""
-    modifications.modify(ec2.client, DISK, CHANGES)
+    volumes.modify(ec2.client, DISK, CHANGES)
 
 
 @pytest.mark.parametrize(

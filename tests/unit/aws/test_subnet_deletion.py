@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import ANY
 
-from bosh_aws_cpi.aws import subnet_deletion
+from bosh_aws_cpi.aws import subnets
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError, NetworkNotFound
 
@@ -55,7 +55,7 @@ def test_ending_vm(ec2: Ec2, clock: Clock) -> None:
     ec2.answers("describe_instances", {"Reservations": []}, Filters=ALIVE)
     lay_use(ec2)
     ec2.answers("delete_subnet", SubnetId=SUBNET)
-    subnet_deletion.delete(ec2.client, SUBNET)
+    subnets.delete(ec2.client, SUBNET)
     assert len(clock.pauses) == 2
 
 
@@ -65,7 +65,7 @@ def test_living_vm(ec2: Ec2, clock: Clock) -> None:
     ec2.answers("describe_instances", {"Reservations": [{}]}, Filters=ALIVE)
     lay_mark(ec2)
     with pytest.raises(CloudError, match=r"eni-1 \(available, of a function\), eni-2 \(in-use, i-1\)\. "):
-        subnet_deletion.delete(ec2.client, SUBNET)
+        subnets.delete(ec2.client, SUBNET)
     assert clock.pauses == []
 
 
@@ -78,7 +78,7 @@ def test_many_vms(ec2: Ec2) -> None:
         ec2.answers("describe_instances", {"Reservations": [{}] * (len(part) == 1)}, Filters=asked)
     lay_mark(ec2)
     with pytest.raises(CloudError, match="i-000"):
-        subnet_deletion.delete(ec2.client, SUBNET)
+        subnets.delete(ec2.client, SUBNET)
 
 
 def test_interface_of_a_load_balancer(ec2: Ec2, clock: Clock) -> None:
@@ -86,7 +86,7 @@ def test_interface_of_a_load_balancer(ec2: Ec2, clock: Clock) -> None:
     lay_use(ec2, OF_BALANCER)
     lay_mark(ec2)
     with pytest.raises(CloudError, match=r"eni-1 \(in-use, ELB app/a/1\)"):
-        subnet_deletion.delete(ec2.client, SUBNET)
+        subnets.delete(ec2.client, SUBNET)
     assert clock.pauses == []
 
 
@@ -96,7 +96,7 @@ def test_shown_but_not_found(ec2: Ec2, clock: Clock) -> None:
         ec2.refuses("delete_subnet", code, SubnetId=SUBNET)
         lay_shown(ec2, {"SubnetId": SUBNET})
     ec2.answers("delete_subnet", SubnetId=SUBNET)
-    subnet_deletion.delete(ec2.client, SUBNET)
+    subnets.delete(ec2.client, SUBNET)
     assert len(clock.pauses) == 2
 
 
@@ -108,7 +108,7 @@ def test_leaked_interface(ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_interfaces(ec2, *many)
     ec2.refuses("create_tags", "UnauthorizedOperation", Resources=[SUBNET], Tags=ANY)
     with pytest.raises(CloudError) as caught:
-        subnet_deletion.delete(ec2.client, SUBNET)
+        subnets.delete(ec2.client, SUBNET)
     assert "eni-9 (available, of a function), …. Delete them" in caught.value.message
     assert "Timed out after 0 seconds waiting for subnet 'subnet-1' to be released" in caught.value.message
     assert "DeleteSubnet failed with DependencyViolation" in caught.value.message
@@ -122,7 +122,7 @@ def test_interfaces_that_may_not_be_listed(ec2: Ec2) -> None:
     lay_use(ec2, OF_VM)
     ec2.refuses("describe_instances", "UnauthorizedOperation", Filters=ALIVE)
     ec2.answers("delete_subnet", SubnetId=SUBNET)
-    subnet_deletion.delete(ec2.client, SUBNET)
+    subnets.delete(ec2.client, SUBNET)
 
 
 @pytest.mark.parametrize("code", ["InvalidSubnetID.NotFound", "InvalidSubnetID.Malformed", "InvalidSubnet"])
@@ -132,16 +132,16 @@ def test_missing(ec2: Ec2, code: str) -> None:
     if code.endswith(".NotFound"):
         lay_shown(ec2)
     with pytest.raises(NetworkNotFound, match="Network 'subnet-1' not found"):
-        subnet_deletion.delete(ec2.client, SUBNET)
+        subnets.delete(ec2.client, SUBNET)
     ec2.refuses_repetition("delete_subnet", code, SubnetId=SUBNET)
-    subnet_deletion.delete(ec2.client, SUBNET)
+    subnets.delete(ec2.client, SUBNET)
 
 
 def test_refused(ec2: Ec2) -> None:
     """Any other error is AWS's."""
     ec2.refuses("delete_subnet", "UnauthorizedOperation", SubnetId=SUBNET)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        subnet_deletion.delete(ec2.client, SUBNET)
+        subnets.delete(ec2.client, SUBNET)
 
 
 def test_discard(ec2: Ec2, clock: Clock) -> None:
@@ -149,5 +149,5 @@ def test_discard(ec2: Ec2, clock: Clock) -> None:
     ec2.refuses("delete_subnet", "InvalidSubnetID.NotFound", SubnetId=SUBNET)
     lay_shown(ec2)
     ec2.answers("delete_subnet", SubnetId=SUBNET)
-    subnet_deletion.discard(ec2.client, SUBNET)
+    subnets.discard(ec2.client, SUBNET)
     assert len(clock.pauses) == 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import subnet_settings
+from bosh_aws_cpi.aws import subnets
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Ec2
@@ -33,21 +33,21 @@ def test_associated_already(ec2: Ec2, tables: list[dict[str, str]]) -> None:
     ec2.refuses("associate_route_table", "Resource.AlreadyAssociated", **PAIR)
     ec2.answers("describe_route_tables", {"RouteTables": tables}, Filters=OF_SUBNET)
     if tables == [{"RouteTableId": TABLE}]:
-        subnet_settings.use_route_table(ec2.client, SUBNET, TABLE)
+        subnets.use_route_table(ec2.client, SUBNET, TABLE)
     else:
         with pytest.raises(ClientError, match="AlreadyAssociated"):
-            subnet_settings.use_route_table(ec2.client, SUBNET, TABLE)
+            subnets.use_route_table(ec2.client, SUBNET, TABLE)
 
 
 def test_not_found_yet(ec2: Ec2) -> None:
     """A call about a subnet that EC2 does not know yet is retried."""
     ec2.refuses("associate_route_table", "InvalidSubnetID.NotFound", **PAIR)
     ec2.answers("associate_route_table", {"AssociationId": "rtbassoc-1"}, **PAIR)
-    subnet_settings.use_route_table(ec2.client, SUBNET, TABLE)
+    subnets.use_route_table(ec2.client, SUBNET, TABLE)
     public = {"SubnetId": SUBNET, "MapPublicIpOnLaunch": {"Value": True}}
     ec2.refuses("modify_subnet_attribute", "InvalidSubnetID.NotFound", **public)
     ec2.answers("modify_subnet_attribute", **public)
-    subnet_settings.assign_public_addresses(ec2.client, SUBNET)
+    subnets.assign_public_addresses(ec2.client, SUBNET)
 
 
 @pytest.mark.parametrize("now", [ACL, "acl-2"])
@@ -57,20 +57,20 @@ def test_replaced_already(ec2: Ec2, now: str) -> None:
     ec2.refuses("replace_network_acl_association", "InvalidAssociationID.NotFound", **REPLACEMENT)
     lay_acl(ec2, now)
     if now == ACL:
-        subnet_settings.use_acl(ec2.client, SUBNET, ACL)
+        subnets.use_acl(ec2.client, SUBNET, ACL)
     else:
         with pytest.raises(ClientError, match="InvalidAssociationID"):
-            subnet_settings.use_acl(ec2.client, SUBNET, ACL)
+            subnets.use_acl(ec2.client, SUBNET, ACL)
 
 
 def test_same_acl(ec2: Ec2) -> None:
     """If the subnet already has the network ACL, nothing is changed."""
     lay_acl(ec2, ACL)
-    subnet_settings.use_acl(ec2.client, SUBNET, ACL)
+    subnets.use_acl(ec2.client, SUBNET, ACL)
 
 
 def test_association_that_is_not_shown(ec2: Ec2) -> None:
     """The association of a new subnet may not be visible yet."""
     ec2.answers("describe_network_acls", {"NetworkAcls": []}, Filters=OF_SUBNET)
     lay_acl(ec2, ACL)
-    subnet_settings.use_acl(ec2.client, SUBNET, ACL)
+    subnets.use_acl(ec2.client, SUBNET, ACL)

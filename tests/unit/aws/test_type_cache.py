@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.aws.type_cache import MAX_AGE, TypeCache
+from bosh_aws_cpi.aws.instance_types import MAX_AGE, TypeCache
 from bosh_aws_cpi.model import InstanceTypeFacts
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.aws.type_cache import TypeCache
+from bosh_aws_cpi.aws.instance_types import TypeCache
 from bosh_aws_cpi.model import InstanceTypeFacts
 
 if TYPE_CHECKING:

@@ -10,15 +10,14 @@ import pytest
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import _KINDS, Kind
-from bosh_aws_cpi.aws.subnet_deletion import DELETE_FAILED_TAG
+from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import sweep
 from bosh_aws_cpi.tools.actions import Action
 from bosh_aws_cpi.tools.deletion import _DELETERS
-from bosh_aws_cpi.tools.marks import SEEN_TAG
-from bosh_aws_cpi.tools.strays import Removal, Stray
+from bosh_aws_cpi.tools.strays import SEEN_TAG, Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 from tests.unit.tools.sweep_things import hours_ago, report, thing
 

@@ -1,6 +1,6 @@
 """resize_disk and update_disk: EBS volumes changed in place, or replaced by a copy."""
 
-from bosh_aws_cpi.aws import modifications, volumes
+from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.disks import replacement
 from bosh_aws_cpi.cpi.identity import call_id
@@ -35,7 +35,7 @@ def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
     if volume.attachments:
         message = f"Cannot resize volume '{disk_cid}' it still has {len(volume.attachments)} attachment(s)"
         raise CloudError(message)
-    modifications.modify(cloud.ec2, disk_cid, {"Size": size})
+    volumes.modify(cloud.ec2, disk_cid, {"Size": size})
 
 
 def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Json) -> str | None:
@@ -81,7 +81,7 @@ def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None
         logger.info("Disk '%s' needs no change", disk_cid)
         return None
     try:
-        modifications.modify(cloud.ec2, disk_cid, arguments)
+        volumes.modify(cloud.ec2, disk_cid, arguments)
     except NotSupported as refusal:
         return refusal.message
     return None

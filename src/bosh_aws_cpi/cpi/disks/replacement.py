@@ -9,7 +9,7 @@ import uuid
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import inventory, tags, volume_copies, volumes
+from bosh_aws_cpi.aws import inventory, tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient
@@ -156,13 +156,13 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
 
     def create() -> str:
         return undo.create(
-            lambda: own or volume_copies.create(cloud.ec2, old, arguments, mark),
+            lambda: own or volumes.copy(cloud.ec2, old, arguments, mark),
             lambda created: volumes.discard_unless(cloud.ec2, created, _is_needed),
         )
 
     try:
         what = f"EBS to accept a copy of volume '{old}'"
-        copy_cid = timing.patiently(timing.COPY_ACCEPTED, what, volume_copies.TOO_MANY, create)
+        copy_cid = timing.patiently(timing.COPY_ACCEPTED, what, volumes.TOO_MANY, create)
     except ClientError as error:
         if is_transient(error):
             raise
@@ -215,7 +215,7 @@ def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo) -> None:
 
 
 def _quota(error: ClientError) -> str:
-    if not has_code(error, volume_copies.TOO_MANY):
+    if not has_code(error, volumes.TOO_MANY):
         return ""
     waited = f"{timing.COPY_ACCEPTED.seconds:.0f} seconds"
     return f", for {waited}. To copy more volumes at once, ask AWS to raise the quota"

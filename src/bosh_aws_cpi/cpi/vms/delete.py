@@ -103,6 +103,6 @@ def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
 
 def _deregister_addresses(cloud: Cloud, instance: Instance, before: _Before) -> None:
     if any(map(recorded_targets.is_record, instance.tags)):
-        from bosh_aws_cpi.cpi.vms.addresses_in_groups import deregister_addresses  # noqa: PLC0415 - seldom needed
+        from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses  # noqa: PLC0415 - seldom needed
 
         deregister_addresses(cloud.clients, instance, before.deregistered)

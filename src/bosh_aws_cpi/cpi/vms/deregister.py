@@ -1,16 +1,86 @@
 """Deregisters a VM from its load balancers before its deletion, so that no request is cut off."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import partial
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import recorded_targets
-from bosh_aws_cpi.aws import instances, load_balancers
-from bosh_aws_cpi.aws.sdk.errors import described
+from bosh_aws_cpi.aws import instances, load_balancers, network_interfaces, subnets
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.vms.own_targets import is_own
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.model import Instance, Nic
+from bosh_aws_cpi.plan.nics import description
+from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
 from bosh_aws_cpi.recorded_targets import Target
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.aws.sdk.clients import Clients
+
+
+def is_own(clients: "Clients", instance: Instance, target: Target) -> bool:
+    """Whether a recorded target is certainly the VM's own; if not, the log says why, and how to remove it.
+
+    Args:
+        clients: The AWS clients.
+        instance: The VM, as it was before its termination if possible.
+        target: A target that its tags record.
+
+    Raises:
+        ClientError: AWS refused to answer.
+    """
+    if target.target_id == instance.vm_cid:
+        return True
+    why_not = _doubt(clients, instance, target)
+    if why_not:
+        logger.warning(
+            "Not deregistering %s from '%s': %s. If nobody needs this target, run: %s",
+            *(target, target.group_arn, why_not, target.removal),
+            is_whole=True,
+        )
+    return why_not is None
+
+
+def _doubt(clients: "Clients", instance: Instance, target: Target) -> str | None:
+    """Why a target may not be the VM's own; None for an address of its interfaces, in the group's VPC."""
+    if not target.is_address:
+        return "it is another instance"
+    vpc_id = load_balancers.vpc_of(clients.elbv2, target.group_arn)
+    if vpc_id is None or instance.vpc_id not in {None, vpc_id}:
+        return "the VM's VPC has no such target group"
+    if any(target.target_id in nic.addresses for nic in instance.nics):
+        return None
+    if instance.nics and not instance.is_ending:  # an instance that ends loses one interface after the other
+        return "the VM does not have this address"
+    return _doubt_about_terminated(clients, instance, target, vpc_id)
+
+
+def _doubt_about_terminated(
+    clients: "Clients", instance: Instance, target: Target, vpc_id: str
+) -> str | None:
+    """The same for a VM of which EC2 may not show all interfaces: no other instance may have the address."""
+    try:
+        address = ip_address(target.target_id)
+    except ValueError:
+        return "it is no address"
+    for subnet in subnets.of_vpc(clients.ec2, vpc_id):
+        if any(address in ip_network(each) for each in (subnet.range, *subnet.ipv6_ranges) if each):
+            nic = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
+            if nic is None or nic.vm_cid == instance.vm_cid or _was_its(instance, nic):
+                return None
+            return f"network interface '{nic}' has this address now"
+    return f"no subnet of VPC '{vpc_id}' has this address"
+
+
+def _was_its(instance: Instance, nic: Nic) -> bool:
+    """Whether an interface that no instance has was created for a VM: its description says so."""
+    director, agent = (instance.tags.get(key) for key in (DIRECTOR_TAG, AGENT_TAG))
+    return nic.vm_cid is None and agent is not None and nic.description == description(director, agent)
 
 
 def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
@@ -86,3 +156,39 @@ def _attempt(what: str, step: Callable[[], None]) -> bool:
         logger.error("Deregistration failed, the VM is terminated anyway: %s: %s", what, described(error))
         return False
     return True
+
+
+def deregister_addresses(
+    clients: "Clients", instance: Instance, deregistered: Container[Target] = ()
+) -> None:
+    """Deregister the addresses that the VM's tags record; without any, there is no call to AWS.
+
+    An address that stays registered would send traffic to the next VM that gets it. But a target that is not
+    certainly the VM's own stays.
+
+    Args:
+        clients: The AWS clients.
+        instance: The VM, after TerminateInstances.
+        deregistered: Targets that need no attempt.
+
+    Raises:
+        CloudError: AWS refused, or did not answer; the message says how to repeat the attempt.
+    """
+    for target in recorded_targets.recorded(instance.tags):
+        if not target.is_address or target in deregistered:
+            continue
+        try:
+            if is_own(clients, instance, target):
+                logger.info("Deregistering %s from '%s'", target, target.group_arn)
+                load_balancers.remove_target(clients.elbv2, target)
+        except FAILURES as error:
+            message = _still_registered(instance.vm_cid, target, error)
+            raise CloudError(message, ok_to_retry=is_transient(error)) from error
+
+
+def _still_registered(vm_cid: str, target: Target, error: Exception) -> str:
+    said = explained(error) if isinstance(error, ClientError) else described(error)
+    return (
+        f"VM '{vm_cid}' is terminated or shutting down, but its address {target} is still in target group "
+        f"'{target.group_arn}': {said}. Repeat the deletion within an hour, or run: {target.removal}"
+    )

@@ -15,14 +15,12 @@ from bosh_aws_cpi.tools.checks import (
     allocation,
     compilation,
     create_env,
-    default_disks,
     deployment,
     disks,
     machines,
     network_properties,
     networks,
     spread,
-    unused_keys,
     words,
 )
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
@@ -99,7 +97,7 @@ class Files(Record):
         yield from config.findings
         yield from self.of_sizes
         yield from _of_metadata_options(aws)
-        yield from default_disks.findings(aws)
+        yield from disks.of_defaults(aws)
         yield from _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
@@ -114,7 +112,7 @@ class Files(Record):
         yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
-        yield from unused_keys.findings(config, machines.disk_defaults(aws))
+        yield from disks.unused_keys(config, machines.disk_defaults(aws))
         yield from _variables(self._all())
 
     @property

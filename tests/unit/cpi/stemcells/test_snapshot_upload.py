@@ -14,8 +14,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
-from bosh_aws_cpi.cpi.stemcells.snapshot_upload import upload
-from bosh_aws_cpi.cpi.stemcells.workers import Workers
+from bosh_aws_cpi.cpi.stemcells.snapshot_upload import Workers, upload
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted

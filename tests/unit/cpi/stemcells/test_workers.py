@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.cpi.stemcells import workers
-from bosh_aws_cpi.cpi.stemcells.workers import Workers
+from bosh_aws_cpi.cpi.stemcells import snapshot_upload
+from bosh_aws_cpi.cpi.stemcells.snapshot_upload import Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def permit(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
                     raise RuntimeError("can't start new thread")
                 super().start()
 
-        monkeypatch.setattr(workers, "Thread", Limited)
+        monkeypatch.setattr(snapshot_upload, "Thread", Limited)
 
     return set_limit
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import botocore.session
 import pytest
 
-from bosh_aws_cpi.properties.vm_processor import State
+from bosh_aws_cpi.properties.vm import State
 from bosh_aws_cpi.tools.checks import words
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Document

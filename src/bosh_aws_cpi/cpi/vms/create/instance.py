@@ -1,21 +1,283 @@
 """Launches a VM's instance: tries one launch option after the other, and relaunches if EC2 itself ends it."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from bosh_aws_cpi.aws import network_interfaces
-from bosh_aws_cpi.aws.launches import Ended, NoCapacity, SubnetFull, TokenSpent
+from bosh_aws_cpi.aws import instances, launches, network_interfaces
+from bosh_aws_cpi.aws.launches import (
+    Ended,
+    GroupFailed,
+    NeverSeen,
+    NoCapacity,
+    SubnetFull,
+    TokenSpent,
+    Unanswered,
+)
+from bosh_aws_cpi.aws.sdk.cleanup import in_turn
+from bosh_aws_cpi.aws.sdk.error_codes import RESERVATION_CLOSED
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.answers import Answers
-from bosh_aws_cpi.cpi.vms.create.client_tokens import MAX_GENERATIONS, ClientTokens, following
+from bosh_aws_cpi.cpi.undo import Undo, attempt
+from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
-from bosh_aws_cpi.cpi.vms.create.launcher import Launcher
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger, redact
 from bosh_aws_cpi.model import Instance, Nic
+from bosh_aws_cpi.plan import agent_settings, nics, run_instances
+from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.tokens import client_token
 from bosh_aws_cpi.records import Record
+
+MAX_GENERATIONS: Final = 20
+"""The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
+
+
+class ClientTokens:
+    """The client tokens of one create_vm.
+
+    Args:
+        cloud: The call's cloud.
+        identity: Director and agent, which are the same for a create_vm and its retry.
+    """
+
+    def __init__(self, cloud: Cloud, identity: tuple[str, str]) -> None:
+        self._cloud = cloud
+        self._identity = identity
+
+    def token(self, option: LaunchOption, generation: int) -> str:
+        """The client token of a launch, which is the same in every process."""
+        return client_token("instance", *self._identity, option, generation)
+
+    def begin(self, options: Sequence[LaunchOption]) -> tuple[list[LaunchOption], int]:
+        """The launch options in the order in which to try them, and the first generation.
+
+        With several options, an earlier call may have got further down the list before it was interrupted:
+        the option that it launched comes first. For a single option, the client token suffices.
+        """
+        if len(options) > 1:
+            alive = {entry.client_token for entry in self._instances() if not entry.is_ending}
+            for option in options:
+                for generation in range(MAX_GENERATIONS):
+                    if self.token(option, generation) in alive:
+                        logger.info("An earlier call has launched this VM as %s", option)
+                        return [option, *(other for other in options if other is not option)], generation
+        return list(options), 0
+
+    def launched(self, option: LaunchOption, generation: int) -> Instance | None:
+        """The instance of a launch; None while EC2 shows none."""
+        return self.used(option).get(generation)
+
+    def used(self, option: LaunchOption) -> dict[int, Instance]:
+        """The instances that EC2 still shows of this launch option, by generation."""
+        by_token = {entry.client_token: entry for entry in self._instances()}
+        tokens = {generation: self.token(option, generation) for generation in range(MAX_GENERATIONS)}
+        return {generation: by_token[token] for generation, token in tokens.items() if token in by_token}
+
+    def _instances(self) -> list[Instance]:
+        return instances.tagged(self._cloud.ec2, tag_plan.of_origin(*self._identity))
+
+
+def following(generation: int, used: Mapping[int, Instance]) -> int:
+    """The next generation: one whose instance is alive, otherwise the first that was never used."""
+    alive = [later for later, entry in used.items() if later > generation and not entry.is_ending]
+    return min(alive) if alive else max([generation, *used]) + 1
+
+
+class Answers:
+    """The answers, in their order.
+
+    Capacity depends on instance type, market and zone, so a type without capacity is not tried in another
+    subnet of the zone. Free addresses depend on the subnet, so a full subnet is not tried with another type.
+    """
+
+    def __init__(self) -> None:
+        self._noted: list[tuple[LaunchOption, NoCapacity | Ended | SubnetFull]] = []
+
+    def note(self, option: LaunchOption, answer: NoCapacity | Ended | SubnetFull) -> None:
+        """Note that EC2 can't launch an option, and why."""
+        logger.warning("EC2 can't launch %s: %s", option, answer.said)
+        self._noted.append((option, answer))
+
+    def allow(self, option: LaunchOption) -> bool:
+        """Whether an option may work, as far as the answers tell."""
+        return not any(
+            option.subnet_id == other.subnet_id if isinstance(answer, SubnetFull) else option.way == other.way
+            for other, answer in self._noted
+        )
+
+    def error(self) -> VMCreationFailed:
+        """The error when no option is left; a single answer, to however many options, is the error itself."""
+        option, answer = self._noted[-1]
+        if len(self._noted) > 1:
+            is_retriable = any(each.ok_to_retry for _, each in self._noted)
+            return VMCreationFailed(self._summary(), ok_to_retry=is_retriable)
+        if option.is_spot and not isinstance(answer, SubnetFull):
+            why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
+            return VMCreationFailed(f"{why}: {answer.message}")
+        return answer
+
+    def _summary(self) -> str:
+        listed = "; ".join(map(_shown, self._noted))
+        full = [isinstance(answer, SubnetFull) for _, answer in self._noted]
+        if all(full):
+            return (
+                "No free address in any of the network's subnets: use larger ones, delete resources in "
+                f"them, or add subnets to subnet_fallbacks. {listed}"
+            )
+        if any(full):
+            return (
+                "Some subnets are full, and EC2 has no capacity for the VM's instance types in the others. "
+                f"{listed}"
+            )
+        return f"No capacity for any of the VM's instance types. {listed}"
+
+
+def _shown(noted: tuple[LaunchOption, NoCapacity | Ended | SubnetFull]) -> str:
+    option, answer = noted
+    label = option.subnet_id if isinstance(answer, SubnetFull) else ""
+    return f"{label or option}: {answer.said}"
+
+
+_CLOCK_TOLERANCE: Final = 2.0
+"""Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
+
+
+class Launcher:
+    """Launches a VM in the way of one launch option.
+
+    Args:
+        cloud: The call's cloud.
+        plan: The VM.
+        created: The interfaces that already exist; none when RunInstances creates the only one.
+        undo: Collects the step that discards each instance.
+        tokens: The client tokens of the launches.
+    """
+
+    def __init__(
+        self, cloud: Cloud, plan: LaunchPlan, created: Sequence[Nic], undo: Undo, tokens: ClientTokens
+    ) -> None:
+        self._cloud = cloud
+        self._plan = plan
+        self._created = created
+        self._undo = undo
+        self._tokens = tokens
+        self._began = time.monotonic()
+
+    def run(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
+        """One launch, until its instance runs.
+
+        Raises:
+            Ended: EC2 ended the instance.
+            NoCapacity: EC2 has no capacity for it; or, if it is not on demand, AWS is at fault, or the
+                reservation takes no VMs now. For spot, any refusal.
+            SubnetFull: The option's subnet has no free address.
+            TokenSpent: The client token belongs to an earlier instance, which is gone.
+            GroupFailed: The spread placement group is full, or EC2 does not accept it in time.
+            CloudError: EC2 refuses it, or the wait timed out.
+        """
+        launched = self._launch(option, generation, has_more=has_more)
+        is_new = self.is_new(launched)
+        if launched.is_ending and not is_new:
+            message = f"its instance '{launched.vm_cid}' is {launched.state}"
+            raise TokenSpent(message)
+        nic_count = len(self._plan.nic_plans)
+        try:
+            return launches.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count, is_new=is_new)
+        except NeverSeen as error:
+            instances.discard(self._cloud.ec2, launched.vm_cid)
+            raise TokenSpent(error.message) from error
+
+    def _launch(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
+        """RunInstances, as soon as the address is free."""
+        cloud = self._cloud
+        arguments = self._arguments(option, self._tokens.token(option, generation))
+        logger.info("Launching %s", option)
+
+        def create() -> Instance:
+            return self._undo.create(
+                lambda: launches.run(
+                    cloud.ec2,
+                    arguments,
+                    lambda: self._tokens.launched(option, generation),
+                    self.is_new,
+                ),
+                lambda created: _discard(cloud, created.vm_cid),
+            )
+
+        nic_plan = self._plan.nic_plan_of(option)
+
+        def claim() -> Instance:
+            if self._created:
+                return create()
+            agent_id = self._plan.settings_input.agent_id
+            return claiming(cloud, agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
+
+        try:
+            return self._spread(claim)
+        except AddressTaken as error:
+            raise nic_failed(nic_plan, error) from error
+        except cloud.ec2.exceptions.ClientError as error:
+            # On demand costs more than a reservation: only one that takes no VMs now is a reason for it.
+            is_closed = not option.is_on_demand and has_code(error, RESERVATION_CLOSED)
+            if option.is_spot or (has_more and is_closed):
+                raise NoCapacity(described(error), explained(error)) from error
+            raise
+        except VMCreationFailed as error:
+            is_known = isinstance(error, NoCapacity | SubnetFull | Unanswered | GroupFailed)
+            # Otherwise AWS is at fault, or throttles the call.
+            if has_more and not is_known and not option.is_on_demand:
+                raise NoCapacity(error.message, ok_to_retry=True) from error
+            raise
+
+    def _spread(self, launch: Callable[[], Instance]) -> Instance:
+        """Launch into the spread placement group, if the VM has one."""
+        group = self._plan.launch_spec.spread
+        if group is None:
+            return launch()
+        from bosh_aws_cpi.cpi.vms.create.spread import spreading  # noqa: PLC0415 - few VMs have a group
+
+        return spreading(self._cloud, group, launch)
+
+    def is_new(self, instance: Instance) -> bool:
+        """Whether this call launched the instance; EC2 may answer a client token with an earlier call's."""
+        elapsed = time.monotonic() - self._began
+        return instance.age is None or instance.age <= elapsed + _CLOCK_TOLERANCE
+
+    def _arguments(self, option: LaunchOption, token: str) -> Json:
+        plan = self._plan
+        if self._created:
+            interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._created)]
+        else:
+            is_public = plan.launch_spec.properties.auto_assign_public_ip
+            nic_plan = plan.nic_plan_of(option)
+            interfaces = [nics.inline_specification(nic_plan, plan.group_ids, is_public=is_public)]
+        is_registry_used = self._cloud.registry.is_used
+        macs = plan.mac_addresses(self._created)
+        user_data = agent_settings.user_data(
+            plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
+        )
+        redact.learn({"user_data": user_data})  # AWS's error may repeat the call's parameters
+        return run_instances.arguments(
+            plan.launch_spec,
+            option,
+            interfaces=interfaces,
+            user_data=user_data,
+            client_token=token,
+        )
+
+
+def _discard(cloud: Cloud, vm_cid: str) -> None:
+    """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
+    settings = f"the settings of '{vm_cid}' in the registry"
+    in_turn(
+        lambda: instances.discard(cloud.ec2, vm_cid),
+        lambda: attempt(settings, lambda: cloud.registry.delete(vm_cid)),
+    )
+
 
 MAX_RELAUNCHES: Final = 2
 """The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""

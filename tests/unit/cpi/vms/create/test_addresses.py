@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.vms.create.addresses import (
+from bosh_aws_cpi.cpi.vms.create.interfaces import (
     MAX_OF_ANOTHER_AGENT,
     MAX_UNATTACHED,
     MAX_UNHELD,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.cpi.vms.create.client_tokens import MAX_GENERATIONS
+from bosh_aws_cpi.cpi.vms.create.instance import MAX_GENERATIONS
 from bosh_aws_cpi.errors import VMCreationFailed
 from tests.unit.cpi.launches import (
     ON_DEMAND,
