@@ -161,14 +161,21 @@ def test_light_stemcell() -> None:
             "create_disk",
             [1024, {}],
             MAKING,
-            {"disks.create", "identity", "undo"},
+            {"disks.create", "encryption_keys", "identity", "undo"},
             {"instances", "instance_entries", "sdk.idempotency", "volumes", "networks"},
         ),
         (
             "create_stemcell",
             ["", {"ami": {"us-east-1": "ami-0123456789abcdef0"}}],
             MAKING,
-            {"identity", "stemcells.copies", "stemcells.create", "stemcells.delete", "undo"},
+            {
+                "encryption_keys",
+                "identity",
+                "stemcells.copies",
+                "stemcells.create",
+                "stemcells.delete",
+                "undo",
+            },
             {
                 "allowed_images",
                 "image_deletion",
@@ -223,7 +230,9 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
         "launch_plan",
     )
     create = {f"vms.create.{step}" for step in steps}
-    assert own(modules, "cpi") == within({*CLOUD, *create, "stemcells.delete", "type_facts", "undo"})
+    assert own(modules, "cpi") == within(
+        {*CLOUD, *create, "encryption_keys", "stemcells.delete", "type_facts", "undo"}
+    )
     assert "type_table" not in own(modules, "plan")
 
 

@@ -8,11 +8,10 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError
 
 _ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")
-"""AWS's codes and messages, and the remedies for them."""
+"""Matches AWS's codes and messages about a KMS key, and the remedies for them."""
 
 
 def with_keys(message: str, keys: Iterable[str]) -> str:
@@ -43,4 +42,6 @@ def naming_keys(*keys: str) -> Iterator[None]:
     except ClientError as error:
         if is_transient(error) or not _ABOUT_A_KEY.search(code_of(error)):
             raise
+        from bosh_aws_cpi.aws.sdk.translation import explained  # noqa: PLC0415 - only errors need it
+
         raise CloudError(with_keys(explained(error), keys)) from error
