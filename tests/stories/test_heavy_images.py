@@ -63,7 +63,7 @@ A process of its own, and a small one: a new process's peak begins with that of 
         ),
         (
             gzip.compress(gzip.decompress(WHOLE)[: len(SMALL) // 2], 1),
-            f"is truncated or damaged: its tar can't be read (unexpected end of data){AGAIN}",
+            f"is truncated or damaged: its tar ends too early{AGAIN}",
         ),
     ],
     ids=[

@@ -73,8 +73,13 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "endless member": (lambda: packed(header(b"a", HUGE) + IMAGE), SIZE),
     "endless image": (lambda: packed(header(ROOT, HUGE) + IMAGE), SIZE),
-    "endless image with holes": (
-        lambda: packed(attributes(*FIRST_MAP) + header(b"image", HUGE) + padded(b"1\n0\n512\n") + DATA + END),
+    "endless member with holes": (
+        lambda: packed(
+            attributes(*FIRST_MAP[:2], (b"GNU.sparse.name", b"other"), FIRST_MAP[3])
+            + header(b"other", HUGE)
+            + padded(b"1\n0\n512\n")
+            + IMAGE
+        ),
         "its tar ends too early",
     ),
     "image larger than its file": (
@@ -99,6 +104,10 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
     "data outside": (
         lambda: packed(sparse([(1024, 512)], 1024, 512) + DATA + END),
         "its sparse map has a wrong segment of 512 bytes at 1024",
+    ),
+    "more data than said": (
+        lambda: packed(sparse([(0, 512)], 1024, 1024) + 2 * DATA + END),
+        "its tar can't be read (invalid header)",
     ),
     "endless map": (
         lambda: bomb(sparse([], 1 << 20, 512, more=True), extension([(0, 0)] * 21, more=True), MANY // 8),

@@ -70,7 +70,7 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
             raise CloudError(f"{message}which leaves out its holes, or use a light stemcell")
         logger.info("Checking '%s', %d MiB unpacked", path, size // _MIB)
         full = sum(1 for _ in _full_blocks(image, block_size))
-        archive.finish()
+        archive.finish(image)
     if not full:
         message = f"{NAME} in '{path}' is empty. Download the stemcell again"
         raise CloudError(message)

@@ -30,10 +30,11 @@ _MAX_IDLE: Final = 4 * _MIB
 """How many bytes of a file may unpack to less than half their size. Packing adds less than one percent to
 data that can't be packed (RFC 1951), so valid files have hardly any."""
 _READ_AHEAD: Final = 1 << 17
-"""Bytes that are read at once, of the file and by ``tarfile``."""
+"""Bytes that are read at once from the file."""
 _MAX_READS_AT_END: Final = 10
 """``tarfile`` looks for a header once or twice there. For a member that says that it has 2**60 bytes, it
 would read nothing again and again."""
+_TOO_EARLY: Final = "its tar ends too early"
 _GZIP: Final = zlib.MAX_WBITS | 16
 _AGAIN: Final = "Download the stemcell again"
 _OTHER: Final = f"Use a stemcell whose image contains {NAME} alone, as a file"
@@ -59,14 +60,14 @@ def _damaged(what: str) -> _Unusable:
 
 
 class Image(Record):
-    """root.img in an open tar; its data can be read once, forwards."""
+    """root.img in an open tar; its data can be read once."""
 
     size: int
     """Bytes, holes included."""
     segments: Sequence[tuple[int, int]]
     """The offset and length of the data between the holes, in bytes."""
-    data: IO[bytes]
-    """The data of all segments."""
+    content: "_Content"
+    """The tar, at the first byte of the data."""
 
     @property
     def stored(self) -> int:
@@ -74,17 +75,21 @@ class Image(Record):
         return sum(length for _, length in self.segments)
 
     def pieces(self, most: int) -> Iterator[tuple[int, bytes]]:
-        """Its data, each piece with its offset and within one block of ``most`` bytes."""
+        """Its data, each piece with its offset and within one block of ``most`` bytes.
+
+        Raises:
+            _Unusable: The tar ends before, or is damaged.
+        """
         for segment, length in self.segments:
             offset, end = segment, segment + length
             while offset < end:
-                piece = self.data.read(min(end - offset, most - offset % most))
+                piece = self.content.exactly(min(end - offset, most - offset % most))
                 yield offset, piece
                 offset += len(piece)
 
 
 class Archive:
-    """The open tar: `find_image`, read the image, then `finish`.
+    """The open tar: `find_image`, read all of the image, then `finish`.
 
     Args:
         file: The gzip file, opened without a buffer.
@@ -92,9 +97,6 @@ class Archive:
 
     def __init__(self, file: IO[bytes]) -> None:
         self._content = _Content(_Unpacked(file))
-        self._tar = tarfile.open(  # noqa: SIM115 - it opens nothing
-            fileobj=self._content, mode="r|", bufsize=_READ_AHEAD
-        )
         self._members = 0
         self._others = 0
 
@@ -104,36 +106,34 @@ class Archive:
         Raises:
             _Unusable: The tar is damaged, root.img is no file, or too much comes before it.
         """
-        while member := self._tar.next():
+        # It reads ahead by as much as it reads at once: by no more than a header.
+        tar = tarfile.open(fileobj=self._content, mode="r|", bufsize=tarfile.BLOCKSIZE)  # noqa: SIM115
+        while member := tar.next():
             self._members += 1
             if self._members > _MAX_MEMBERS:
                 raise _Unusable(f"contains more than {_MAX_MEMBERS} files", _OTHER)
             if not 0 <= member.size <= _MAX_SIZE:
                 raise _damaged(f"a tar header has a size of {member.size} bytes, which no disk has")
-            if self._tar.pax_headers.keys() & {"path", "size"}:
+            if tar.pax_headers.keys() & {"path", "size"}:
                 raise _damaged("a global tar header has a name or size for all files")
             segments = _segments(member)
             stored = sum(length for _, length in segments)
-            is_image = [part for part in member.name.split("/") if part not in {"", "."}] == [NAME]
-            if not is_image:
-                self._count(stored)
-            self._content.left += stored
-            if is_image:
-                size = member.size
-                member.size, member.sparse = stored, None  # so that holes are not read, as zeros
-                data = self._tar.extractfile(member) if member.isreg() else None
-                if data is None:
+            if [part for part in member.name.split("/") if part not in {"", "."}] == [NAME]:
+                if not member.isreg():
                     raise _Unusable(f"contains {NAME} as {_KINDS.get(member.type, 'something else')}", _OTHER)
-                return Image(size, segments, data)
+                return Image(member.size, segments, self._content)
+            self._count(stored)
+            self._content.left += stored
         return None
 
-    def finish(self) -> None:
-        """Read the rest behind root.img's data, up to the end of the file and its checksum.
+    def finish(self, image: Image) -> None:
+        """Read the rest behind the image's data, up to the end of the file and its checksum.
 
         Raises:
             _Unusable: It is damaged, too much, or contains another root.img.
         """
-        if self.find_image():
+        self._content.exactly(-image.stored % tarfile.BLOCKSIZE)
+        if self._content.has_more() and self.find_image():
             raise _Unusable(f"contains {NAME} twice", _OTHER)
         while rest := self._content.rest():
             self._count(len(rest))
@@ -200,24 +200,49 @@ class _Content(io.RawIOBase):
     """What ``tarfile`` reads from: no more than the members' data and a limited amount of headers."""
 
     def __init__(self, unpacked: "_Unpacked") -> None:
-        self.left = _MAX_HEADERS + _READ_AHEAD
-        """Bytes that may still be read."""
-        self._reads_at_end = 0
+        self.left = _MAX_HEADERS
+        """Bytes that ``tarfile`` may still read."""
         self._unpacked = unpacked
+        self._reads_at_end = 0
+        self._next = b""
 
     def read(self, size: int = -1) -> bytes:
-        data = self._unpacked.read(size)
-        self.left -= len(data)
+        """Read so many bytes, or fewer at the end."""
+        self.left -= size
+        if self.left < 0:
+            raise _damaged(f"its extended tar headers exceed {_MAX_HEADERS // _MIB} MiB")
+        data = self._filled(size)
         self._reads_at_end += not data
         if self._reads_at_end > _MAX_READS_AT_END:
-            raise _damaged("its tar ends too early")
-        if self.left < -_READ_AHEAD:
-            raise _damaged(f"its extended tar headers exceed {_MAX_HEADERS // _MIB} MiB")
+            raise _damaged(_TOO_EARLY)
         return data
+
+    def exactly(self, size: int) -> bytes:
+        """Read so many bytes.
+
+        Raises:
+            _Unusable: The tar ends before.
+        """
+        if len(data := self._filled(size)) < size:
+            raise _damaged(_TOO_EARLY)
+        return data
+
+    def has_more(self) -> bool:
+        """Whether a byte follows."""
+        self._next = self._next or self._unpacked.read(1)
+        return bool(self._next)
 
     def rest(self) -> bytes:
         """Some of what follows the tar; nothing at the end of the file."""
         return self._unpacked.read(_MIB)
+
+    def _filled(self, size: int) -> bytes:
+        parts, self._next = [self._next] if self._next else [], b""
+        missing = size - sum(map(len, parts))
+        while missing and (part := self._unpacked.read(missing)):
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
 
 
 class _Unpacked:
