@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 WORKERS := $(shell expr 3 '*' $$(getconf _NPROCESSORS_ONLN) / 2)
 # Where AWS throttles for half a minute nearly all the time is waiting.
 PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
-# No test may need another one before it.
+# SEED shuffles the tests.
 ORDER = $(if $(SEED),--random-order-bucket=global --random-order-seed=$(SEED))
 # Those in Python; ruff does not find them by itself, as their names have no ending.
 SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types scripts/mutants

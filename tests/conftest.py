@@ -43,6 +43,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
 
+@pytest.hookimpl(trylast=True)  # after they are shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the slowest tests begin first, so that no worker is left alone with them in the end."""
     items.sort(key=lambda item: item.path.name not in SLOWEST)

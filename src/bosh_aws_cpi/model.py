@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ class Image(Record):
     """The id and the region of the AMI that it was copied from; None for another AMI, and some old ones."""
     has_plain_disks: bool = False
     """Whether one of its EBS block devices is not encrypted."""
-    tags: Mapping[str, str] = {}
+    tags: Mapping[str, str] = EMPTY
 
 
 class InstanceTypeFacts(Record):
@@ -86,7 +86,7 @@ class AttachedNic(Record):
     attachment_id: str
     addresses: frozenset[str] = frozenset()
     """Its IPv4 and IPv6 addresses."""
-    primary_addresses: Mapping[str, str] = {}
+    primary_addresses: Mapping[str, str] = EMPTY
     """Its primary address by family, "ipv4" or "ipv6"; a family that it has no address of is missing."""
 
 
@@ -125,7 +125,7 @@ class Instance(Record):
     age: float | None = None
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
     is_spot: bool = False
-    tags: Mapping[str, str] = {}
+    tags: Mapping[str, str] = EMPTY
 
     def __str__(self) -> str:
         return self.vm_cid
@@ -160,7 +160,7 @@ class Volume(Record):
     throughput: int | None = None
     """MiB/s."""
     kms_key_arn: str | None = None
-    tags: Mapping[str, str] = {}
+    tags: Mapping[str, str] = EMPTY
     source_cid: str | None = None
     """The volume that it was copied from."""
     created: datetime | None = None
@@ -220,7 +220,7 @@ class Nic(Record):
     """Its IPv4 and IPv6 addresses."""
     prefixes: frozenset[str] = frozenset()
     """The prefixes that are delegated to it."""
-    tags: Mapping[str, str] = {}
+    tags: Mapping[str, str] = EMPTY
     description: str = ""
 
     def __str__(self) -> str:

@@ -37,18 +37,24 @@ class Record:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        own = (name for name in cls.__annotations__ if name not in cls._fields)
+        own = [name for name in cls.__annotations__ if name not in cls._fields]
+        if shadowed := [name for name in own if hasattr(Record, name)]:
+            raise cls._wrong(f"can't have a field {shadowed[0]}")
         cls._fields = (*cls._fields, *own)
         cls._required = frozenset(name for name in cls._fields if not hasattr(cls, name))
 
     def __init__(self, *values: object, **named: object) -> None:
         fields = self._fields
+        if len(values) > len(fields):
+            raise self._wrong(f"takes {len(fields)} values, not {len(values)}")
         given = dict(zip(fields, values, strict=False)) if values else {}
-        if len(values) > len(fields) or not given.keys().isdisjoint(named):
-            raise self._wrong(f"{len(values)} values, and {', '.join(named)}")
+        if twice := given.keys() & named.keys():
+            raise self._wrong(f"was given {', '.join(twice)} twice")
         given.update(named)
-        if not self._required <= given.keys() or not given.keys() <= set(fields):
-            raise self._wrong(", ".join(given))
+        if unknown := given.keys() - set(fields):
+            raise self._wrong(f"has no field {', '.join(unknown)}")
+        if missing := self._required - given.keys():
+            raise self._wrong(f"lacks {', '.join(missing)}")
         vars(self).update(given)
 
     def replaced(self, **named: object) -> Self:
@@ -56,6 +62,9 @@ class Record:
         return type(self)(**{**{name: getattr(self, name) for name in self._fields}, **named})
 
     def __setattr__(self, name: str, value: object) -> None:
+        self.__delattr__(name)
+
+    def __delattr__(self, name: str) -> None:
         message = f"{type(self).__name__}.{name} can't be changed: use `replaced`"
         raise AttributeError(message)
 
@@ -69,13 +78,20 @@ class Record:
         shown = (f"{name}={getattr(self, name)!r}" for name in self._fields)
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
-    def _wrong(self, given: str) -> TypeError:
-        fields = ", ".join(self._fields)
-        return TypeError(f"{type(self).__name__} has the fields {fields}, but was given {given}")
+    @classmethod
+    def _wrong(cls, what: str) -> TypeError:
+        return TypeError(f"{cls.__name__} {what}")
+
+
+class Confidential(Record):
+    """A record that may contain secrets, and so shows only its name."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
 
 
 class Entity(Record):
-    """A record that equals only itself: a part of a document, which another part may look like."""
+    """A record that equals only itself, because two parts of a document may have the same values."""
 
     def __eq__(self, other: object) -> bool:
         return self is other

@@ -107,7 +107,7 @@ def test_methods_without_aws(method: str, arguments: list[Any], module: str, all
     assert not {name for name in modules if name.startswith(PACKAGE) and "propert" in name}
 
 
-def test_table_of_sizes() -> None:
+def test_table_of_types() -> None:
     """Only configured families load the table of instance types, and nothing of AWS."""
     cpi = telling(NOWHERE, vm_resources_families=["m7i"])
     modules = loaded(cpi.call("calculate_vm_cloud_properties", SIZE))

@@ -51,7 +51,7 @@ A process of its own, and a small one: a new process's peak begins with that of 
         (SMALL[:MIB], NO_TAR),
         (
             gzip.compress(b"this is no tar" * 100),
-            f"is truncated or damaged: its tar can't be read (invalid header){AGAIN}",
+            f"is truncated or damaged: a tar header has a wrong checksum{AGAIN}",
         ),
         (b"", f"is truncated or damaged: it is empty{AGAIN}"),
         (packed(name="disk.img"), NO_IMAGE),

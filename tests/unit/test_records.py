@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bosh_aws_cpi.config.cpi_config import RegistryConfig
+from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.rpc.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,19 +69,19 @@ def test_inherited_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "given"),
+    ("make", "said"),
     [
-        (lambda: POINT(1, 2, 3), "3 values"),
-        (lambda: POINT(1, x=2), "x"),
-        (lambda: POINT(1, z=2), "z"),
-        (lambda: POINT(y=1), "y"),
-        (lambda: Point(1).replaced(z=1), "z"),
+        (lambda: POINT(1, 2, 3), "takes 2 values, not 3"),
+        (lambda: POINT(1, x=2), "was given x twice"),
+        (lambda: POINT(1, z=2), "has no field z"),
+        (lambda: POINT(y=1), "lacks x"),
+        (lambda: Point(1).replaced(z=1), "has no field z"),
     ],
     ids=["too many", "twice", "unknown", "missing", "unknown in a copy"],
 )
-def test_wrong_fields(make: Callable[[], Point], given: str) -> None:
+def test_wrong_fields(make: Callable[[], Point], said: str) -> None:
     """A value for no field, and a field without a value, are errors."""
-    with pytest.raises(TypeError, match=f"^Point has the fields x, y, but was given .*{given}"):
+    with pytest.raises(TypeError, match=f"^Point {said}$"):
         make()
 
 
@@ -87,9 +90,22 @@ def test_frozen() -> None:
     point = Point(1)
     with pytest.raises(AttributeError, match=r"Point\.x can't be changed"):
         setattr(point, "x", 2)  # noqa: B010 - type checkers refuse the assignment
+    with pytest.raises(AttributeError, match=r"Point\.x can't be changed"):
+        del point.x
     assert point == Point(1)
 
 
+def test_shadowed_name() -> None:
+    """A field can't have the name of one of the base class's methods, which would be its default."""
+    with pytest.raises(TypeError, match="^Wrong can't have a field replaced$"):
+        type("Wrong", (Record,), {"__annotations__": {"replaced": "bool"}})
+
+
 def test_shown() -> None:
-    """A value shows its fields."""
+    """A value shows its fields, unless they may be secret."""
     assert repr(Named(1, name="a")) == "Named(x=1, y=0, name='a')"
+    request = Request("info", ["arguments"], {"secret_access_key": "x"}, 2)
+    assert repr(request) == "<Request>"
+    assert repr(RegistryConfig("http://u:p@h", "http://u:p@h", "u", "p")) == "<RegistryConfig>"
+    settings = AgentSettingsInput("agent-1", {}, {"bosh": {"password": "x"}}, {}, None, "/dev/xvda")
+    assert repr(settings) == "<AgentSettingsInput>"

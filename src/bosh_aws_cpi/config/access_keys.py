@@ -99,7 +99,7 @@ CONNECTION_OPTIONS = Key(
     "aws.connection_options",
     json_object,
     "`ca_cert`: CA certificates in PEM format for connections to AWS, in place of those in the file that "
-    "BOSH_CA_CERT_FILE names. For CPI configs; the job has a property of the same name.",
+    "BOSH_CA_CERT_FILE names. For CPI configs; the job has `aws.connection_options.ca_cert` instead.",
     job=(),
     is_new=True,
 )

@@ -9,7 +9,7 @@ from bosh_aws_cpi.config import agent_keys, aws_config
 from bosh_aws_cpi.config.values import Key, string, sub_object
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
 from bosh_aws_cpi.jsontext import encode, is_integer
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import Confidential, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _DIRECTOR_UUID = Key("context.director_uuid", string, "The Director's id.")
 
 
-class RegistryConfig(Record):
-    """Where the registry is."""
+class RegistryConfig(Confidential):
+    """Where the registry is; even the endpoint may contain a password."""
 
     endpoint: str
     """The URL as configured. The agent gets it unchanged, often with its own user and password."""
@@ -30,10 +30,6 @@ class RegistryConfig(Record):
     """The same URL, with a scheme."""
     user: str | None
     password: str | None
-
-    def __repr__(self) -> str:
-        """The class's name only: even the endpoint may contain a password."""
-        return "<RegistryConfig>"
 
 
 class CpiConfig(Record):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.model import BlockDevices
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import Confidential
 
 MAX_USER_DATA = 16384
 """EC2's limit in bytes, before Base64."""
@@ -18,7 +18,7 @@ MAC_PLACEHOLDER = "00:00:00:00:00:00"
 """Has the length of a MAC, so that the size of the settings is known before the interfaces are created."""
 
 
-class AgentSettingsInput(Record):
+class AgentSettingsInput(Confidential):
     """The parts of one VM's settings that no launch option changes."""
 
     agent_id: str

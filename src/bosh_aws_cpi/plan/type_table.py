@@ -15,6 +15,10 @@ by default, on request or never; whether it is burstable; the number of instance
 first in GiB, and whether they are NVMe; the maximum number of EBS volumes."""
 
 
+_NAMES, _VCPUS, _MEMORY_MIB = 0, 9, 10
+"""The columns beside those of `Row`."""
+
+
 @cache
 def _text() -> str:
     with open(FILE, "rb") as file:  # noqa: PTH123 - the program loads no pathlib for one file
@@ -22,7 +26,7 @@ def _text() -> str:
 
 
 def _rows(part: str) -> list[Any]:
-    """The rows with a text: names with spaces between them, the columns of `Row`, vCPUs, memory in MiB.
+    """The rows whose line contains a text: the types' names in one text, the columns of `Row`, vCPUs, MiB.
 
     Only they are parsed: parsing all rows takes twice as long as everything else here.
     """
@@ -32,7 +36,7 @@ def _rows(part: str) -> list[Any]:
     lines = []
     end = text.index("\n")  # the first line names the source
     while (found := text.find(part, end)) >= 0:
-        # One more, so that a text with a line break, of which no type's name consists, ends the search, too.
+        # found + 1: a text that begins with a line break would otherwise be found again for ever.
         begin, end = text.rfind("\n", 0, found + 1), text.find("\n", found + 1)
         lines.append(text[begin:end])
     return json.loads(f"[{','.join(lines)}]")  # type: ignore[no-any-return]
@@ -40,15 +44,15 @@ def _rows(part: str) -> list[Any]:
 
 def names() -> list[str]:
     """The types that the table has."""
-    return [name for row in _rows("[") for name in row[0].split()]
+    return [name for row in _rows("[") for name in row[_NAMES].split()]
 
 
 def facts(name: str) -> Row | None:
     """The facts about a type; None for one that the table lacks."""
     for row in _rows(name):
         # A part of a name has been found, too, as has "m5.large m5a.large".
-        if name in row[0].split():
-            return tuple(row[1:9])
+        if name in row[_NAMES].split():
+            return tuple(row[_NAMES + 1 : _VCPUS])
     return None
 
 
@@ -59,8 +63,8 @@ def sizes(family: str) -> list[tuple[str, int, int, str]]:
     """
     prefix = f"{family}."
     return [
-        (name, row[9], row[10], row[1].removeprefix("i386 "))
+        (name, row[_VCPUS], row[_MEMORY_MIB], row[_NAMES + 1].removeprefix("i386 "))
         for row in _rows(prefix)
-        for name in row[0].split()
-        if name.startswith(prefix) and row[9]
+        for name in row[_NAMES].split()
+        if name.startswith(prefix) and row[_VCPUS]
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.errors import InvalidCall, MethodNotImplemented
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import Confidential
 from bosh_aws_cpi.rpc.methods import METHODS
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class Request(Record):
+class Request(Confidential):
     """One call, as the caller sent it."""
 
     method: str

@@ -6,7 +6,7 @@ The policies in docs, `cpi preflight` and the cut of the SDK's data are derived 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import EMPTY, Record
 
 
 class Feature(Record):
@@ -16,7 +16,7 @@ class Feature(Record):
     """The actions that the program calls."""
     by_hand: str = ""
     """The actions that AWS checks during other calls: no test can see them, so they are listed by hand."""
-    condition: Mapping[str, Any] = {}
+    condition: Mapping[str, Any] = EMPTY
     resource: str = ""
     """What the operator must name in docs/iam-policy-restricted.json; words in capitals are placeholders."""
     is_for_commands: bool = False

@@ -3,10 +3,15 @@
 Its size is several gigabytes, so it is never completely in memory, and never unpacked to disk.
 """
 
+import os
+import stat
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
-from bosh_aws_cpi.cpi.stemcells.image_tar import NAME, Image, opened
+from bosh_aws_cpi.cpi.stemcells.gzip_stream import MAX_RATIO, GzipStream
+from bosh_aws_cpi.cpi.stemcells.tar_image import NAME, Image, TarReader
+from bosh_aws_cpi.cpi.stemcells.unusable import Unusable, damaged
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
@@ -56,8 +61,8 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
         CloudError: It is not a gzipped tar, contains no root.img, is truncated or damaged, is too large, or
             contains too much beside it.
     """
-    with opened(path) as (archive, image):
-        size = image.size
+    with _open(path) as archive:
+        size = archive.image.size
         if size > disk_mib * _MIB:
             needed = -(-size // _MIB)
             message = (
@@ -65,12 +70,12 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
                 f"set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
             )
             raise CloudError(message)
-        if image.stored > _MAX_DATA_GIB << 30:
+        if archive.image.stored > _MAX_DATA_GIB << 30:
             message = f"{NAME} in '{path}' has more than {_MAX_DATA_GIB} GiB of data: pack it with tar -S, "
             raise CloudError(f"{message}which leaves out its holes, or use a light stemcell")
         logger.info("Checking '%s', %d MiB unpacked", path, size // _MIB)
-        full = sum(1 for _ in _full_blocks(image, block_size))
-        archive.finish(image)
+        full = sum(1 for _ in archive.full_blocks(block_size))
+        archive.members.finish(archive.image)
     if not full:
         message = f"{NAME} in '{path}' is empty. Download the stemcell again"
         raise CloudError(message)
@@ -83,8 +88,8 @@ def full_blocks(path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
     Raises:
         CloudError: The image can't be read.
     """
-    with opened(path) as (_, image):
-        yield from _full_blocks(image, block_size)
+    with _open(path) as archive:
+        yield from archive.full_blocks(block_size)
 
 
 def chunks(path: str) -> Iterator[bytes]:
@@ -93,13 +98,13 @@ def chunks(path: str) -> Iterator[bytes]:
     Raises:
         CloudError: The image can't be read.
     """
-    with opened(path) as (_, image):
+    with _open(path) as archive:
         position = 0
-        for offset, piece in image.pieces(_CHUNK):
+        for offset, piece in archive.pieces(_CHUNK):
             yield from _zeros(offset - position)
             yield piece
             position = offset + len(piece)
-        yield from _zeros(image.size - position)
+        yield from _zeros(archive.image.size - position)
 
 
 def _zeros(length: int) -> Iterator[bytes]:
@@ -108,23 +113,79 @@ def _zeros(length: int) -> Iterator[bytes]:
         yield zeros[: length - start]
 
 
-def _full_blocks(image: Image, block_size: int) -> Iterator[tuple[int, bytes]]:
-    """The blocks that are not all zeros, each with its index; holes take no time."""
-    zeros = bytes(block_size)
-    for index, block in _blocks(image, block_size):
-        if block != zeros:
-            yield index, block
+class _Archive(Record):
+    """An open image, to be read once."""
 
+    stream: GzipStream
+    members: TarReader
+    image: Image
 
-def _blocks(image: Image, block_size: int) -> Iterator[tuple[int, bytes]]:
-    """The blocks that contain data, each with its index."""
-    index, parts, length = 0, list[bytes](), 0
-    for offset, piece in image.pieces(block_size):
-        if parts and offset // block_size != index:
+    def pieces(self, most: int) -> Iterator[tuple[int, bytes]]:
+        """The image's data, each piece with its offset and within one block of ``most`` bytes."""
+        for segment, length in self.image.segments:
+            offset, end = segment, segment + length
+            while offset < end:
+                piece = self.stream.read(min(end - offset, most - offset % most))
+                yield offset, piece
+                offset += len(piece)
+
+    def full_blocks(self, block_size: int) -> Iterator[tuple[int, bytes]]:
+        """The blocks that are not all zeros; holes take no time."""
+        zeros = bytes(block_size)
+        for index, block in self._blocks(block_size):
+            if block != zeros:
+                yield index, block
+
+    def _blocks(self, block_size: int) -> Iterator[tuple[int, bytes]]:
+        """The blocks that contain data."""
+        index, parts, length = 0, list[bytes](), 0
+        for offset, piece in self.pieces(block_size):
+            if parts and offset // block_size != index:
+                yield index, b"".join([*parts, bytes(block_size - length)])
+                parts, length = [], 0
+            index = offset // block_size
+            parts += [bytes(offset % block_size - length), piece]
+            length = offset % block_size + len(piece)
+        if parts:
             yield index, b"".join([*parts, bytes(block_size - length)])
-            parts, length = [], 0
-        index = offset // block_size
-        parts += [bytes(offset % block_size - length), piece]
-        length = offset % block_size + len(piece)
-    if parts:
-        yield index, b"".join([*parts, bytes(block_size - length)])
+
+
+@contextmanager
+def _open(path: str) -> Iterator[_Archive]:
+    """An image at the first byte of its data.
+
+    Raises:
+        CloudError: There is no image, or it can't be read.
+    """
+    if "\0" in path:  # Python would raise a ValueError
+        message = f"image_path can't be a file's path, because it contains a NUL: {path!a}"
+        raise CloudError(message)
+    try:
+        with open(path, "rb", buffering=0, opener=_open_file) as file:
+            stream = GzipStream(file)
+            members = TarReader(stream)
+            image = members.find_image()
+            if image is None:
+                raise CloudError(f"Stemcell image '{path}' contains no {NAME}: is it a stemcell for AWS?")
+            if image.stored > MAX_RATIO * os.fstat(file.fileno()).st_size:
+                raise damaged(f"its tar says that {NAME} has {image.stored} bytes, but the file is too small")
+            yield _Archive(stream, members, image)
+    except Unusable as error:
+        raise CloudError(f"Stemcell image '{path}' {error}") from None
+    except OSError as error:
+        raise CloudError(f"Stemcell image '{path}' can't be read: {error.strerror or error}") from None
+
+
+def _open_file(path: str, flags: int) -> int:
+    """Open a file. A FIFO or a device, which may have no end, is refused without waiting for it.
+
+    Raises:
+        OSError: It can't be opened.
+        Unusable: It is not a file.
+    """
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # Python refuses folders in the system's words
+        return descriptor
+    os.close(descriptor)
+    raise Unusable("is not a file")

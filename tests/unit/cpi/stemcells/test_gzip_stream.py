@@ -1,0 +1,122 @@
+"""A gzip file, unpacked as a stream."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+
+import pytest
+
+from bosh_aws_cpi.cpi.stemcells import gzip_stream
+from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream
+from bosh_aws_cpi.cpi.stemcells.unusable import Unusable
+
+MIB = 1 << 20
+DATA = random.Random(1).randbytes(MIB) + bytes(3 * MIB)  # noqa: S311 - the same each time
+WHOLE = gzip.compress(DATA, 1)
+
+
+def stream(*parts: bytes) -> GzipStream:
+    """Begin to unpack a file."""
+    return GzipStream(io.BytesIO(b"".join(parts)))
+
+
+@pytest.mark.parametrize("length", [1000, MIB, 5 * MIB])
+def test_read(length: int) -> None:
+    """It is read in parts of exactly the length asked for, the last of them excepted."""
+    unpacked = stream(WHOLE)
+    parts = []
+    while part := unpacked.read_up_to(length):
+        parts.append(part)
+    assert b"".join(parts) == DATA
+    assert {len(part) for part in parts[:-1]} <= {length}
+    assert unpacked.position == len(DATA)
+
+
+def test_skip() -> None:
+    """What is skipped counts as unpacked."""
+    unpacked = stream(WHOLE)
+    unpacked.skip(MIB - 10)
+    assert unpacked.read(20) == DATA[MIB - 10 : MIB + 10]
+    assert unpacked.position == MIB + 10
+    with pytest.raises(Unusable, match="its tar ends too early"):
+        unpacked.skip(3 * MIB)
+
+
+def test_too_early() -> None:
+    """To read more than there is fails; to read up to that length does not."""
+    assert stream(WHOLE).read_up_to(10 * MIB) == DATA
+    with pytest.raises(Unusable, match="its tar ends too early"):
+        stream(WHOLE).read(len(DATA) + 1)
+
+
+@pytest.mark.parametrize("zeros", [0, 1, MIB])
+def test_joined(zeros: int) -> None:
+    """Streams that follow each other are one, also with zeros between and behind them."""
+    unpacked = stream(
+        gzip.compress(b"ab"), bytes(zeros), gzip.compress(b""), gzip.compress(b"c"), bytes(zeros)
+    )
+    assert unpacked.read_up_to(10) == b"abc"
+
+
+def test_named() -> None:
+    """A stream may name the file that it was."""
+    file = io.BytesIO()
+    with gzip.GzipFile("image.tar", "wb", fileobj=file) as packer:
+        packer.write(b"abc")
+    assert stream(file.getvalue()).read(3) == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"", "is truncated or damaged: it is empty"),
+        (b"\x1f", "is not a gzipped tar"),
+        (b"PK\x03\x04", "is not a gzipped tar"),
+        (WHOLE[:5], "is truncated or damaged: its gzip stream ends too early"),
+        (WHOLE[:-1], "is truncated or damaged: its gzip stream ends too early"),
+        (
+            WHOLE[:-1] + b"x",
+            r"is truncated or damaged: its gzip stream is invalid \(incorrect length check\)",
+        ),
+        (WHOLE[:-5] + b"x" + WHOLE[-4:], r"its gzip stream is invalid \(incorrect data check\)"),
+        (WHOLE[:3] + b"\xff" + WHOLE[4:], r"its gzip stream is invalid \(unknown header flags set\)"),
+        (WHOLE + b"x", "is truncated or damaged: something else follows its gzip stream"),
+        (WHOLE + b"\x1f", "is truncated or damaged: its gzip stream ends too early"),
+        (WHOLE + WHOLE[:100], "is truncated or damaged: its gzip stream ends too early"),
+    ],
+    ids=range(11),
+)
+def test_damaged(content: bytes, what: str) -> None:
+    """A damaged file is an error that says what is wrong with it."""
+    with pytest.raises(Unusable, match=what):
+        stream(content).read_up_to(10 * MIB)
+
+
+def test_few_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So is one of more streams than any program writes."""
+    monkeypatch.setattr(gzip_stream, "_MAX_STREAMS", 3)
+    one = gzip.compress(b"a")
+    assert stream(one * 3).read_up_to(9) == b"aaa"
+    with pytest.raises(Unusable, match="it has more than 3 gzip streams"):
+        stream(one * 4).read_up_to(9)
+
+
+@pytest.mark.parametrize(
+    "idle",
+    [bytes(5 * MIB), gzip.compress(b"") * (5 * MIB // 20), b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * 5 * MIB],
+    ids=["zeros", "empty", "name"],
+)
+def test_idle(idle: bytes) -> None:
+    """So is one of which a large part unpacks to nothing; a small part does no harm."""
+    assert stream(WHOLE, idle[: 20 * 1000]).read_up_to(len(DATA)) == DATA
+    with pytest.raises(Unusable, match="4 MiB of its gzip stream unpack to almost nothing"):
+        stream(WHOLE, idle, WHOLE).read_up_to(10 * MIB)
+
+
+def test_incompressible() -> None:
+    """Data that can't be packed is no such part, however much of it there is."""
+    data = random.Random(2).randbytes(12 * MIB)  # noqa: S311 - the same each time
+    for level in (0, 1):
+        assert stream(gzip.compress(data, level)).read_up_to(13 * MIB) == data

@@ -1,0 +1,204 @@
+"""The headers of a tar: what is right is read as it was written, and what is wrong is an error."""
+
+from __future__ import annotations
+
+import tarfile
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+
+from bosh_aws_cpi.cpi.stemcells import tar_headers
+from bosh_aws_cpi.cpi.stemcells.tar_headers import MAX_SEGMENTS, MAX_SIZE, Segment
+from bosh_aws_cpi.cpi.stemcells.unusable import Unusable
+from tests import crafted_tars
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        (b"00000001750\0", 1000),
+        (b"       1750 ", 1000),
+        (b"777777777777", 8**12 - 1),
+        (bytes(12), 0),
+        (b"            ", 0),
+        (b"\x80" + bytes(10) + b"\x05", 5),
+        (b"\x80" + MAX_SIZE.to_bytes(11, "big"), MAX_SIZE),
+    ],
+    ids=repr,
+)
+def test_number(field: bytes, value: int) -> None:
+    """Numbers are octal digits with blanks, or base-256; a blank one is zero."""
+    assert tar_headers.number(field) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "shown"),
+    [
+        (b"-0000001000\0", "has '-0000001000' in place of a size"),
+        (b"00000000008\0", "has '00000000008' in place of a size"),
+        (b"12\x0034567890\0", "has '12\\x0034567890' in place of a size"),
+        (b"1 2 3 4 5 6 ", "has '1 2 3 4 5 6' in place of a size"),
+        (b"\x80" + (MAX_SIZE + 1).to_bytes(11, "big"), f"has a size of {MAX_SIZE + 1} bytes"),
+        (b"\xff" * 12, "has a size of -1 bytes"),
+        (b"\xc0" + bytes(11), f"has a size of {-(1 << 94)} bytes"),
+        (b"\xbf" + b"\xff" * 11, f"has a size of {(1 << 94) - 1} bytes"),
+    ],
+    ids=repr,
+)
+def test_no_number(field: bytes, shown: str) -> None:
+    """What is no number, is negative or is larger than any disk is quoted."""
+    with pytest.raises(Unusable) as caught:
+        tar_headers.number(field)
+    assert str(caught.value).startswith(f"is truncated or damaged: a tar header {shown}")
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_header(form: Literal[0, 1, 2]) -> None:
+    """A header has a name, which may continue in the prefix of a ustar, a type and a size."""
+    member = tarfile.TarInfo("root.img")
+    member.size = 9 << 30 if form == tarfile.GNU_FORMAT else 7 << 30
+    found = tar_headers.header(member.tobuf(form))
+    assert found is not None
+    assert (found.name, found.kind, found.size) == (b"root.img", b"0", member.size)
+    deep = tarfile.TarInfo("folder/" * 20 + "root.img").tobuf(tarfile.USTAR_FORMAT)
+    found = tar_headers.header(deep)
+    assert found is not None
+    assert found.name == b"folder/" * 20 + b"root.img"
+
+
+def test_end() -> None:
+    """A block of zeros is the end."""
+    assert tar_headers.header(bytes(512)) is None
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_checksum(signed: bool) -> None:  # noqa: FBT001 - a case
+    """Old programs added bytes as signed numbers; any other sum is wrong."""
+    block = crafted_tars.header("ü.img".encode(), 5)
+    negative = sum(byte > 127 for byte in block)
+    assert negative == 2
+    total = sum(block[:148] + b" " * 8 + block[156:]) - 256 * negative * signed
+    for change in (-1, 0, 1):
+        changed = block[:148] + b"%06o\0 " % (total + change) + block[156:]
+        if change:
+            with pytest.raises(Unusable, match="has a wrong checksum"):
+                tar_headers.header(changed)
+        else:
+            found = tar_headers.header(changed)
+            assert found is not None
+            assert found.size == 5
+
+
+def test_attributes() -> None:
+    """Records may contain anything, also line feeds and the sign that ends a key; zeros may follow them."""
+    records = [(b"path", b"root.img"), (b"comment", b"a=b\n12 c=d\n"), (b"empty", b""), (b"long", b"x" * 95)]
+    content = b"".join(map(crafted_tars.attribute, records))
+    assert tar_headers.attributes(content + bytes(5)) == records
+    assert tar_headers.attributes(b"") == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"0 path=a\n",
+        b"9 path=a\n0 path=a\n",
+        b"-9 path=a\n",
+        b"8 path=a\n",
+        b"11 path=a\n",
+        b"99 path=a\n",
+        b"3 path=a\n",
+        b"path=a\n",
+        b"7 path\n",
+        b"10 path=a\n\n",
+        b"999999999 a=" + b"1" * 100,
+    ],
+)
+def test_wrong_attributes(content: bytes) -> None:
+    """A record's length must be its own."""
+    with pytest.raises(Unusable, match="has a record of a wrong length"):
+        tar_headers.attributes(content)
+
+
+@pytest.mark.parametrize("text", [b"", b"-1", b"+1", b" 1", b"1_0", b"0x1", b"1" * 21, "٣".encode()])
+def test_no_decimal(text: bytes) -> None:
+    """A number of an extended header consists of up to 20 digits."""
+    assert tar_headers.decimal(b"0012") == 12
+    with pytest.raises(Unusable, match=r"an extended tar header has .* in place of a size"):
+        tar_headers.decimal(text)
+
+
+def test_large_decimal() -> None:
+    """It is not larger than any disk."""
+    assert tar_headers.decimal(b"%d" % MAX_SIZE) == MAX_SIZE
+    with pytest.raises(Unusable, match="which no disk has"):
+        tar_headers.decimal(b"%d" % (MAX_SIZE + 1))
+
+
+def test_old_sparse_fields() -> None:
+    """The map of GNU tar has four segments in the header, and 21 in each extension."""
+    segments = [(number * 1024, 512) for number in range(21)]
+    block = crafted_tars.sparse(segments[:4], 10**9, 2048, more=True)
+    assert tar_headers.sparse_fields(block) == (segments[:4], True)
+    assert tar_headers.real_size(block) == 10**9
+    for more in (False, True):
+        block = crafted_tars.extension(segments, more=more)
+        assert tar_headers.extension_fields(block) == (segments, more)
+    assert tar_headers.sparse_fields(crafted_tars.sparse([(5, 6)], 11, 6)) == ([(5, 6)], False)
+
+
+def test_sparse_fields_of_another_format() -> None:
+    """Only GNU tar's own format has a map in its header: others have something else there."""
+    block = crafted_tars.sparse([(0, 512)], 512, 512).replace(b"ustar  \0", b"ustar\x0000")
+    with pytest.raises(Unusable, match="a tar header has GNU's type S, but is not in GNU's format"):
+        tar_headers.sparse_fields(block)
+
+
+def test_pairs() -> None:
+    """A map of text lists offsets and lengths in turn, and not too many."""
+    assert tar_headers.pairs([b"0", b"512", b"1024", b"5"]) == [(0, 512), (1024, 5)]
+    with pytest.raises(Unusable, match="is not complete"):
+        tar_headers.pairs([b"0", b"512", b"1024"])
+    assert len(tar_headers.pairs([b"0"] * 2 * MAX_SEGMENTS)) == MAX_SEGMENTS
+    with pytest.raises(Unusable, match=f"more than {MAX_SEGMENTS} segments"):
+        tar_headers.pairs([b"0"] * 2 * (MAX_SEGMENTS + 1))
+
+
+def test_count_of_segments() -> None:
+    """So does the number in front of one."""
+    assert tar_headers.count_of_segments(b"%d" % MAX_SEGMENTS) == MAX_SEGMENTS
+    with pytest.raises(Unusable, match=f"more than {MAX_SEGMENTS} segments"):
+        tar_headers.count_of_segments(b"%d" % (MAX_SEGMENTS + 1))
+
+
+@pytest.mark.parametrize(
+    ("segments", "stored", "full"),
+    [
+        ([], 0, []),
+        ([(2000, 0)], 0, []),
+        ([(0, 512), (512, 512), (1999, 1), (2000, 0)], 1025, [(0, 512), (512, 512), (1999, 1)]),
+    ],
+)
+def test_map(segments: Sequence[Segment], stored: int, full: Sequence[Segment]) -> None:
+    """Segments without data, such as the last one of tar, say nothing."""
+    assert tar_headers.checked_map(segments, 2000, stored) == full
+
+
+@pytest.mark.parametrize(
+    ("segments", "stored", "what"),
+    [
+        ([(0, 512), (511, 1)], 513, "has a wrong segment of 1 bytes at 511"),
+        ([(512, 512), (0, 512)], 1024, "has a wrong segment of 512 bytes at 0"),
+        ([(1999, 2)], 2, "has a wrong segment of 2 bytes at 1999"),
+        ([(2001, 0)], 0, "has a wrong segment of 0 bytes at 2001"),
+        ([(0, 511), (512, 512)], 1023, "does not match its data"),
+        ([(0, 512)], 511, "does not match its data"),
+        ([], 1, "does not match its data"),
+    ],
+)
+def test_wrong_map(segments: Sequence[Segment], stored: int, what: str) -> None:
+    """Segments are in order, apart, within the image, all of the data; all but the last are whole records."""
+    with pytest.raises(Unusable, match=f"its sparse map {what}"):
+        tar_headers.checked_map(segments, 2000, stored)
