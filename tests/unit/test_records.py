@@ -97,7 +97,7 @@ def test_frozen() -> None:
 
 def test_shadowed_name() -> None:
     """A field can't have the name of one of the base class's methods, which would be its default."""
-    with pytest.raises(TypeError, match="^Wrong can't have a field replaced$"):
+    with pytest.raises(TypeError, match=r"^Wrong can't have a field replaced$"):
         type("Wrong", (Record,), {"__annotations__": {"replaced": "bool"}})
 
 
