@@ -33,29 +33,25 @@ class Record:
     """
 
     _fields: ClassVar[tuple[str, ...]] = ()
+    _known: ClassVar[frozenset[str]] = frozenset()
     _required: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        own = [name for name in cls.__annotations__ if name not in cls._fields]
-        if shadowed := [name for name in own if hasattr(Record, name)]:
-            raise cls._wrong(f"can't have a field {shadowed[0]}")
-        cls._fields = (*cls._fields, *own)
-        cls._required = frozenset(name for name in cls._fields if not hasattr(cls, name))
+        fields = cls._fields + tuple(name for name in cls.__annotations__ if name not in cls._fields)
+        for name in fields:
+            if hasattr(Record, name):
+                message = f"{cls.__name__} can't have a field {name}"
+                raise TypeError(message)
+        cls._fields, cls._known = fields, frozenset(fields)
+        cls._required = frozenset(name for name in fields if not hasattr(cls, name))
 
     def __init__(self, *values: object, **named: object) -> None:
-        fields = self._fields
-        if len(values) > len(fields):
-            raise self._wrong(f"takes {len(fields)} values, not {len(values)}")
-        given = dict(zip(fields, values, strict=False)) if values else {}
-        if twice := given.keys() & named.keys():
-            raise self._wrong(f"was given {', '.join(twice)} twice")
-        given.update(named)
-        if unknown := given.keys() - set(fields):
-            raise self._wrong(f"has no field {', '.join(unknown)}")
-        if missing := self._required - given.keys():
-            raise self._wrong(f"lacks {', '.join(missing)}")
-        vars(self).update(given)
+        given = vars(self)
+        given.update(zip(self._fields, values, strict=False), **named)
+        is_each_once = len(given) == len(values) + len(named)
+        if not (is_each_once and self._required <= given.keys() <= self._known):
+            raise self._wrong(values, named)
 
     def replaced(self, **named: object) -> Self:
         """Return a copy with other values in these fields."""
@@ -78,9 +74,17 @@ class Record:
         shown = (f"{name}={getattr(self, name)!r}" for name in self._fields)
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
-    @classmethod
-    def _wrong(cls, what: str) -> TypeError:
-        return TypeError(f"{cls.__name__} {what}")
+    def _wrong(self, values: tuple[object, ...], named: dict[str, object]) -> TypeError:
+        positional = self._fields[: len(values)]
+        if len(values) > len(self._fields):
+            what = f"takes {len(self._fields)} values, not {len(values)}"
+        elif unknown := named.keys() - self._known:
+            what = f"has no field {', '.join(unknown)}"
+        elif twice := named.keys() & set(positional):
+            what = f"was given {', '.join(twice)} twice"
+        else:
+            what = f"lacks {', '.join(self._required - named.keys() - set(positional))}"
+        return TypeError(f"{type(self).__name__} {what}")
 
 
 class Confidential(Record):
