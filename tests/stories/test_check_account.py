@@ -298,11 +298,15 @@ def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: F
 
 
 @pytest.mark.parametrize(
-    ("state", "severity"),
-    [("associating", "warning"), ("association-failed", "error"), ("disassociating", "error")],
+    ("state", "severity", "remedy"),
+    [
+        ("associating", "warning", "Wait until it is associated"),
+        ("association-failed", "error", "Check its associations"),
+        ("disassociating", "error", "Check its associations"),
+    ],
 )
 def test_association_in_state(
-    cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, state: str, severity: str
+    cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, state: str, severity: str, remedy: str
 ) -> None:
     """An association that is not complete is named with its state."""
     fake_aws.rule(action="AssociateSecurityGroupVpc", states=[state])
@@ -310,8 +314,31 @@ def test_association_in_state(
     whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id])
     (found,) = checked(cpi, whole)
     assert (found["severity"], found["path"]) == (severity, f"{LARGE_PATH}/security_groups/0")
-    assert found["what"].endswith(f"its association with VPC '{world.vpc_id}' is {state}")
+    assert found["what"].endswith(f"the state of its association with VPC '{world.vpc_id}' is {state}")
+    assert found["remedy"].startswith(remedy)
     assert created(cpi, world, whole, "vm_types", 1).error is not None
+
+
+@pytest.mark.parametrize("where", ["vm", "network", "default"])
+def test_association_with_another_vpc(cpi_with: CpiWith, world: World, far: Far, where: str) -> None:
+    """A group that will soon be associated with another VPC stays an error for this one."""
+    third = world.ec2.create_vpc(CidrBlock="10.2.0.0/16")["Vpc"]["VpcId"]
+    world.ec2.associate_security_group_vpc(GroupId=far.group_id, VpcId=third)
+    cpi = cpi_with(default_security_groups=[far.group_id] if where == "default" else ["bosh"])
+    route = {"vm": (*PROPERTIES, "security_groups"), "network": GROUPS}.get(where)
+    whole = changed(right(world), route, [far.group_id]) if route else right(world)
+    (found,) = checked(cpi, whole)
+    assert (found["severity"], "not associated with" in found["what"]) == ("error", True)
+    assert created(cpi, world, whole, "vm_types", 1).error is not None
+
+
+def test_default_group_of_another_vpc(cpi: Cpi, world: World, far: Far) -> None:
+    """A VPC's default group can't be associated, so that is no remedy."""
+    by_vpc = [{"Name": "vpc-id", "Values": [far.vpc_id]}, {"Name": "group-name", "Values": ["default"]}]
+    (group,) = world.ec2.describe_security_groups(Filters=by_vpc)["SecurityGroups"]
+    whole = changed(right(world), (*PROPERTIES, "security_groups"), [group["GroupId"]])
+    (found,) = errors(checked(cpi, whole))
+    assert found["remedy"] == "Use another one: a VPC's default group can't be associated with other VPCs"
 
 
 def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:

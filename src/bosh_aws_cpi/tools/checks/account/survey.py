@@ -110,11 +110,11 @@ class _Survey:
             return
         found = list(groups.findings(known, groups.Groups(there), defaults))
         ids = groups.named_ids(known, defaults) if found else set()
-        homes = self._ec2("security groups by id", partial(lookups.group_vpcs, ids=ids)) if ids else None
-        if homes is not None:
-            lookup = partial(lookups.group_associations, ids=homes)
-            states = self._ec2("associations of security groups", lookup) if homes else {}
-            found = list(groups.findings(known, groups.Groups(there, homes, states), defaults))
+        by_id = self._ec2("security groups by id", partial(lookups.groups_by_id, ids=ids)) if ids else None
+        if by_id is not None:
+            lookup = partial(lookups.group_associations, ids=by_id)
+            states = self._ec2("associations of security groups", lookup) if by_id else {}
+            found = list(groups.findings(known, groups.Groups(there, by_id, states), defaults))
         yield from found
 
     def _managed(self) -> Iterator[Finding]:
