@@ -168,7 +168,8 @@ def test_block_before_it_begins(ec2: Any, run: Any, refused: Any) -> None:
             each["CapacityReservationId"]: each
             for each in ec2.describe_capacity_reservations()["CapacityReservations"]
         }[block]
-        assert (shown["State"], shown["AvailableInstanceCount"]) == (state, 0)
+        counts = (shown["TotalInstanceCount"], shown["AvailableInstanceCount"])
+        assert (shown["State"], counts) == (state, (0, 0))
         with refused("InvalidCapacityReservationState.PendingActivation", "not active yet"):
             run(**into(block), **market)
     assert run(**into(reserved(ec2, "m5.large", ZONE, market="capacity-block")), **market)

@@ -21,8 +21,7 @@ _DEFAULT: Final = "default"
 _CREATE: Final = "Create it, or correct its name"
 _OTHER: Final = "Use another one: a VPC's default group can't be associated with other VPCs"
 _ASSOCIATE: Final = (
-    "Associate it with that VPC (aws ec2 associate-security-group-vpc; not a default VPC), or use another "
-    "one"
+    "Associate it with that VPC (aws ec2 associate-security-group-vpc; not a default VPC), or use another one"
 )
 _WAIT: Final = "Wait until it is associated, or use another one"
 _CHECK: Final = "Check its associations (aws ec2 describe-security-group-vpc-associations)"
