@@ -89,7 +89,7 @@ def unused_keys(config: CloudConfig, defaults: DiskDefaults) -> Iterator[Finding
     for name, (default, encryption) in encryptions.items():
         if (why := default.unused_key(encryption)) and not _may_encrypt(config, name):
             place = Place(f"aws.default_{name}.kms_key_arn")
-            remedy = f"Set aws.default_{name}.encrypted to true, or remove kms_key_arn"
+            remedy = f"Set aws.default_{name}.encrypted to true"
             yield Finding(Severity.WARNING, f"the key {why}", remedy, place)
     vms = [entry.at("cloud_properties") for entry in config.of_vms]
     of_vms = (each for node in vms for each in encrypted_of_vm(node, node, defaults))

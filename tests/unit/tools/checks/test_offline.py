@@ -521,7 +521,7 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
         {InstanceKind("m5.large"): 5},
         demand.uncounted,
     )
-    assert [(each.severity, each.place.path) for each in demand.uncounted] == [
+    assert [(each.severity, each.place and each.place.path) for each in demand.uncounted] == [
         (Severity.NOT_CHECKED, "vm_extensions/group/cloud_properties/capacity_reservation")
     ]
     assert Files.read([str(config_path)], None, aws).demand() == Demand()
