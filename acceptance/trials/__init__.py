@@ -14,6 +14,7 @@ from acceptance.trials import (
     launches,
     other_vpcs,
     placement_groups,
+    quotas,
     subnets,
     tokens,
 )
@@ -26,6 +27,7 @@ MODULES = (
     interfaces,
     subnets,
     other_vpcs,
+    quotas,
     blocks,
     disks,
     balancers,

@@ -1,4 +1,4 @@
-"""Security groups of other VPCs, and the account's quotas."""
+"""Security groups of other VPCs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acceptance.lab import Lab, said_to
 from acceptance.network import tagged
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials
-from bosh_aws_cpi.aws import capacity, lookups
+from bosh_aws_cpi.aws import lookups
 
 if TYPE_CHECKING:
     from acceptance.lab import Said
@@ -51,17 +51,4 @@ def group_associations(lab: Lab) -> Seen:
     return Seen(
         bool(before.code) and not after.code and state == "associating" and not is_listed,
         f"at first {before.text}; {state}, {listed}listed by vpc-id; then {after.text}",
-    )
-
-
-@TRIALS.of("vcpu-quotas")
-def vcpu_quotas(lab: Lab) -> Seen:
-    """List the quotas of EC2, and compare their ARNs' account with the one of the keys."""
-    found = capacity.quotas(lab.account.create_client("service-quotas"))
-    account = lab.account.create_client("sts").get_caller_identity()["Account"]
-    names = [name for name in found.values if name.startswith("Running On-Demand Standard (")]
-    agrees = len(names) == 1 and found.account == account
-    whose = "the keys'" if found.account == account else f"'{found.account}'"
-    return Seen(
-        agrees, f"{len(found.values)} quotas, {', '.join(names) or 'none for Standard'}; account {whose}"
     )

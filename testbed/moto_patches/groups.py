@@ -61,9 +61,13 @@ def associated(response: Any) -> Any:
     """EC2 associates a group with another VPC, which takes a while; moto lacks AssociateSecurityGroupVpc.
 
     VPC user guide, "Associate security groups with multiple VPCs": the answer is associating, and a caller
-    waits for associated.
+    waits for associated. API model, AssociateSecurityGroupVpc: neither default groups nor a default VPC; the
+    code is a guess.
     """
     group_id, vpc_id = parameter(response, "GroupId"), parameter(response, "VpcId")
+    group = response.ec2_backend.get_security_group_from_id(group_id)
+    if group.name == "default" or response.ec2_backend.get_vpc(vpc_id).is_default:
+        refuse("InvalidParameterValue", f"Default: {group_id} can't be associated with {vpc_id}")
     found = associations(response.ec2_backend)[group_id, vpc_id] = Association(group_id, vpc_id)
     return ActionResult({"State": found.shown["State"]})
 

@@ -37,7 +37,7 @@ def filtered(resources: list[dict[str, Any]], filters: dict[str, Any], keys: dic
     return [each for each in resources if all(each[keys[name]] in filters[name] for name in filters)]
 
 
-PAID_FOR = ("payment-pending", "scheduled")
+BEFORE_ACTIVE = ("payment-pending", "scheduled")
 """The states of a capacity block before it is active (EC2 user guide, "View Capacity Blocks")."""
 MOST_IN_ZONE = 7
 """Running instances of a spread placement group in one zone (EC2 user guide, "Placement groups")."""
@@ -301,7 +301,7 @@ def checked_reservation(response: Any) -> dict[str, Any] | None:
         "Tenancy": parameter(response, "Placement.Tenancy", "default"),
         "State": "active",
     }
-    if found.get("ReservationType") == "capacity-block" and found["State"] in PAID_FOR:
+    if found.get("ReservationType") == "capacity-block" and found["State"] in BEFORE_ACTIVE:
         refuse("InvalidCapacityReservationState.PendingActivation", "Your Capacity Block is not active yet.")
     if any(found[name] != value for name, value in given.items()):
         refuse("InvalidParameterValue", f"The capacity reservation '{wanted}' does not match the launch")

@@ -11,7 +11,7 @@ from moto.ec2.utils import random_resource_id
 
 from testbed.moto_patches import states
 from testbed.moto_patches.patching import Patches, parameter, refuse
-from testbed.moto_patches.placement import PAID_FOR, kept
+from testbed.moto_patches.placement import BEFORE_ACTIVE, kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,22 +22,25 @@ PATCHES = Patches()
 class Reservation(dict[str, Any]):
     """A reservation, and the states that it goes through."""
 
+    testbed_count: int
     testbed_course: states.Course
 
     def enter(self, state: str, _: str) -> None:
-        """Show a state: none of the instances is available before active.
+        """Show a state: no instances before active.
 
-        User guide, "View Capacity Blocks": before it begins, "the available capacity appears as zero".
+        User guide, "View Capacity Blocks": before it begins, "the available capacity appears as zero". A test
+        of hashicorp's provider for AWS, of aws_ec2_capacity_block_reservation, says so of the total.
         """
-        self |= {"State": state, "AvailableInstanceCount": (state == "active") * self["TotalInstanceCount"]}
+        count = self.testbed_count if state == "active" else 0
+        self |= {"State": state, "TotalInstanceCount": count, "AvailableInstanceCount": count}
 
 
 def keep(
     response: Any, reservation: dict[str, Any], count: int, before: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Add a reservation that goes through these states before it is active."""
-    own = {"CapacityReservationId": f"cr-{random_resource_id(17)}", "TotalInstanceCount": count}
-    whole = Reservation({**reservation, **own})
+    whole = Reservation({**reservation, "CapacityReservationId": f"cr-{random_resource_id(17)}"})
+    whole.testbed_count = count
     states.begin(whole, "active", whole.enter, before=before)
     kept(response, "reservations")[whole["CapacityReservationId"]] = whole
     return whole
@@ -75,7 +78,7 @@ def purchased_block(response: Any) -> Any:
         "Tenancy": "default",
         "OwnerId": response.current_account,
     }
-    bought = keep(response, reservation, offering["InstanceCount"], PAID_FOR)
+    bought = keep(response, reservation, offering["InstanceCount"], BEFORE_ACTIVE)
     return ActionResult({"CapacityReservation": bought})
 
 

@@ -298,11 +298,15 @@ def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: F
 
 
 @pytest.mark.parametrize(
-    ("state", "severity"),
-    [("associating", "warning"), ("association-failed", "error"), ("disassociating", "error")],
+    ("state", "severity", "remedy"),
+    [
+        ("associating", "warning", "Wait until it is associated"),
+        ("association-failed", "error", "Check its associations"),
+        ("disassociating", "error", "Check its associations"),
+    ],
 )
 def test_association_in_state(
-    cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, state: str, severity: str
+    cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, state: str, severity: str, remedy: str
 ) -> None:
     """An association that is not complete is named with its state."""
     fake_aws.rule(action="AssociateSecurityGroupVpc", states=[state])
@@ -310,8 +314,31 @@ def test_association_in_state(
     whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id])
     (found,) = checked(cpi, whole)
     assert (found["severity"], found["path"]) == (severity, f"{LARGE_PATH}/security_groups/0")
-    assert found["what"].endswith(f"its association with VPC '{world.vpc_id}' is {state}")
+    assert found["what"].endswith(f"the state of its association with VPC '{world.vpc_id}' is {state}")
+    assert found["remedy"].startswith(remedy)
     assert created(cpi, world, whole, "vm_types", 1).error is not None
+
+
+@pytest.mark.parametrize("where", ["vm", "network", "default"])
+def test_association_with_another_vpc(cpi_with: CpiWith, world: World, far: Far, where: str) -> None:
+    """A group that will soon be associated with another VPC stays an error for this one."""
+    third = world.ec2.create_vpc(CidrBlock="10.2.0.0/16")["Vpc"]["VpcId"]
+    world.ec2.associate_security_group_vpc(GroupId=far.group_id, VpcId=third)
+    cpi = cpi_with(default_security_groups=[far.group_id] if where == "default" else ["bosh"])
+    route = {"vm": (*PROPERTIES, "security_groups"), "network": GROUPS}.get(where)
+    whole = changed(right(world), route, [far.group_id]) if route else right(world)
+    (found,) = checked(cpi, whole)
+    assert (found["severity"], "not associated with" in found["what"]) == ("error", True)
+    assert created(cpi, world, whole, "vm_types", 1).error is not None
+
+
+def test_default_group_of_another_vpc(cpi: Cpi, world: World, far: Far) -> None:
+    """A VPC's default group can't be associated, so that is no remedy."""
+    by_vpc = [{"Name": "vpc-id", "Values": [far.vpc_id]}, {"Name": "group-name", "Values": ["default"]}]
+    (group,) = world.ec2.describe_security_groups(Filters=by_vpc)["SecurityGroups"]
+    whole = changed(right(world), (*PROPERTIES, "security_groups"), [group["GroupId"]])
+    (found,) = errors(checked(cpi, whole))
+    assert found["remedy"] == "Use another one: a VPC's default group can't be associated with other VPCs"
 
 
 def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
@@ -435,11 +462,11 @@ def test_block_to_come(cpi: Cpi, world: World, state: str) -> None:
     properties = {"capacity_reservation": {"id": block, "market": "capacity-block"}}
     said = f"capacity reservation '{block}' is in state {state}, not active"
     (found,) = checked(cpi, only_here(world, **properties))
-    assert (found["severity"], found["what"]) == ("error", f"{said}: EC2 refuses the VM until then")
+    assert (found["severity"], found["what"]) == ("error", f"{said}: EC2 refuses the VM until it is active")
     assert created(cpi, world, only_here(world, **properties), "vm_types", 1).error is not None
     whole = only_here(world, **properties, instance_type_fallbacks=["m5.xlarge"])
     (found,) = checked(cpi, whole)
-    what = f"{said}: until then, only the fallback types can be launched"
+    what = f"{said}: until it is active, create_vm can launch only the fallback types"
     assert (found["severity"], found["what"]) == ("warning", what)
     vm_cid = created(cpi, world, whole, "vm_types", 1).ok()[0]
     assert world.instance(vm_cid)["InstanceType"] == "m5.xlarge"
@@ -448,12 +475,12 @@ def test_block_to_come(cpi: Cpi, world: World, state: str) -> None:
 @pytest.mark.parametrize(
     ("state", "market", "severity"),
     [
-        *((state, "capacity-block", "warning") for state in ("pending", "assessing", "delayed")),
+        *((state, "capacity-block", "warning") for state in ("assessing", "delayed")),
         *(
             (state, "capacity-block", "error")
             for state in ("expired", "payment-failed", "unavailable", "new")
         ),
-        ("pending", "", "error"),
+        ("scheduled", "", "error"),
     ],
 )
 def test_reservation_in_state(
@@ -466,6 +493,23 @@ def test_reservation_in_state(
     whole = only_here(world, capacity_reservation=reservation, instance_type_fallbacks=["m5.xlarge"])
     (found,) = checked(cpi, whole)
     assert (found["severity"], f"is in state {state}, not active" in found["what"]) == (severity, True)
+
+
+@pytest.mark.parametrize("market", MARKETS)
+def test_pending_reservation(cpi: Cpi, world: World, fake_aws: FakeAws, market: str) -> None:
+    """A new reservation may show pending although it takes launches, so that is only a warning."""
+    reservation = in_market(world, market, market)
+    shown = ["<state>active</state>", "<state>pending</state>"]
+    fake_aws.rule(action="DescribeCapacityReservations", replace=[shown])
+    whole = only_here(world, capacity_reservation=reservation)
+    (found,) = checked(cpi, whole)
+    said = f"capacity reservation '{reservation['id']}' is in state pending, not active"
+    assert (found["severity"], found["what"]) == (
+        "warning",
+        f"{said}: EC2 may refuse the VM until it is active",
+    )
+    vm_cid = created(cpi, world, whole, "vm_types", 1).ok()[0]
+    assert world.instance(vm_cid)["CapacityReservationId"] == reservation["id"]
 
 
 @pytest.mark.parametrize(
@@ -1097,6 +1141,43 @@ def test_quota_and_block(deployed: Callable[..., list[dict[str, Any]]], world: W
     """VMs of a capacity block need no vCPUs of a quota."""
     block = in_market(world, "capacity-block", "capacity-block")
     assert of_quotas(deployed(3, capacity_reservation=block)) == []
+
+
+RESERVED_GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/reserved"
+
+
+@pytest.mark.parametrize(
+    "reservation",
+    [
+        {"resource_group_arn": RESERVED_GROUP},
+        {"resource_group_arn": RESERVED_GROUP, "market": "interruptible-capacity-reservation"},
+        {"id": "cr-0123456789abcdef0", "market": "((market))"},
+        "((reservation))",
+    ],
+    ids=["group", "market-group", "unknown-market", "unknown"],
+)
+def test_quota_of_unknown_reservations(
+    deployed: Callable[..., list[dict[str, Any]]], reservation: dict[str, str] | str
+) -> None:
+    """VMs whose reservations may count against another account's quota are named."""
+    (found,) = of_quotas(deployed(3, capacity_reservation=reservation))
+    what = (
+        "the vCPUs of instance group 'web': whose quota its capacity reservations count against is not known"
+    )
+    assert (found["severity"], found["what"]) == ("not checked", what)
+
+
+def test_quota_and_unknown_id(
+    deployed: Callable[..., list[dict[str, Any]]], world: World, fake_aws: FakeAws
+) -> None:
+    """VMs of a reservation whose id is a variable need the quota, unless a shared one may be theirs."""
+    unknown = {"capacity_reservation": {"id": "((reservation))"}}
+    (found,) = of_quotas(deployed(3, **unknown))
+    assert (found["severity"], "need 6 vCPUs" in found["what"]) == ("error", True)
+    where = {"InstanceType": "m5.large", "InstancePlatform": "Linux/UNIX", "AvailabilityZone": world.zone}
+    world.ec2.create_capacity_reservation(**where, InstanceCount=3, InstanceMatchCriteria="targeted")
+    fake_aws.rule(action="DescribeCapacityReservations", replace=[OF_ANOTHER])
+    assert of_quotas(deployed(3, **unknown)) == []
 
 
 def test_quota_and_refused_reservations(

@@ -390,6 +390,30 @@ def test_public_access_to_the_director(pair: VmAndDirector) -> None:
     assert f"the Director's subnet {pair.world.subnet_ids[1]}" in error["what"]
 
 
+def test_excluded_for_egress(pair: VmAndDirector) -> None:
+    """Whether an exclusion allow-egress opens an internet gateway is not known: it is only a warning."""
+    in_public(pair)
+    pair.block_public_access("block-bidirectional", "allow-egress")
+    (found,) = [
+        each
+        for each in pair.findings("--director-address", OUTSIDE)
+        if "VPC Block Public Access" in each["what"] and "at internet gateway" in each["what"]
+    ]
+    assert (found["severity"], "AWS's documents disagree" in found["what"]) == ("warning", True)
+
+
+def test_director_behind_nat(pair: VmAndDirector) -> None:
+    """A NAT gateway lets nothing in anyway, so the mode of the Director's subnet says nothing about it."""
+    pair.route_to_nat()
+    (table,) = pair.ec2.describe_route_tables(
+        Filters=[{"Name": "association.subnet-id", "Values": [pair.world.subnet_id]}]
+    )["RouteTables"]
+    pair.ec2.associate_route_table(RouteTableId=table["RouteTableId"], SubnetId=pair.world.subnet_ids[1])
+    pair.block_public_access("block-bidirectional", "allow-bidirectional")
+    found = pair.findings("--director-address", pair.publish(pair.director))
+    assert not [each for each in found if "VPC Block Public Access" in each["what"]]
+
+
 def test_unknown_exclusions(pair: VmAndDirector) -> None:
     """If AWS does not tell whether the subnet is excluded, nothing is said about it."""
     in_public(pair)
@@ -401,16 +425,20 @@ def test_unknown_exclusions(pair: VmAndDirector) -> None:
     assert found[-1]["remedy"] == "Allow ec2:DescribeSubnets"
 
 
+@pytest.mark.parametrize("mode", [["block-ingress"], ["block-bidirectional", "allow-egress"]], ids=len)
 @pytest.mark.parametrize("address", ["", OUTSIDE], ids=["from-anywhere", "from-an-address"])
-def test_public_access_of_create_env(pair: VmAndDirector, create_env: Cpi, address: str) -> None:
-    """It also keeps out the machine that runs `bosh create-env`."""
+def test_public_access_of_create_env(
+    pair: VmAndDirector, create_env: Cpi, address: str, mode: list[str]
+) -> None:
+    """It also keeps out the machine that runs `bosh create-env`, which no exclusion for egress lets in."""
     pair.admit(pair.vm_group, 6868, IpRanges=[{"CidrIp": "0.0.0.0/0"}])
     pair.has_settings(CREATE_ENV)
     in_public(pair)
-    pair.block_public_access("block-ingress")
+    pair.block_public_access(*mode)
     arguments = ["--director-address", address] if address else []
     first, *_ = pair.findings(*arguments, cpi=create_env)
     assert first["what"].startswith("VPC Block Public Access (mode block-ingress) ")
+    assert first["severity"] == "error"
 
 
 @pytest.fixture

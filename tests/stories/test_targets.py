@@ -427,10 +427,8 @@ def test_other_kinds(
     more = {"Protocol": "TCP", "Port": 80, "VpcId": traffic.world.vpc_id} if kind == "alb" else {}
     traffic.elbv2.create_target_group(Name="other", TargetType=kind, **more)
     fake_aws.forget_calls()
-    needed = "lb_target_groups needs target type instance or ip"
-    refused(
-        create_vm({"lb_target_groups": ["other"]}), f"Target group 'other' has target type {kind}: {needed}"
-    )
+    message = f"Target group 'other' has target type {kind}. Use a target group of type instance or ip"
+    refused(create_vm({"lb_target_groups": ["other"]}), message)
 
 
 @pytest.mark.parametrize("protocol", ["QUIC", "TCP_QUIC"])
@@ -441,8 +439,8 @@ def test_server_ids(
     traffic.add_group("quic", Protocol=protocol)
     fake_aws.forget_calls()
     message = (
-        f"Target group 'quic' has protocol {protocol}: lb_target_groups needs another protocol, because each "
-        "target of such a group must have its own QuicServerId, which the CPI does not know"
+        f"Target group 'quic' has protocol {protocol}. Use a target group of another protocol: each target "
+        "of this one needs a QuicServerId of its own, which the CPI can't give"
     )
     refused(create_vm({"lb_target_groups": ["quic"]}), message)
 

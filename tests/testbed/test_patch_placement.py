@@ -168,7 +168,8 @@ def test_block_before_it_begins(ec2: Any, run: Any, refused: Any) -> None:
             each["CapacityReservationId"]: each
             for each in ec2.describe_capacity_reservations()["CapacityReservations"]
         }[block]
-        assert (shown["State"], shown["AvailableInstanceCount"]) == (state, 0)
+        counts = (shown["TotalInstanceCount"], shown["AvailableInstanceCount"])
+        assert (shown["State"], counts) == (state, (0, 0))
         with refused("InvalidCapacityReservationState.PendingActivation", "not active yet"):
             run(**into(block), **market)
     assert run(**into(reserved(ec2, "m5.large", ZONE, market="capacity-block")), **market)
@@ -224,6 +225,20 @@ def test_group_of_other_vpc(ec2: Any, world: Any, run: Any, refused: Any) -> Non
     assert ec2.disassociate_security_group_vpc(**pair)["State"] == "disassociating"
     check_refused()
     ec2.delete_security_group(GroupId=group)
+
+
+def test_default_group(ec2: Any, world: Any, refused: Any) -> None:
+    """No default group can be associated, and no group with a default VPC."""
+    vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+    of_default = [{"Name": "is-default", "Values": ["true"]}]
+    (default_vpc,) = ec2.describe_vpcs(Filters=of_default)["Vpcs"] or [ec2.create_default_vpc()["Vpc"]]
+    group = ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
+    with refused("InvalidParameterValue", "Default"):
+        ec2.associate_security_group_vpc(GroupId=group, VpcId=default_vpc["VpcId"])
+    by_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "group-name", "Values": ["default"]}]
+    (default_group,) = ec2.describe_security_groups(Filters=by_vpc)["SecurityGroups"]
+    with refused("InvalidParameterValue", "Default"):
+        ec2.associate_security_group_vpc(GroupId=default_group["GroupId"], VpcId=world.vpc_id)
 
 
 def test_instances_by_subnet(ec2: Any, world: Any, run: Any) -> None:

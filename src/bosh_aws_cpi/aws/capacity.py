@@ -65,7 +65,7 @@ class Quotas(Record):
     account: str
 
     def shared(self, reservations: Mapping[str, Reservation]) -> dict[str, Reservation]:
-        """Those of the reservations that are active and another account's, whose quotas they count against.
+        """The active reservations of other accounts; they count against their owner's quotas.
 
         EC2 user guide, "Shared Capacity Reservations", instance limits.
         """
@@ -122,7 +122,10 @@ def types(client: "EC2Client", names: Collection[str]) -> dict[str, TypeDetails]
 
 
 def reservations(client: "EC2Client") -> dict[str, Reservation]:
-    """DescribeCapacityReservations: the account's and those it shares, by id; EC2 has no filter for ids."""
+    """DescribeCapacityReservations: the account's own and those that other accounts share with it, by id.
+
+    EC2 has no filter for ids.
+    """
     pages = client.get_paginator("describe_capacity_reservations").paginate(
         PaginationConfig={"PageSize": PAGE}
     )

@@ -47,13 +47,11 @@ class Misfit(Record):
 def misfit(group: "TargetGroupTypeDef") -> Misfit | None:
     """Why a VM can't be registered with a target group, as DescribeTargetGroups shows it; None if it can."""
     if (kind := group.get("TargetType", "instance")) not in _TARGET_TYPES:
-        return Misfit(
-            f"has target type {kind}", f"lb_target_groups needs target type {' or '.join(_TARGET_TYPES)}"
-        )
+        return Misfit(f"has target type {kind}", f"Use a target group of type {' or '.join(_TARGET_TYPES)}")
     if (protocol := group.get("Protocol", "")) in _WITH_SERVER_IDS:
         remedy = (
-            "lb_target_groups needs another protocol, because each target of such a group must have its own "
-            "QuicServerId, which the CPI does not know"
+            "Use a target group of another protocol: each target of this one needs a QuicServerId of its "
+            "own, which the CPI can't give"
         )
         return Misfit(f"has protocol {protocol}", remedy)
     return None
@@ -77,7 +75,7 @@ def target_groups(
     entries = {name: _target_group(client, each, region) for name, each in by_name.items()}
     for name, group in entries.items():
         if wrong := misfit(group):
-            message = f"Target group '{name}' {wrong.why}: {wrong.remedy}"
+            message = f"Target group '{name}' {wrong.why}. {wrong.remedy}"
             raise CloudError(message)
         if group.get("VpcId", vpc_id) != vpc_id:
             message = f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'"

@@ -35,7 +35,11 @@ class SubnetFacts(Record):
 
 
 class SecurityGroup(Record):
-    """A security group, without its rules."""
+    """A security group, without its rules.
+
+    Attributes:
+        vpc_id: The VPC in which it was created.
+    """
 
     group_id: str
     name: str
@@ -81,14 +85,17 @@ def _ranges(entry: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typ
 
 def security_groups(client: "EC2Client", vpc_ids: Collection[str]) -> list[SecurityGroup]:
     """DescribeSecurityGroups: all groups of these VPCs."""
-    found = listed(client, "describe_security_groups", "SecurityGroups", "vpc-id", vpc_ids)
+    return _groups(client, "vpc-id", vpc_ids)
+
+
+def groups_by_id(client: "EC2Client", ids: Collection[str]) -> dict[str, SecurityGroup]:
+    """DescribeSecurityGroups: those of these groups that exist, by id."""
+    return {each.group_id: each for each in _groups(client, "group-id", ids)}
+
+
+def _groups(client: "EC2Client", name: str, values: Collection[str]) -> list[SecurityGroup]:
+    found = listed(client, "describe_security_groups", "SecurityGroups", name, values)
     return [SecurityGroup(each["GroupId"], each["GroupName"], each["VpcId"]) for each in found]
-
-
-def group_vpcs(client: "EC2Client", ids: Collection[str]) -> dict[str, str]:
-    """DescribeSecurityGroups: the VPCs in which those of these groups that exist were created, by id."""
-    found = listed(client, "describe_security_groups", "SecurityGroups", "group-id", ids)
-    return {each["GroupId"]: each["VpcId"] for each in found}
 
 
 def group_associations(client: "EC2Client", ids: Collection[str]) -> dict[tuple[str, str], str]:
@@ -152,7 +159,7 @@ def load_balancers(client: "ElasticLoadBalancingClient") -> dict[str, str]:
 
 
 def target_groups(client: "ElasticLoadBalancingv2Client") -> dict[str, tuple[Misfit | None, str]]:
-    """DescribeTargetGroups: why a VM can't be each group's target, and its VPC, by name and by ARN."""
+    """DescribeTargetGroups, by name and by ARN: why a VM can't be a target (None if it can), and the VPC."""
     pages = client.get_paginator("describe_target_groups").paginate()
     found = (each for page in pages for each in page["TargetGroups"])
     return {

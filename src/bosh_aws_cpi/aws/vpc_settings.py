@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 NOT_BLOCKED: Final = "off"
-"""The mode of VPC Block Public Access that blocks nothing; others are block-ingress, block-bidirectional."""
+BLOCK_INGRESS: Final = "block-ingress"
+BLOCK_BIDIRECTIONAL: Final = "block-bidirectional"
+"""The modes of VPC Block Public Access (EC2's API model, BlockPublicAccessMode)."""
 
 
 class Vpc(Record):

@@ -133,7 +133,8 @@ class CapacityReservation(Properties):
     """Id of a reservation, `cr-…`. Only `instance_type` is launched in it; the fallback types are launched
     on demand, outside of it."""
     resource_group_arn: str | None = None
-    """ARN of a resource group of reservations. Without `market`, the fallback types use it too."""
+    """ARN of a resource group of reservations. Without `market`, the fallback types use it too. Of capacity
+    blocks, a group can hold only those of UltraServers."""
     preference: str | None = None
     """`open`: use any matching reservation (EC2's default). `none`: use no reservation.
     `capacity-reservations-only`: launch only in a reservation."""

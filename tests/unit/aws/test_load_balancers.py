@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1"
-OTHER_KIND = "Target group 'web' has target type {}: lb_target_groups needs target type instance or ip"
+OTHER_KIND = "Target group 'web' has target type {}. Use a target group of type instance or ip"
 VM_IN_GROUP = Target(ARN, VM)
 TARGET = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
 NAMED = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}

@@ -13,7 +13,7 @@ from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.combinations import Use, extensions_of, of_compilation, sized_properties
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.instance_groups import Group, is_errand
-from bosh_aws_cpi.tools.checks.quotas import OPEN, Demand, Kind
+from bosh_aws_cpi.tools.checks.quotas import OPEN, UNKNOWN, Demand, InstanceKind
 from bosh_aws_cpi.tools.checks.reading import properties_of
 from bosh_aws_cpi.tools.checks.rules import DIRECTOR, hashes, refused, text_of, unlike, wrong_types
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -26,6 +26,7 @@ _ELSEWHERE: Final = {
     "jobs": "Use instance_groups",
 }
 """Keys that the Director refuses, and what to do."""
+_BLOCK: Final = "capacity-block"
 
 
 def groups_of(document: Document, config: CloudConfig) -> list[Group]:
@@ -83,34 +84,57 @@ def properties_by_key(use: Use) -> dict[str, Node]:
 def demand(uses: Iterable[Use], config: CloudConfig) -> Demand:
     """The number of instances of each type that a manifest and the compilation ask for.
 
-    What is a variable is left out. Fallback types are not counted, nor are errands, VMs on Dedicated Hosts,
-    which have quotas of their own, VMs of capacity blocks, which have none, and VMs of resource groups, whose
-    reservations may be another account's.
+    A number or a type that is a variable is left out. Fallback types are not counted, nor are errands, VMs on
+    Dedicated Hosts, which have quotas of their own, and VMs of capacity blocks, which have none. Those whose
+    quota is not known are named: VMs of resource groups, whose reservations may be another account's, and of
+    reservations whose market is a variable.
     """
     deployed = [use for use in uses if not is_errand(use.node)]
-    return Demand(_instances(deployed, "instances"), _instances(of_compilation(config), "workers"))
+    compiling = list(of_compilation(config))
+    return Demand(
+        _instances(deployed, "instances"),
+        _instances(compiling, "workers"),
+        [each for use in (*deployed, *compiling) for each in _uncounted(use)],
+    )
 
 
-def _instances(uses: Iterable[Use], key: str) -> Counter[Kind]:
+def _instances(uses: Iterable[Use], key: str) -> Counter[InstanceKind]:
     """The VMs of uses, whose number has a key."""
-    found: Counter[Kind] = Counter()
+    found: Counter[InstanceKind] = Counter()
     for use in uses:
         properties = properties_by_key(use)
         name = text_of(properties.get("instance_type")) or str(use.sized.get("instance_type", ""))
         count, reservation = use.node.value.get(key), _reservation(properties.get("capacity_reservation"))
         is_counted = "dedicated_host" not in properties and reservation is not None
         if name and isinstance(count, int) and count > 0 and is_counted:
-            found[Kind(name, "spot" if "spot_bid_price" in properties else "demand", reservation or "")] += (
-                count
-            )
+            found[
+                InstanceKind(name, "spot" if "spot_bid_price" in properties else "demand", reservation or "")
+            ] += count
     return found
 
 
 def _reservation(node: Node | None) -> str | None:
-    """The reservation that VMs use, as in `Kind`; None if they count against no quota, or it is not known."""
+    """The reservation that VMs use, as in `InstanceKind`; None if they need no quota, or it is not known."""
     if node is None:
         return OPEN
-    is_outside = text_of(node.get("market")) == "capacity-block" or node.get("resource_group_arn") is not None
-    if node.has_variables or is_outside:
+    if _has_unknown_quota(node) or text_of(node.get("market")) == _BLOCK:
         return None
-    return "" if text_of(node.get("preference")) == "none" else text_of(node.get("id")) or OPEN
+    if (named := node.get("id")) is not None:
+        return text_of(named) or UNKNOWN
+    return "" if text_of(node.get("preference")) == "none" else OPEN
+
+
+def _has_unknown_quota(reservation: Node) -> bool:
+    """Whether VMs in a reservation may need vCPUs of this account, or of another one, or none."""
+    market = reservation.get("market")
+    if reservation.is_unknown or (market is not None and market.is_unknown):
+        return True
+    return reservation.get("resource_group_arn") is not None and text_of(market) != _BLOCK
+
+
+def _uncounted(use: Use) -> Iterator[Finding]:
+    node = properties_by_key(use).get("capacity_reservation")
+    if node is not None and _has_unknown_quota(node):
+        what = f"the vCPUs of {use.shown}: whose quota its capacity reservations count against is not known"
+        remedy = "Compare them with the quotas in the AWS console (Service Quotas, Amazon EC2)"
+        yield Finding(Severity.NOT_CHECKED, what, remedy, node.place, "AWS")

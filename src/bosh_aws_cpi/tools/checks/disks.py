@@ -1,8 +1,8 @@
 """Disk types and the configuration's disks: read with the models and plans of create_disk and create_vm."""
 
 import re
-from collections.abc import Container, Iterator, Mapping
-from typing import Final
+from collections.abc import Container, Iterable, Iterator, Mapping
+from typing import Final, TypeAlias
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.encryption import Encryption
@@ -15,10 +15,13 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import words
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read, read_known, said
 from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
+Encrypted: TypeAlias = tuple[Encryptable, Encryption, Node]
+"""A disk's own properties, what applies with the defaults, and where the disk is."""
 _OF_VOLUME: Final = ("type", "iops", "throughput")
 _DIRECTOR: Final = "director"
 """Stands for the Director's UUID."""
@@ -84,18 +87,39 @@ def unused_keys(config: CloudConfig, defaults: DiskDefaults) -> Iterator[Finding
     """
     encryptions = defaults.encryptions(defaults.root_disk, defaults.ephemeral_disk)
     for name, (default, encryption) in encryptions.items():
-        if default.unused_key(encryption) and not _may_encrypt(config, name):
-            path = f"aws.default_{name}"
-            what = f"the key has no effect: neither {path}.encrypted nor a VM's {name}.encrypted is set"
-            place = Place(f"{path}.kms_key_arn")
-            yield Finding(Severity.WARNING, what, f"Set {path}.encrypted to true", place)
-    for entry in config.of_vms:
-        yield from _of_vm(entry.at("cloud_properties"), defaults)
-    for entry in config.lists["disk_types"]:
+        if (why := default.unused_key(encryption)) and not _may_encrypt(config, name):
+            place = Place(f"aws.default_{name}.kms_key_arn")
+            remedy = f"Set aws.default_{name}.encrypted to true"
+            yield Finding(Severity.WARNING, f"the key {why}", remedy, place)
+    vms = [entry.at("cloud_properties") for entry in config.of_vms]
+    of_vms = (each for node in vms for each in encrypted_of_vm(node, node, defaults))
+    for own, encryption, node in (*of_vms, *encrypted_of_types(config.lists["disk_types"], defaults)):
+        if (why := own.unused_key(encryption)) and not _encrypts(node):
+            remedy = "Set encrypted to true, or remove kms_key_arn"
+            yield Finding(Severity.WARNING, f"the key {why}", remedy, node.at("kms_key_arn").place)
+
+
+def encrypted_of_vm(properties: Node | Launch, other: Node, defaults: DiskDefaults) -> Iterator[Encrypted]:
+    """What applies to a VM's disks; nothing if their properties are wrong.
+
+    Args:
+        properties: The VM's.
+        other: Stands for a disk without properties.
+        defaults: The configuration's.
+    """
+    root = read_known(RootDisk, properties.get("root_disk"))
+    ephemeral = read_known(EphemeralDisk, properties.get("ephemeral_disk"))
+    if root is not None and ephemeral is not None:
+        for name, (own, encryption) in defaults.encryptions(root, ephemeral).items():
+            yield own, encryption, properties.get(name) or other
+
+
+def encrypted_of_types(entries: Iterable[Node], defaults: DiskDefaults) -> Iterator[Encrypted]:
+    """What applies to the persistent disks of disk types."""
+    for entry in entries:
         properties = read_known(DiskProperties, entry.get("cloud_properties"))
         if properties is not None:
-            encryption = properties.encryption(defaults.encryption)
-            yield from _of(properties, encryption, entry.at("cloud_properties"))
+            yield properties, properties.encryption(defaults.encryption), entry.at("cloud_properties")
 
 
 def _may_encrypt(config: CloudConfig, name: str) -> bool:
@@ -107,19 +131,3 @@ def _may_encrypt(config: CloudConfig, name: str) -> bool:
 def _encrypts(disk: Node) -> bool:
     encrypted = disk.get("encrypted")
     return disk.is_unknown or (encrypted is not None and bool(encrypted.value))
-
-
-def _of_vm(properties: Node, defaults: DiskDefaults) -> Iterator[Finding]:
-    root = read_known(RootDisk, properties.get("root_disk"))
-    ephemeral = read_known(EphemeralDisk, properties.get("ephemeral_disk"))
-    if root is None or ephemeral is None:
-        return
-    for name, (own, encryption) in defaults.encryptions(root, ephemeral).items():
-        yield from _of(own, encryption, properties.at(name))
-
-
-def _of(own: Encryptable, encryption: Encryption, disk: Node) -> Iterator[Finding]:
-    """A disk's own key, unless a variable may encrypt the disk."""
-    if (why := own.unused_key(encryption)) and not _encrypts(disk):
-        remedy = "Set encrypted to true, or remove kms_key_arn"
-        yield Finding(Severity.WARNING, f"the key {why}", remedy, disk.at("kms_key_arn").place)

@@ -5,14 +5,15 @@ families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"
 (A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot Instance Requests". A quota without an applied
 value is not listed (API model, ListServiceQuotas).
 
-The account's own capacity reservations count against its quotas, used or not (EC2 user guide, "On-Demand
-Instance quotas"), so instances in them are counted like all others. Shared ones count against their owner's
+The account's own capacity reservations count against its quotas, used or not, and before they are active (EC2
+user guide, "Reserve compute capacity with EC2 On-Demand Capacity Reservations", quotas), so instances in them
+are counted like all others. Shared ones count against their owner's
 ("Shared Capacity Reservations", instance limits), capacity blocks against none ("Capacity Blocks for ML").
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from bosh_aws_cpi.aws.capacity import Reservation
@@ -24,7 +25,7 @@ _NAME: Final = re.compile(
 )
 _FAMILY: Final = re.compile(r"[A-Za-z]+\d*")
 _LETTERS: Final = {"gr": "g", "im": "i", "is": "i"}
-"""Families whose letters say more than that of their class: gr6, im4gn, is4gen."""
+"""The class of families whose letters are not the name of a class: gr6, im4gn, is4gen."""
 _NO_FAMILIES: Final = frozenset({"standard", "and"})
 _HIGH_MEMORY: Final = "High Memory"
 _NEARLY: Final = 0.8
@@ -35,15 +36,17 @@ _LATER: Final = "The first deployment compiles before it creates instances; a la
 
 OPEN: Final = "open"
 """In place of a reservation's id: EC2 uses any open one that matches."""
+UNKNOWN: Final = "unknown"
+"""In place of an id that is a variable: it may be any that matches."""
 
 
-class Kind(Record):
+class InstanceKind(Record):
     """Instances that count alike.
 
     Attributes:
         name: The type.
         market: "demand" or "spot".
-        reservation: The id of their capacity reservation; `OPEN` for any open one, empty for none.
+        reservation: The id of their capacity reservation; or `OPEN`, or `UNKNOWN`, or empty for none.
     """
 
     name: str
@@ -52,7 +55,8 @@ class Kind(Record):
 
     def fits(self, reservation_id: str, reservation: Reservation) -> bool:
         """Whether some of the instances may run in a reservation; zones and tenancies are not compared."""
-        may_use = self.reservation == reservation_id or (self.reservation == OPEN and reservation.is_open)
+        is_open = self.reservation == OPEN and reservation.is_open
+        may_use = is_open or self.reservation in {reservation_id, UNKNOWN}
         return may_use and self.market == "demand" and self.name == reservation.instance_type
 
 
@@ -65,10 +69,12 @@ class Demand(Record):
     Attributes:
         deployed: Those of instance groups.
         compiling: The most that compile packages at once; fewer packages need fewer VMs.
+        uncounted: Findings about VMs of which the quota is not known.
     """
 
-    deployed: Mapping[Kind, int] = EMPTY
-    compiling: Mapping[Kind, int] = EMPTY
+    deployed: Mapping[InstanceKind, int] = EMPTY
+    compiling: Mapping[InstanceKind, int] = EMPTY
+    uncounted: Sequence[Finding] = ()
 
     @property
     def types(self) -> set[str]:
@@ -76,18 +82,22 @@ class Demand(Record):
         return {kind.name for part in (self.deployed, self.compiling) for kind in part}
 
     def without(self, reservations: Mapping[str, Reservation]) -> "Demand":
-        """What is left, at least, of the need if these reservations hold what they can of it.
+        """The need that is left if these reservations hold as many of the instances as they can.
 
         All of their capacity counts: instances of an earlier deployment may use a part of it.
         """
-        return Demand(_left(self.deployed, reservations), _left(self.compiling, reservations))
+        return self.replaced(
+            deployed=_left(self.deployed, reservations), compiling=_left(self.compiling, reservations)
+        )
 
 
-def _left(instances: Mapping[Kind, int], reservations: Mapping[str, Reservation]) -> Counter[Kind]:
+def _left(
+    instances: Mapping[InstanceKind, int], reservations: Mapping[str, Reservation]
+) -> Counter[InstanceKind]:
     left = Counter(instances)
     for reservation_id, each in reservations.items():
         room = each.total
-        for kind in sorted(left, key=lambda kind: kind.reservation == OPEN):
+        for kind in sorted(left, key=lambda kind: kind.reservation in {OPEN, UNKNOWN}):
             taken = min(room, left[kind]) if kind.fits(reservation_id, each) else 0
             left[kind] -= taken
             room -= taken
@@ -113,6 +123,7 @@ def findings(demand: Demand, vcpus: Mapping[str, int], quotas: Mapping[str, floa
             else:
                 needs[quota] += count * vcpus[kind.name]
     yield from unknown
+    yield from demand.uncounted
     for quota in dict.fromkeys([*deployed, *compiling]):
         yield from _judged(quota, deployed[quota], compiling[quota], quotas[quota])
 

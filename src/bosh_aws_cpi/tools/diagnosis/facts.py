@@ -8,7 +8,7 @@ from typing import Final
 from bosh_aws_cpi.aws.firewalls import Acl, Group
 from bosh_aws_cpi.aws.instance_details import Details, Health
 from bosh_aws_cpi.aws.interface_lookups import Interface
-from bosh_aws_cpi.aws.vpc_settings import NOT_BLOCKED, Vpc
+from bosh_aws_cpi.aws.vpc_settings import BLOCK_BIDIRECTIONAL, BLOCK_INGRESS, NOT_BLOCKED, Vpc
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
@@ -27,6 +27,9 @@ class Side(Record):
 
     Attributes:
         block_mode: The mode of VPC Block Public Access that remains for its subnet.
+        is_excluded_for_egress: Whether the subnet has an exclusion allow-egress. By EC2's API model it lets
+            packets out through an internet gateway; by scenario 6 of the VPC user guide's advanced example it
+            doesn't.
     """
 
     interface: Interface
@@ -34,6 +37,7 @@ class Side(Record):
     acl: Acl | None
     table: RouteTable | None
     block_mode: str = NOT_BLOCKED
+    is_excluded_for_egress: bool = False
 
     @property
     def groups_text(self) -> str:
@@ -63,22 +67,27 @@ class Network(Record):
     """Security groups, network ACLs and route tables of both ends; None for what could not be looked at.
 
     Attributes:
-        block_modes: The modes of VPC Block Public Access, by subnet; none of a subnet without it.
+        block_modes: The mode of VPC Block Public Access, by subnet; a subnet that nothing blocks may be
+            missing.
+        vpc_mode: The mode of the VM's VPC.
     """
 
     groups: dict[str, Group] | None
     acls: list[Acl] | None
     tables: list[RouteTable] | None
     block_modes: Mapping[str, str] = EMPTY
+    vpc_mode: str = NOT_BLOCKED
 
     def side(self, interface: Interface) -> Side:
         """An interface with its groups, its subnet's network ACL and its subnet's route table."""
+        mode = self.block_modes.get(interface.subnet_id, NOT_BLOCKED)
         return Side(
             interface,
             self._groups(interface),
             next((acl for acl in self.acls or () if interface.subnet_id in acl.subnet_ids), None),
             table_of(self.tables or (), interface.vpc_id, interface.subnet_id),
-            self.block_modes.get(interface.subnet_id, NOT_BLOCKED),
+            mode,
+            (self.vpc_mode, mode) == (BLOCK_BIDIRECTIONAL, BLOCK_INGRESS),
         )
 
     def _groups(self, interface: Interface) -> tuple[Group, ...] | None:

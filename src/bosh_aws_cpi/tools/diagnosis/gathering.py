@@ -147,6 +147,7 @@ class _Gathering:
             self._ask("network ACLs", lambda: firewalls.acls(client, vpc_ids)),
             self._ask("routes", lambda: routes.of_vpcs(client, vpc_ids)),
             self._block_modes(vpc, {each.subnet_id for each in both if vpc and each.vpc_id == vpc.vpc_id}),
+            vpc.block_mode if vpc else vpc_settings.NOT_BLOCKED,
         )
         return network.side(vm), network.side(peer) if peer else None
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
 
+from bosh_aws_cpi.aws.vpc_settings import BLOCK_BIDIRECTIONAL
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.reachability import (
-    BLOCK_BIDIRECTIONAL,
     EPHEMERAL,
     Remote,
     Traffic,
@@ -75,7 +75,7 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
         return
     yield from _acl(path, vm, "VM", address, is_client=True)
     if vm.table is not None and address:
-        yield from _route(path, vm, vm.table, address)
+        yield from _route(path, vm, vm.table, address, is_client=True)
     if peer is not None and (source := _as_seen(vm, address, peer)) is not None:
         far = path if is_meant(vm, address, peer) else path.replaced(severity=Severity.WARNING)
         yield from _acl(far, peer, "Director", source.address, is_client=False)
@@ -83,7 +83,8 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
         yield from _way_back(far, vm, peer, source.address)
     if peer is not None and address in peer.interface.public and peer.table is not None:
         way_in = route_to(peer.table, _INTERNET)
-        yield from _public_access(path, peer, "Director", way_in) if way_in is not None else ()
+        if way_in is not None and is_internet(way_in):
+            yield from _public_access(path, peer, "Director", way_in, is_client=False)
 
 
 def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[Finding]:
@@ -108,7 +109,7 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
     if vm.table is None:
         return
     if address:
-        yield from _route(path.replaced(name="the other side"), vm, vm.table, address)
+        yield from _route(path.replaced(name="the other side"), vm, vm.table, address, is_client=False)
     elif vm.interface.public and not is_internet(route := route_to(vm.table, _INTERNET)):
         yield path.finding(
             f"The VM has the public address {vm.interface.public[0]}, but route table {vm.table.table_id} of "
@@ -116,7 +117,7 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
             "Route 0.0.0.0/0 to an internet gateway, or use the VM's private address",
         )
     elif vm.interface.public and route is not None:
-        yield from _public_access(path, vm, "VM", route)
+        yield from _public_access(path, vm, "VM", route, is_client=False)
 
 
 def is_meant(vm: Side, address: str, peer: Side) -> bool:
@@ -171,7 +172,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
     )
 
 
-def _route(path: Path, vm: Side, table: RouteTable, address: str) -> Iterator[Finding]:
+def _route(path: Path, vm: Side, table: RouteTable, address: str, *, is_client: bool) -> Iterator[Finding]:
     """The route table of the VM's subnet, and whether the VM can use its route."""
     route = route_to(table, address)
     text = f"Route table {table.table_id} of the VM's subnet {vm.interface.subnet_id}"
@@ -194,7 +195,7 @@ def _route(path: Path, vm: Side, table: RouteTable, address: str) -> Iterator[Fi
         if is_internet(route) and ":" not in address:
             yield from _internet(path, vm, route, address)
         if ip_address(address).is_global:
-            yield from _public_access(path, vm, "VM", route)
+            yield from _public_access(path, vm, "VM", route, is_client=is_client)
 
 
 def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Finding]:
@@ -215,7 +216,7 @@ def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Find
         )
 
 
-def _public_access(path: Path, side: Side, whose: str, route: Route) -> Iterator[Finding]:
+def _public_access(path: Path, side: Side, whose: str, route: Route, *, is_client: bool) -> Iterator[Finding]:
     """VPC Block Public Access, which overrides routes to the internet.
 
     It counts for the subnet of a NAT gateway rather than for the subnets behind it.
@@ -223,15 +224,19 @@ def _public_access(path: Path, side: Side, whose: str, route: Route) -> Iterator
     mode, target = side.block_mode, next(iter(map(str, route.target.values())), "")
     text = f"VPC Block Public Access (mode {mode}) of the {whose}'s subnet {side.interface.subnet_id}"
     if is_blocked(route, mode):
-        yield path.finding(
-            f"{text} drops the packets for {path.name} at internet gateway {target}, whatever the routes say",
-            f"Exclude the subnet or its VPC from it (mode allow-bidirectional), {_OR_MODE}",
-        )
+        remedy = f"Exclude the subnet or its VPC from it (mode allow-bidirectional), {_OR_MODE}"
+        at = f"the packets for {path.name} at internet gateway {target}"
+        if is_client and side.is_excluded_for_egress:
+            what = f"{text} may drop {at}: AWS's documents disagree about exclusions with mode allow-egress"
+            yield path.replaced(severity=Severity.WARNING).finding(what, remedy)
+        else:
+            yield path.finding(f"{text} drops {at}, whatever the routes say", remedy)
     elif "NatGatewayId" in route.target and mode == BLOCK_BIDIRECTIONAL:
         yield path.replaced(severity=Severity.WARNING).finding(
             f"{text} drops the packets for {path.name} at NAT gateway {target}, unless the NAT gateway's "
             "subnet is excluded, which was not looked at",
-            f"Exclude the NAT gateway's subnet from it (mode allow-egress), {_OR_MODE}",
+            "Exclude the NAT gateway's subnet from it (mode allow-egress, or if that does not help "
+            f"allow-bidirectional), {_OR_MODE}",
         )
 
 

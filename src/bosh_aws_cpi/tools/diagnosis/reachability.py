@@ -8,11 +8,10 @@ from ipaddress import ip_address, ip_network
 from typing import Final, Literal
 
 from bosh_aws_cpi.aws.firewalls import ALL, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.vpc_settings import NOT_BLOCKED
+from bosh_aws_cpi.aws.vpc_settings import BLOCK_BIDIRECTIONAL, NOT_BLOCKED
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 
-BLOCK_BIDIRECTIONAL: Final = "block-bidirectional"
 EPHEMERAL: Final = (32768, 60999)
 """The ports from which Linux opens connections (ip_local_port_range), and so the ports of the answers."""
 Share = Literal["all", "some", "none"]
@@ -66,8 +65,9 @@ def route_to(table: RouteTable, address: str) -> Route | None:
 def is_blocked(route: Route, mode: str) -> bool:
     """Whether VPC Block Public Access of a route's own subnet blocks it.
 
-    Any mode but off blocks internet gateways, in both directions. Only block-bidirectional blocks egress-only
-    internet gateways (VPC user guide, "VPC BPA basics" and scenario 3 of the advanced example).
+    Any mode but off blocks internet gateways, in both directions; for an exclusion allow-egress the sources
+    disagree, see `Side.is_excluded_for_egress`. Only block-bidirectional blocks egress-only internet gateways
+    (VPC user guide, "VPC BPA basics" and scenario 3 of the advanced example).
     """
     is_egress_only = "EgressOnlyInternetGatewayId" in route.target
     return mode == BLOCK_BIDIRECTIONAL if is_egress_only else mode != NOT_BLOCKED and is_internet(route)

@@ -11,8 +11,8 @@ import yaml
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
-from bosh_aws_cpi.tools.checks.quotas import Demand, Kind
-from bosh_aws_cpi.tools.findings import ordered
+from bosh_aws_cpi.tools.checks.quotas import UNKNOWN, Demand, InstanceKind
+from bosh_aws_cpi.tools.findings import Severity, ordered
 from testbed.executable import config
 from tests.stories.checked_config import GONE, changed
 from tests.stories.right_configs import CF_DEPLOYMENT, IPV6, OWN, PREFIXES, SPECIAL_NETWORKS, with_networks
@@ -396,7 +396,7 @@ def test_unused_default_key(
     whole["vm_types"][0]["cloud_properties"]["root_disk"] = own
     found = [each for each in check(whole, **aws) if each[0] != "not checked"]
     path = f"aws.default_{unused}_disk"
-    said = f"the key has no effect: neither {path}.encrypted nor a VM's {unused}_disk.encrypted is set"
+    said = "the key has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
     assert [(each[0], each[1]) for each in found] == ([("warning", f"{path}.kms_key_arn")] if unused else [])
     assert not unused or said in found[0][2]
 
@@ -470,7 +470,7 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     """The instances that a manifest needs are counted by type, market and reservation.
 
     Those that compile are counted apart; those on Dedicated Hosts, in capacity blocks and in groups of
-    reservations, and errands, are not.
+    reservations, and errands, are not; those in groups are named.
     """
     config_path, manifest_path = tmp_path / "config.yml", tmp_path / "manifest.yml"
     config = yaml.safe_load(OWN)
@@ -507,15 +507,21 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     files = Files.read([str(config_path)], str(manifest_path), aws)
     large = "m5.xlarge"
-    assert files.demand() == Demand(
+    demand = files.demand()
+    assert demand == Demand(
         {
-            Kind("m5.large"): 3,
-            Kind(large): 2,
-            Kind("t2.micro"): 4,
-            Kind(large, "spot"): 6,
-            Kind(large, reservation="cr-2"): 7,
-            Kind(large, reservation=""): 7,
+            InstanceKind("m5.large"): 3,
+            InstanceKind(large): 2,
+            InstanceKind("t2.micro"): 4,
+            InstanceKind(large, "spot"): 6,
+            InstanceKind(large, reservation="cr-2"): 7,
+            InstanceKind(large, reservation=""): 7,
+            InstanceKind(large, reservation=UNKNOWN): 7,
         },
-        {Kind("m5.large"): 5},
+        {InstanceKind("m5.large"): 5},
+        demand.uncounted,
     )
+    assert [(each.severity, each.place and each.place.path) for each in demand.uncounted] == [
+        (Severity.NOT_CHECKED, "vm_extensions/group/cloud_properties/capacity_reservation")
+    ]
     assert Files.read([str(config_path)], None, aws).demand() == Demand()

@@ -6,7 +6,7 @@ import pytest
 
 from bosh_aws_cpi.aws.capacity import Reservation
 from bosh_aws_cpi.tools.checks import quotas
-from bosh_aws_cpi.tools.checks.quotas import OPEN, Demand, Kind
+from bosh_aws_cpi.tools.checks.quotas import OPEN, Demand, InstanceKind
 from bosh_aws_cpi.tools.findings import Severity
 from testbed.moto_patches.quotas import QUOTAS
 
@@ -70,7 +70,7 @@ def test_spot(name: str, quota: str | None) -> None:
 )
 def test_need(count: int, severities: list[Severity]) -> None:
     """A need beyond the quota is an error, and one beyond four fifths of it a note."""
-    found = list(quotas.findings(Demand({Kind("m5.large"): count}), {"m5.large": 2}, {STANDARD: 7.0}))
+    found = list(quotas.findings(Demand({InstanceKind("m5.large"): count}), {"m5.large": 2}, {STANDARD: 7.0}))
     assert [each.severity for each in found] == severities
     assert all(f"{2 * count} vCPUs" in each.what and STANDARD in each.what for each in found)
 
@@ -93,7 +93,7 @@ def test_need(count: int, severities: list[Severity]) -> None:
 )
 def test_compilation(deployed: int, compiling: int, found: list[tuple[Severity, str]]) -> None:
     """VMs that compile are deleted before instances are created: only each of them alone is an error."""
-    demand = Demand({Kind("m5.large"): deployed}, {Kind("m5.large"): compiling})
+    demand = Demand({InstanceKind("m5.large"): deployed}, {InstanceKind("m5.large"): compiling})
     findings = list(quotas.findings(demand, {"m5.large": 2}, {STANDARD: 5.0}))
     assert len(findings) == len(found)
     for finding, (severity, words) in zip(findings, found, strict=True):
@@ -104,7 +104,11 @@ def test_sum() -> None:
     """Types of one class count together; spot counts apart."""
     vcpus = {"m5.large": 2, "c5.xlarge": 4, "t3.micro": 2}
     (error,) = quotas.findings(
-        Demand({Kind("m5.large"): 1, Kind("c5.xlarge"): 1, Kind("t3.micro", "spot"): 1}), vcpus, QUOTAS
+        Demand(
+            {InstanceKind("m5.large"): 1, InstanceKind("c5.xlarge"): 1, InstanceKind("t3.micro", "spot"): 1}
+        ),
+        vcpus,
+        QUOTAS,
     )
     assert (error.severity, "need 6 vCPUs" in error.what) == (Severity.ERROR, True)
 
@@ -112,7 +116,9 @@ def test_sum() -> None:
 @pytest.mark.parametrize(("name", "what"), [("b1.large", "quota"), ("m6.large", "number of vCPUs")])
 def test_unknown(name: str, what: str) -> None:
     """A type whose class or size is not known is not checked."""
-    (found,) = quotas.findings(Demand({Kind(name): 9}, {Kind(name): 1}), {"b1.large": 2}, QUOTAS)
+    (found,) = quotas.findings(
+        Demand({InstanceKind(name): 9}, {InstanceKind(name): 1}), {"b1.large": 2}, QUOTAS
+    )
     assert (found.severity, found.what) == (
         Severity.NOT_CHECKED,
         f"the vCPUs of type '{name}': its {what} is not known",
@@ -121,8 +127,12 @@ def test_unknown(name: str, what: str) -> None:
 
 def test_reservations() -> None:
     """A reservation holds the VMs that name it, then those of its type that use any open one."""
-    named, anywhere, nowhere = (Kind("m5.large", reservation=name) for name in ("cr-1", OPEN, ""))
-    spot, other, elsewhere = Kind("m5.large", "spot"), Kind("m5.xlarge"), Kind("m5.large", reservation="cr-2")
+    named, anywhere, nowhere = (InstanceKind("m5.large", reservation=name) for name in ("cr-1", OPEN, ""))
+    spot, other, elsewhere = (
+        InstanceKind("m5.large", "spot"),
+        InstanceKind("m5.xlarge"),
+        InstanceKind("m5.large", reservation="cr-2"),
+    )
     whole = dict.fromkeys((anywhere, named, nowhere, spot, other, elsewhere), 3)
     left = dict.fromkeys((nowhere, spot, other, elsewhere), 3)
     expected = {(4, True): {**left, anywhere: 2}, (4, False): {**left, anywhere: 3}}

@@ -4,7 +4,7 @@ As in create_vm, the VM's own groups take precedence over those of its networks,
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from typing import Final
 
 from bosh_aws_cpi.aws.lookups import SecurityGroup
 from bosh_aws_cpi.plan.nics import is_group_id
@@ -12,10 +12,33 @@ from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
-from bosh_aws_cpi.tools.checks.references import named, values
+from bosh_aws_cpi.tools.checks.references import Named, named, values
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 _KEY = "security_groups"
+_DEFAULT: Final = "default"
+"""The name of each VPC's default group (VPC user guide, "Default security groups"), and of no other one."""
+_CREATE: Final = "Create it, or correct its name"
+_OTHER: Final = "Use another one: a VPC's default group can't be associated with other VPCs"
+_ASSOCIATE: Final = (
+    "Associate it with that VPC (aws ec2 associate-security-group-vpc; not a default VPC), or use another one"
+)
+_WAIT: Final = "Wait until it is associated, or use another one"
+_CHECK: Final = "Check its associations (aws ec2 describe-security-group-vpc-associations)"
+
+
+class Problem(Record):
+    """Why a VM in a VPC can't have a group.
+
+    Attributes:
+        what: The reason.
+        remedy: What to do about it.
+        is_unsure: Whether the VM may have the group all the same, or soon.
+    """
+
+    what: str
+    remedy: str
+    is_unsure: bool = False
 
 
 class Groups(Record):
@@ -23,54 +46,46 @@ class Groups(Record):
 
     Attributes:
         of_vpcs: All groups of the VPCs of the subnets.
-        homes: The VPCs in which the groups were created that are named by id; None if not looked up.
+        by_id: Those that are named by id, wherever they were created; None if not looked up.
         associations: The states of their associations with other VPCs (EC2's API model,
             SecurityGroupVpcAssociationState), by group and VPC; None if they could not be looked up.
     """
 
     of_vpcs: Sequence[SecurityGroup]
-    homes: Mapping[str, str] | None = None
+    by_id: Mapping[str, SecurityGroup] | None = None
     associations: Mapping[tuple[str, str], str] | None = EMPTY
 
-    def problem(self, entry: str, vpc: str) -> str:
-        """Why a VM in a VPC can't have a group; empty if it can."""
+    def problem(self, entry: str, vpc: str) -> Problem | None:
+        """Why a VM in a VPC can't have a group; None if it can."""
         if is_group_id(entry):
             return self._problem_of_id(entry, vpc)
         found = [group.group_id for group in self.of_vpcs if group.name == entry and group.vpc_id == vpc]
         if len(found) == 1:
-            return ""
+            return None
         if found:
-            return f"VPC '{vpc}' has several security groups named '{entry}': {', '.join(found)}"
-        return f"VPC '{vpc}' has no security group with the name '{entry}'"
+            what = f"VPC '{vpc}' has several security groups named '{entry}': {', '.join(found)}"
+            return Problem(what, "Name it by its id")
+        return Problem(f"VPC '{vpc}' has no security group with the name '{entry}'", _CREATE)
 
-    def _problem_of_id(self, entry: str, vpc: str) -> str:
-        if any(group.group_id == entry and group.vpc_id == vpc for group in self.of_vpcs):
-            return ""
-        if self.homes is None:
-            return f"VPC '{vpc}' has no security group '{entry}'"
-        if entry not in self.homes:
-            return f"there is no security group '{entry}'"
-        said = f"security group '{entry}' is of VPC '{self.homes[entry]}'"
+    def _problem_of_id(self, entry: str, vpc: str) -> Problem | None:
+        is_there = any(group.group_id == entry and group.vpc_id == vpc for group in self.of_vpcs)
+        if is_there or (self.associations or {}).get((entry, vpc)) == "associated":
+            return None
+        if self.by_id is None:
+            return Problem(f"VPC '{vpc}' has no security group '{entry}'", _CREATE)
+        group = self.by_id.get(entry)
+        if group is None:
+            return Problem(f"there is no security group '{entry}'", _CREATE)
+        said = f"security group '{entry}' is of VPC '{group.vpc_id}'"
         if self.associations is None:
-            return f"{said}; whether it is associated with VPC '{vpc}' could not be looked up"
-        state = self.associations.get((entry, vpc))
-        if state == "associated":
-            return ""
-        is_what = f"its association with VPC '{vpc}' is {state}" if state else f"not associated with '{vpc}'"
-        return f"{said}, and {is_what}"
-
-    def weighed(self, entry: str, found: Iterator[Finding]) -> Iterator[Finding]:
-        """Findings about a group: no errors if VMs may get it, or soon."""
-        is_elsewhere = self.homes is not None and entry in self.homes
-        states = [state for (group_id, _), state in (self.associations or {}).items() if group_id == entry]
-        is_unsure = is_elsewhere and (self.associations is None or "associating" in states)
-        return map(as_warning, found) if is_unsure else found
-
-    def remedy(self, entry: str) -> str:
-        """What to do about a group that a VM can't have."""
-        is_elsewhere = self.homes is not None and entry in self.homes
-        associate = "Associate it with that VPC (aws ec2 associate-security-group-vpc), or use another one"
-        return associate if is_elsewhere else "Create it, or correct its name"
+            what = f"{said}; whether it is associated with VPC '{vpc}' could not be looked up"
+            return Problem(what, _CHECK, is_unsure=True)
+        if state := self.associations.get((entry, vpc)):
+            what = f"{said}, and the state of its association with VPC '{vpc}' is {state}"
+            is_coming = state == "associating"
+            return Problem(what, _WAIT if is_coming else _CHECK, is_unsure=is_coming)
+        remedy = _OTHER if group.name == _DEFAULT else _ASSOCIATE
+        return Problem(f"{said}, and not associated with '{vpc}'", remedy)
 
 
 def named_ids(known: KnownSubnets, defaults: Sequence[str]) -> set[str]:
@@ -89,23 +104,31 @@ def findings(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -> It
         defaults: aws.default_security_groups.
     """
     for each in named(known.references.launches, lambda launch: launch.named(_KEY)):
-        entry = str(each.node.value)
-        missing = partial(_missing, known, groups, entry)
-        yield from groups.weighed(entry, each.findings_if_wrong(missing, groups.remedy(entry), Severity.NOTE))
+        yield from _of_vms(known, groups, each)
     for use, node, vpc in _of_subnets(known):
-        entry = str(node.value)
-        if problem := groups.problem(entry, vpc):
+        if problem := groups.problem(str(node.value), vpc):
             is_used = any(_uses_networks(launch, use, known) for launch in known.references.plain)
-            severity = Severity.ERROR if is_used else Severity.WARNING
-            found = Finding(severity, problem, groups.remedy(entry), node.place, "AWS")
-            yield from groups.weighed(entry, iter([found]))
+            yield _found(problem, problem.remedy, node.place, is_used=is_used)
     yield from _of_defaults(known, groups, defaults)
 
 
-def _missing(known: KnownSubnets, groups: Groups, entry: str, launch: Launch) -> str:
-    """Why a combination can't have a group in any of its VPCs."""
-    problems = [groups.problem(entry, vpc) for vpc in known.vpcs(launch)]
-    return problems[0] if problems and all(problems) else ""
+def _of_vms(known: KnownSubnets, groups: Groups, found: Named) -> Iterator[Finding]:
+    """A group that VMs name themselves; it is no error if some of them may get it."""
+    problems: dict[Launch, list[Problem]] = {}
+    for launch in found.launches:
+        of_vpcs = [groups.problem(str(found.node.value), vpc) for vpc in known.vpcs(launch)]
+        problems[launch] = [each for each in of_vpcs if each is not None] if all(of_vpcs) else []
+    every = [each for of_launch in problems.values() for each in of_launch]
+    if every:
+        wrong = found.findings_if_wrong(
+            lambda launch: next((each.what for each in problems[launch]), ""), every[0].remedy, Severity.NOTE
+        )
+        yield from map(as_warning, wrong) if any(each.is_unsure for each in every) else wrong
+
+
+def _found(problem: Problem, remedy: str, place: Place, *, is_used: bool) -> Finding:
+    is_error = is_used and not problem.is_unsure
+    return Finding(Severity.ERROR if is_error else Severity.WARNING, problem.what, remedy, place, "AWS")
 
 
 def _of_subnets(known: KnownSubnets) -> Iterator[tuple[SubnetUse, Node, str]]:
@@ -122,10 +145,9 @@ def _of_defaults(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -
     for vpc in known.vpcs():
         for entry in defaults:
             if problem := groups.problem(entry, vpc):
-                severity = Severity.ERROR if vpc in using else Severity.WARNING
                 place = Place("aws.default_security_groups")
-                found = Finding(severity, problem, "VMs without other groups need it", place, "AWS")
-                yield from groups.weighed(entry, iter([found]))
+                remedy = f"VMs without other groups need it: {problem.remedy}"
+                yield _found(problem, remedy, place, is_used=vpc in using)
 
 
 def _takes_defaults(use: SubnetUse, known: KnownSubnets) -> bool:

@@ -10,7 +10,8 @@ from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import Named
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
-_TO_COME: Final = frozenset({"assessing", "delayed", "payment-pending", "pending", "scheduled"})
+_PENDING: Final = "pending"
+_TO_COME: Final = frozenset({"assessing", "delayed", "payment-pending", _PENDING, "scheduled"})
 """States of a reservation that may become active (EC2's API model, CapacityReservation, State)."""
 _OTHER: Final = "Use another one"
 _FIT: Final = "Use one in the VM's zone, for its instance type"
@@ -69,7 +70,11 @@ def hosts(found: Sequence[Named], there: Mapping[str, Host]) -> Iterator[Finding
 
 
 def _of_state(found: Named, what: str, entry: Reservation) -> Iterator[Finding]:
-    """A reservation that is not active takes no launch; create_vm may go on to the fallback types."""
+    """A reservation that is not active takes no launch; create_vm may go on to the fallback types.
+
+    A new one may take launches while it still shows pending, for up to five minutes (EC2 user guide, "View
+    the state of a Capacity Reservation").
+    """
     if entry.state == ACTIVE:
         return
     said = f"{what} is in state {entry.state}, not {ACTIVE}"
@@ -77,13 +82,18 @@ def _of_state(found: Named, what: str, entry: Reservation) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, said, _OTHER, found.node.place, "AWS")
         return
 
+    if entry.state == _PENDING:
+        what = f"{said}: EC2 may refuse the VM until it is active"
+        yield Finding(Severity.WARNING, what, "A new one is active within minutes", found.node.place, "AWS")
+        return
+
     def refused(launch: Launch) -> str:
-        return "" if _goes_on(launch) else f"{said}: EC2 refuses the VM until then"
+        return "" if _goes_on(launch) else f"{said}: EC2 refuses the VM until it is active"
 
     if stuck := list(found.findings_if_wrong(refused, "Wait until it is active, or use another one")):
         yield from stuck
     else:
-        what = f"{said}: until then, only the fallback types can be launched"
+        what = f"{said}: until it is active, create_vm can launch only the fallback types"
         yield Finding(Severity.WARNING, what, "", found.node.place, "AWS")
 
 

@@ -110,11 +110,11 @@ class _Survey:
             return
         found = list(groups.findings(known, groups.Groups(there), defaults))
         ids = groups.named_ids(known, defaults) if found else set()
-        homes = self._ec2("security groups by id", partial(lookups.group_vpcs, ids=ids)) if ids else None
-        if homes is not None:
-            lookup = partial(lookups.group_associations, ids=homes)
-            states = self._ec2("associations of security groups", lookup) if homes else {}
-            found = list(groups.findings(known, groups.Groups(there, homes, states), defaults))
+        by_id = self._ec2("security groups by id", partial(lookups.groups_by_id, ids=ids)) if ids else None
+        if by_id is not None:
+            lookup = partial(lookups.group_associations, ids=by_id)
+            states = self._ec2("associations of security groups", lookup) if by_id else {}
+            found = list(groups.findings(known, groups.Groups(there, by_id, states), defaults))
         yield from found
 
     def _managed(self) -> Iterator[Finding]:
@@ -155,7 +155,7 @@ class _Survey:
         facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
         known = {name: each for name, each in facts.items() if each is not None}
         yield from self._unfit(known, extras)
-        if extras.demand.types:
+        if extras.demand.types or extras.demand.uncounted:
             yield from self._quotas(extras.demand, {name: each.vcpus for name, each in details.items()})
 
     def _offers(self, names: Collection[str]) -> Iterator[Finding]:
@@ -247,7 +247,7 @@ class _Survey:
             there = self._ec2("Dedicated Hosts", capacity.hosts)
             yield from reserved_capacity.hosts(found, there) if there is not None else ()
         for key in ("capacity_reservation", "dedicated_host"):
-            for each in self._chosen(key, "resource_group_arn"):
+            for each in self._chosen(key, "resource_group_arn", "market"):
                 what = f"resource group '{each.node.value}': its members are not looked up"
                 yield Finding(Severity.NOT_CHECKED, what, "", each.node.place, "AWS")
 
