@@ -109,11 +109,16 @@ class Middleware:
         self._program_calls.note(call.service, call.action, denial)
 
     def _denial(self, request: Request, call: Call) -> Error | None:
-        """The error if the policy does not allow a call; EC2's code differs from that of other services."""
+        """The error if the policy does not allow a call; its code depends on the service's protocol.
+
+        EC2's guide, the API models of the EBS direct APIs and Service Quotas, and for the others reports.
+        """
         names, region = self._control.policy_names, protocols.region_of(request)
         with self._moto_lock:
             reason = iam.denial(names, call, region) if names else ""
-        code = "UnauthorizedOperation" if call.service == "ec2" else "AccessDeniedException"
+        has_json_errors = call.service in protocols.REST | protocols.TARGETED
+        other = "AccessDeniedException" if has_json_errors else "AccessDenied"
+        code = "UnauthorizedOperation" if call.service == "ec2" else other
         return Error(code, reason, 403) if reason else None
 
     def _has_token(self, call: Call) -> bool:
