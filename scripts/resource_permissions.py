@@ -18,8 +18,8 @@ NEW: Final = "new"
 EITHER: Final = "new or own"
 """Both: one resource of the type exists, and the call creates another."""
 ANY: Final = "any"
-"""It may have any tags: it is mostly somebody else's, without the Director's, or no source says that IAM
-compares them for this action."""
+"""It may have any tags: the CPI also uses those of operators and others, without the Director's tag, or IAM
+does not compare its tags for this action."""
 
 _INSTANCE: Final = {"instance": OWN}
 _INTERFACE: Final = {"network-interface": OWN}
@@ -70,7 +70,7 @@ RESOURCES: Final[Mapping[str, Mapping[str, str]]] = {
         "network-interface": ANY,
         "placement-group": ANY,
         "security-group": ANY,
-        "snapshot": ANY,  # those of the image; no source says whether IAM compares them
+        "snapshot": ANY,  # those of a light stemcell's AMI are somebody else's
         # Compared only if it is tagged, which it is with aws.tags (EC2 guide, "Tag Spot Instance requests").
         "spot-instances-request": ANY,
         "subnet": ANY,
