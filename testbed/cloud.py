@@ -19,6 +19,7 @@ import botocore.session
 from botocore.config import Config
 
 from testbed.program_calls import VARIABLE
+from testbed.protocols import KEY_OF_TESTS
 from testbed.world import World
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class FakeAws:
             service,
             region_name=region,
             endpoint_url=self.endpoint,
-            aws_access_key_id="AKIATESTBED",
+            aws_access_key_id=KEY_OF_TESTS,
             aws_secret_access_key="testbed",
             config=Config(proxies={}, retries={"total_max_attempts": 1}),
         )

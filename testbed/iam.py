@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from moto.ec2.models import ec2_backends
 from moto.iam.models import iam_backends
 
+from bosh_aws_cpi.aws.sdk.permissions import NEEDS_NO_PERMISSION
+from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from testbed.tag_policy import created_tags
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ Context = dict[str, str]
 Document = Mapping[str, Any]
 
 RESTRICTED = Path(__file__).parents[1] / "docs/iam-policy-restricted.json"
-TAG = "bosh_director_uuid"
 
 _PREFIXES = {
     "acl": "network-acl",
@@ -64,8 +65,6 @@ _ONLY = {
     "GetConsoleOutput": {"instance"},
 }
 """The types of existing resources that are judged, where a call names others as well; reads have none."""
-_UNJUDGED = {"AssumeRoleWithWebIdentity", "GetCallerIdentity"}
-"""They need no permission."""
 _NAMES = {
     "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationResourceGroupArn": "{}",
     "GroupName": "arn:aws:ec2:{region}:{account}:placement-group/{}",
@@ -108,8 +107,8 @@ def denial_to_owner(call: Call, region: str) -> str:
     if "DryRun" in call.parameters:
         return ""
     authorizations = (
-        (action, resource, {key: "*" if key.endswith(f"/{TAG}") else context[key] for key in context})
-        for action, resource, context in _authorizations(call, region, {TAG: "*"})
+        (action, resource, {key: "*" if key.endswith(f"/{DIRECTOR_TAG}") else each[key] for key in each})
+        for action, resource, each in _authorizations(call, region, {DIRECTOR_TAG: "*"})
     )
     names = dict.fromkeys(("ACCOUNT_ID", "CPI_ROLE", "DIRECTOR_UUID", "KEY_ID", "VM_ROLE"), "*")
     return _denial({"REGION": region, **names}, call, authorizations)
@@ -117,7 +116,8 @@ def denial_to_owner(call: Call, region: str) -> str:
 
 def _denial(names: Mapping[str, str], call: Call, authorizations: Iterator[tuple[str, str, Context]]) -> str:
     policy = _restricted(frozenset(names.items()))
-    for action, resource, context in () if call.action in _UNJUDGED else authorizations:
+    is_free = f"{call.service}:{call.action}" in NEEDS_NO_PERMISSION
+    for action, resource, context in () if is_free else authorizations:
         if not any(_allows(each, action, resource, context) for each in policy["Statement"]):
             return f"You are not authorized to perform: {action} on resource: {resource}, {sorted(context)}"
     return ""

@@ -53,7 +53,7 @@ class Middleware:
             end_instances: Ends instances, by their ids, for a reason of EC2's own.
             in_states: Has a call's new resource go through these states; none: moto's own.
             unseen: Hides a resource that a call looks up too early.
-            program_calls: Where the program's calls are noted.
+            program_calls: Where the executable's calls are noted.
         """
         self._moto = moto
         self._end_instances = end_instances
@@ -81,7 +81,8 @@ class Middleware:
         }
         self._control.note(record)
         if protocols.is_ours(request):
-            self._note(request, call)
+            if protocols.is_of_executable(request):
+                self._note(request, call)
             if not self._has_token(call):
                 record["status"] = THROTTLED.status
                 return protocols.failure(THROTTLED, call.service)
@@ -102,18 +103,23 @@ class Middleware:
         return response
 
     def _note(self, request: Request, call: Call) -> None:
-        """Record a call of the program, and what the restricted policy makes of it."""
+        """Record a call of the executable, and what the restricted policy makes of it."""
         with self._moto_lock:
             is_judged = self._program_calls.is_written
             denial = iam.denial_to_owner(call, protocols.region_of(request)) if is_judged else ""
         self._program_calls.note(call.service, call.action, denial)
 
     def _denial(self, request: Request, call: Call) -> Error | None:
-        """The error if the policy does not allow a call; EC2's code differs from that of other services."""
+        """The error if the policy does not allow a call; its code depends on the service's protocol.
+
+        EC2's guide, the API models of the EBS direct APIs and Service Quotas, and for the others reports.
+        """
         names, region = self._control.policy_names, protocols.region_of(request)
         with self._moto_lock:
             reason = iam.denial(names, call, region) if names else ""
-        code = "UnauthorizedOperation" if call.service == "ec2" else "AccessDeniedException"
+        has_json_errors = call.service in protocols.REST | protocols.TARGETED
+        other = "AccessDeniedException" if has_json_errors else "AccessDenied"
+        code = "UnauthorizedOperation" if call.service == "ec2" else other
         return Error(code, reason, 403) if reason else None
 
     def _has_token(self, call: Call) -> bool:

@@ -1,4 +1,4 @@
-"""Records the program's calls to AWS, and so the permissions that it needs."""
+"""Records the executable's calls to AWS, and so the permissions that it needs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VARIABLE = "CPI_RECORD_CALLS"
 
 
 class ProgramCalls:
-    """The program's calls to a stand-in; a reset keeps them."""
+    """The executable's calls to a stand-in; a reset keeps them."""
 
     def __init__(self) -> None:
         """Begin without calls."""

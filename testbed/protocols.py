@@ -26,6 +26,8 @@ TARGETED = {"kms", "servicequotas"}
 """Services whose action is in a header; requests, answers and errors are JSON."""
 OURS = "bosh-aws-cpi"
 """A part of the User-Agent of the program's calls, which calls of tests lack."""
+KEY_OF_TESTS = "AKIATESTBED"
+"""The access key id of tests' own clients, also of those that tests make of the program's modules."""
 
 Parameters = dict[str, str]
 
@@ -61,6 +63,11 @@ def region_of(request: Request) -> str:
 def is_ours(request: Request) -> bool:
     """Whether a call is the program's."""
     return OURS in request.headers.get("User-Agent", "")
+
+
+def is_of_executable(request: Request) -> bool:
+    """Whether a call is the program's, and not that of a test with a module of the program."""
+    return is_ours(request) and f"Credential={KEY_OF_TESTS}/" not in request.headers.get("Authorization", "")
 
 
 def read(request: Request, body: bytes) -> Call:

@@ -36,7 +36,8 @@ def created_tags(action: str, parameters: dict[str, str]) -> dict[str, dict[str,
     if action == "RunInstances":
         if any(_NEW_INTERFACE.fullmatch(name) for name in parameters):
             created.append("network-interface")
-        if parameters.get("InstanceMarketOptions.MarketType") == "spot":
+        # An untagged spot request is not judged (user guide, "Tag Spot Instance requests").
+        if _tags(parameters, "spot-instances-request"):
             created.append("spot-instances-request")
     return {kind: _tags(parameters, kind) for kind in created}
 

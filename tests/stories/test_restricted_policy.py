@@ -87,7 +87,7 @@ def test_life_of_a_vm(cpi: Cpi, world: World, create_vm: CreateVm, profile: str,
 def test_vm_with_everything(
     cpi: Cpi, create_vm: CreateVm, exposed: dict[str, Any], world: World, fake_aws: FakeAws
 ) -> None:
-    """So does a VM with two interfaces, a prefix, an elastic IP, routes and load balancers."""
+    """The policy allows a VM with two interfaces, a prefix, an elastic IP, routes and load balancers."""
     cpi.call("delete_vm", create_vm(**exposed).ok()[0]).ok()
     env = {"bosh": {"group": "bosh-1-db-etcd"}}
     vm_cid = create_vm({"spread": True, "spot_bid_price": 0.05}, env=env).ok()[0]
@@ -96,8 +96,14 @@ def test_vm_with_everything(
     assert refused(fake_aws) == set()
 
 
+def test_tagged_spot_vm(cpi_with: CpiWith, create_vm: CreateVm, fake_aws: FakeAws) -> None:
+    """The policy allows a spot request with tags, which EC2 judges only then."""
+    create_vm({"spot_bid_price": 0.05}, executable=cpi_with(tags={"cost-center": "4711"})).ok()
+    assert refused(fake_aws) == set()
+
+
 def test_stemcells(cpi: Cpi, server: FakeAws, world: World, tmp_path: Path, fake_aws: FakeAws) -> None:
-    """So do heavy stemcells and encrypted copies of light ones."""
+    """The policy allows heavy stemcells and encrypted copies of light ones."""
     light = {"ami": {REGION: world.image_id}, **ENCRYPTED}
     for ami_id in (
         Heavy(cpi, server.endpoint, tmp_path).create().ok(),
@@ -109,7 +115,7 @@ def test_stemcells(cpi: Cpi, server: FakeAws, world: World, tmp_path: Path, fake
 
 
 def test_stemcell_by_volume(own_vm: OwnVm, fake_aws: FakeAws) -> None:
-    """So does a heavy stemcell by a volume on the Director's VM, which somebody else created."""
+    """The policy allows a heavy stemcell by a volume on the Director's VM, which somebody else created."""
     own_vm.shows_disk_as("xvdf")
     own_vm.create().ok()
     assert refused(fake_aws) == set()
@@ -124,7 +130,7 @@ def test_light_stemcell_of_others(cpi: Cpi, world: World, tags_of: ReadTags) -> 
 
 
 def test_network(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
-    """So do managed networks."""
+    """The policy allows managed networks."""
     acl = world.ec2.create_network_acl(VpcId=world.vpc_id)["NetworkAcl"]["NetworkAclId"]
     properties = {
         "vpc_id": world.vpc_id,
@@ -235,4 +241,5 @@ def test_roles_of_the_cpi(cpi_with: CpiWith) -> None:
         cpi_with(role_arn=f"{role}/bosh-cpi", **tags).call("has_disk", "vol-1234567890abcdef0").ok() is False
     )
     error = cpi_with(role_arn=f"{role}/administrator").call("has_disk", "vol-1234567890abcdef0").error
+    assert "AssumeRole failed with AccessDenied: " in error["message"]
     assert "sts:AssumeRole" in error["message"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.program_calls import VARIABLE, ProgramCalls
+from testbed.protocols import OURS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +22,16 @@ def recorded(folder: Path) -> list[Any]:
     return [json.loads(path.read_text()) for path in folder.iterdir()]
 
 
-def test_calls_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in writes a file with the program's calls, including those before a reset, and no others."""
+def disguise(request: Any, **_: Any) -> None:
+    """Have a call look like the program's."""
+    request.headers["User-Agent"] = OURS
+
+
+def test_calls_of_the_executable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in writes a file with the executable's calls, including those before a reset, and no others.
+
+    A test may call AWS as the program does, but without a request and so without a Director's tag.
+    """
     folder = tmp_path / "calls"
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(VARIABLE, "calls")
@@ -31,6 +40,9 @@ def test_calls_of_the_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert cpi.call("has_disk", "vol-0123456789abcdef0").ok() is False
         assert cpi.call("has_disk", "vol-0123456789abcdef0").ok() is False
         fake_aws.client("ec2").describe_vpcs()
+        like_the_program = fake_aws.new_client("ec2")
+        like_the_program.meta.events.register("before-send.ec2", disguise)
+        like_the_program.describe_subnets()
         fake_aws.reset()
         assert not folder.exists()
     assert recorded(folder) == [[["ec2", "DescribeVolumes", ""]]]

@@ -9,6 +9,7 @@ import pytest
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config
+from testbed.protocols import KEY_OF_TESTS
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -35,7 +36,7 @@ def aws(
     endpoints = dict.fromkeys(
         ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), fake_aws.endpoint
     )
-    keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
+    keys = {"access_key_id": KEY_OF_TESTS, "secret_access_key": "unit"}
     section = {"max_retries": max_retries, "region": "us-east-1", **endpoints, **keys}
     return cpi_config.parse({"cloud": {"properties": {"aws": section}}}, {}, {}).aws
 

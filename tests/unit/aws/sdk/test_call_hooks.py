@@ -14,6 +14,7 @@ from bosh_aws_cpi.aws.sdk.errors import call_of, described
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.redact import MASK
+from testbed.protocols import KEY_OF_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +134,7 @@ def clients(fake_aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> Clients:
     monkeypatch.setenv("no_proxy", "")
     monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
     names = ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint")
-    keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
+    keys = {"access_key_id": KEY_OF_TESTS, "secret_access_key": "unit"}
     aws = {"max_retries": 0, "region": "us-east-1", **dict.fromkeys(names, fake_aws.endpoint), **keys}
     return Clients(cpi_config.parse({"cloud": {"properties": {"aws": aws}}}, {}, {}).aws, CallStatistics())
 

@@ -1,11 +1,11 @@
-"""What IAM compares of the actions of `permissions`, for docs/iam-policy-restricted.json.
+"""What IAM compares of the actions that the CPI calls, for docs/iam-policy-restricted.json.
 
 The source is AWS's Service Authorization Reference: "Actions, resources, and condition keys" of Amazon EC2
-and of Amazon Elastic Block Store, as of May 2026. Nothing of the program imports this module.
+and of Amazon Elastic Block Store, as of May 2026.
 
 An action without a row is restricted to the region alone. It only reads; or its resources are the operator's
 (routes, target groups, load balancers); or, for CopyImage, the source is a resource as well, and mostly
-somebody else's (EC2 guide, "Grant permissions to copy AMIs").
+somebody else's (EC2 guide, "Grant permissions to copy Amazon EC2 AMIs").
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,8 @@ NEW: Final = "new"
 EITHER: Final = "new or own"
 """Both: one resource of the type exists, and the call creates another."""
 ANY: Final = "any"
-"""It has no tag of the Director's, or IAM does not compare its tags for this action."""
+"""It may have any tags: the CPI also uses those of operators and others, without the Director's tag, or IAM
+does not compare its tags for this action."""
 
 _INSTANCE: Final = {"instance": OWN}
 _INTERFACE: Final = {"network-interface": OWN}
@@ -33,7 +34,9 @@ RESOURCES: Final[Mapping[str, Mapping[str, str]]] = {
     "ec2:AssociateRouteTable": {"route-table": ANY, **_SUBNET},
     # A stemcell may be uploaded through a volume on the Director's VM, which `bosh create-env` created.
     "ec2:AttachVolume": {"instance": ANY, **_VOLUME},
-    "ec2:CopyVolumes": {"volume": EITHER},  # as in AWS's managed policy AmazonEBSCSIDriverPolicyV2
+    # The reference lists no aws:ResourceTag for it, but AWS's ROSAAmazonEBSCSIDriverOperatorPolicy compares
+    # it in the statement CopyManagedVolumes.
+    "ec2:CopyVolumes": {"volume": EITHER},
     "ec2:CreateNetworkInterface": {"network-interface": NEW, "security-group": ANY, "subnet": ANY},
     "ec2:CreatePlacementGroup": {"placement-group": NEW},
     "ec2:CreateSnapshot": {"snapshot": NEW, **_VOLUME},
@@ -67,8 +70,8 @@ RESOURCES: Final[Mapping[str, Mapping[str, str]]] = {
         "network-interface": ANY,
         "placement-group": ANY,
         "security-group": ANY,
-        "snapshot": ANY,
-        # Tagged only with aws.tags; not in the reference, but in the EC2 guide, "Launch instances".
+        "snapshot": ANY,  # those of a light stemcell's AMI are somebody else's
+        # Compared only if it is tagged, which it is with aws.tags (EC2 guide, "Tag Spot Instance requests").
         "spot-instances-request": ANY,
         "subnet": ANY,
     },
