@@ -19,7 +19,7 @@ def with_keys(message: str, keys: Iterable[str]) -> str:
 
     Args:
         message: The message.
-        keys: Each as `Encryption.key` shows it; an empty one stands for no encryption.
+        keys: Each as `Encryption.key_text` shows it; an empty one stands for no encryption.
     """
     named = list(dict.fromkeys(filter(None, keys)))
     if not named or not _ABOUT_A_KEY.search(message):

@@ -58,7 +58,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         **encryption.arguments(),
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
-    with naming_keys(encryption.key):
+    with naming_keys(encryption.key_text):
         return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
 
 
