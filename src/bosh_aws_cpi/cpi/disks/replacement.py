@@ -249,8 +249,11 @@ def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo, holder: st
         try:
             if volumes.find(cloud.ec2, old).tags.get(REPLACED_BY_TAG) != copy_cid:
                 return False
-            return holder is None or not _is_needed(volumes.find(cloud.ec2, copy_cid), holder)
         except FAILURES:  # when in doubt, empty it: then no call deletes the old volume
+            return True
+        try:
+            return holder is None or not _is_needed(volumes.find(cloud.ec2, copy_cid), holder)
+        except (*FAILURES, DiskNotFound):  # the same
             return True
 
     def unlink() -> None:
