@@ -340,8 +340,8 @@ def test_default_ephemeral_disk_below_its_type(
     """A default size that is too small for the default type is an error only for a VM that has it."""
     cpi = cpi_with(default_ephemeral_disk={"type": "st1", "size": 10240})
     message = (
-        "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.type st1 needs a size of at least 125 "
-        "GiB, not 10: use gp3, or a larger disk; give the VM its own ephemeral_disk.type"
+        "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.type st1 needs a size of at least "
+        "125 GiB, not 10: use gp3, or a larger disk; give the VM its own ephemeral_disk.type"
     )
     assert create_vm(executable=cpi).error["message"] == message
     assert world.state() == world.empty
