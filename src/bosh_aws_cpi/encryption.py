@@ -26,7 +26,7 @@ class Encryption(Record):
         return {"Encrypted": self.encrypted, **key}
 
     @property
-    def key(self) -> str:
+    def key_text(self) -> str:
         """The key that encrypts and its property, for messages: "'…' (aws.kms_key_arn)"; "" without any."""
         if not self.encrypted:
             return ""

@@ -238,5 +238,5 @@ class BlockDevices(Record):
     """Device names of the instance store's disks that the agent uses as raw disks."""
     left_out: Sequence[str] = ()
     """Properties that are not passed to EC2, each with the reason."""
-    keys: Sequence[str] = ()
-    """The KMS keys that encrypt the volumes, as `Encryption.key` shows them."""
+    key_texts: Sequence[str] = ()
+    """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""

@@ -14,6 +14,7 @@ from tests.faults.scenarios_disk import (
     COPY_USED,
     DETACHED,
     FREE,
+    NEW,
     VM_WITH,
     VM_WITHOUT,
     copy_of,
@@ -46,10 +47,12 @@ class Step(NamedTuple):
     Attributes:
         why: Why that is right.
         change: What it has changed by then.
+        calls: Only if one of these calls is refused for good; empty: whatever fails.
     """
 
     why: str
     change: Change
+    calls: frozenset[str] = frozenset()
 
 
 class Again(NamedTuple):
@@ -109,6 +112,10 @@ FREE_DELETED, FREE_KNOWN = (copy_of(f"disk{step}") for step in (" deleted", " kn
 UNDONE_LINK = (
     "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
 )
+KEPT_IN_DOUBT = (
+    "If EC2 does not show the copy, it may be the only volume with the data: it stays, and cpi sweep lists it"
+)
+LEFT_COPY = NEW.replace("made", "new")
 FALLBACK_SUBNET = "create_vm in a fallback subnet"
 SPREAD = "create_vm in a spread placement group"
 FROM_GROUP = "delete_vm of an address in a group"
@@ -192,10 +199,17 @@ STEPS: dict[str, list[Step]] = {
     UPDATED: [
         Step(UNDONE_LINK, Change([FREE], [old("")])),
         Step(UNDONE_LINK, Change([FREE], [f"{FREE} [bosh_replaced_by=]"])),
+        Step(KEPT_IN_DOUBT, Change(gains=[LEFT_COPY]), frozenset({"DescribeVolumes3"})),
+        Step(KEPT_IN_DOUBT, Change([FREE], [old(""), LEFT_COPY]), frozenset({"DescribeVolumes4"})),
     ],
     UPDATED_AGAIN: [
         Step("The earlier copy is outdated, however this request ends", Change([copy_of("disk")])),
         Step(UNDONE_LINK, Change([copy_of("disk"), old("copy")], [old("")])),
+        Step(
+            KEPT_IN_DOUBT,
+            Change([copy_of("disk"), old("copy")], [old(""), LEFT_COPY]),
+            frozenset({"DescribeVolumes4", "DescribeVolumes5"}),
+        ),
     ],
     COPY_ATTACHED: [
         Step(SETTLED_LATER, Change(COPY_USED.loses, [COPY_USED.gains[0], COPIED])),

@@ -181,7 +181,7 @@ class Outcome:
     def _wanted(self) -> list[list[str]]:
         """List the pictures that are well."""
         scenario = self.case.scenario
-        steps = [step.change.of(self.before) for step in STEPS.get(scenario.name, [])]
+        steps = self._steps
         if self._is_abandoned and scenario.makes:
             return [sorted(self.before), *steps]
         success = scenario.success.of(self.before)
@@ -192,10 +192,17 @@ class Outcome:
 
     @property
     def _unfinished(self) -> list[list[str]]:
-        """The pictures after a repeated request whose error says that it is done: it stays at its step."""
+        """The states in which a repeated request that reports "already done" may leave the resources."""
         if self._is_abandoned or self.answer.error is None:
             return []
-        return [step.change.of(self.before) for step in STEPS.get(self.case.scenario.name, [])]
+        return self._steps
+
+    @property
+    def _steps(self) -> list[list[str]]:
+        """The pictures of the states in which a request that fails may leave the resources."""
+        refused = {str(self.case.call)} if self.case.kind is REFUSED else set()
+        found = STEPS.get(self.case.scenario.name, [])
+        return [step.change.of(self.before) for step in found if not step.calls or step.calls & refused]
 
     def _with_traces(self, picture: list[str]) -> list[str]:
         """What a fault that is survived changes all the same."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 ID = re.compile(r"\b(?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17}\b")
 TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-DRAWN = re.compile(r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,64})\b")
+ONE_DRAWN = r"(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32,64})"
+DRAWN = re.compile(rf"\b{ONE_DRAWN}(?: {ONE_DRAWN})?\b")
 ENDED = "ended instance"
 FIGURES = {"Encrypted": "encrypted", "Iops": "iops", "Throughput": "throughput"}
 

@@ -113,7 +113,8 @@ def test_allowances_are_of_use() -> None:
         assert {kind for each in listed for kind in each.kinds} <= KIND.keys()
     assert [
         (name, call)
-        for name, listed in OUTLIVED.items()
+        for table in (OUTLIVED, STEPS)
+        for name, listed in table.items()
         for each in listed
         for call in each.calls
         if call not in known[name]

@@ -76,6 +76,16 @@ def test_too_many_copies(copied: Copied) -> None:
     assert copied.disks == before
 
 
+@pytest.mark.usefixtures("hasty")
+def test_too_many_copies_by_a_server_error(copied: Copied, fake_aws: FakeAws) -> None:
+    """The Director also copies the data if the answer has the status of a server error."""
+    refusal = {"code": "CopyVolumesLimitExceeded", "message": "No.", "status": 503}
+    fake_aws.rule(action="CopyVolumes", error=refusal)
+    check_refused(
+        copied, copied.update(), "CopyVolumes failed with CopyVolumesLimitExceeded: ", "for 300 seconds"
+    )
+
+
 @pytest.mark.usefixtures("in_progress")
 def test_caller_gone_while_waiting(copied: Copied, fake_aws: FakeAws) -> None:
     """A call that waits for another copy ends when its caller is gone, and leaves nothing."""

@@ -156,12 +156,32 @@ def test_stale_copy(copied: Copied, fake_aws: FakeAws, world: World, failure: Wr
     assert copied.update().error == failure("DiskNotFound", f"Disk '{copied.cid}' not found")
 
 
-def test_copy_of_an_equal_call(copied: Copied, fake_aws: FakeAws) -> None:
-    """A call whose caller is gone does not delete the copy of an equal call that the Director has used."""
+@pytest.mark.parametrize(
+    ("action", "nth"), [("CopyVolumes", 1), ("DescribeVolumes", 3), ("CreateTags", 1), ("DescribeVolumes", 4)]
+)
+@pytest.mark.parametrize("when", WHENS)
+@pytest.mark.parametrize("is_used", [False, True], ids=["returned", "used"])
+def test_copy_of_an_equal_call(
+    copied: Copied, fake_aws: FakeAws, action: str, nth: int, when: str, *, is_used: bool
+) -> None:
+    """A call whose caller is gone does not delete the copy that an equal call has returned."""
+    with abandoned(copied, fake_aws, REQUEST, action=action, nth=nth, **{when: True}):
+        new = copied.update(**REQUEST).ok()
+        if is_used:
+            copied.use(new)
+    assert copied.disks == ([new] if is_used else sorted([copied.cid, new]))
+    copied.use(new)
+    assert (copied.disks, copied.writes(new)) == ([new], 3 if is_used else 2)
+
+
+def test_copy_of_an_equal_call_in_doubt(copied: Copied, fake_aws: FakeAws) -> None:
+    """If EC2 does not show the copy, a call that fails keeps it: it may be the only one with the data."""
     with abandoned(copied, fake_aws, REQUEST, action="CopyVolumes", hold=True):
         new = copied.update(**REQUEST).ok()
-        copied.attach(new).ok()
-        copied.detach(new).ok()
+        copied.use(new)
+        refusal = {"code": "UnauthorizedOperation", "message": "No."}
+        fake_aws.rule(action="DescribeVolumes", error=refusal)
+    fake_aws.clear_rules()
     assert (copied.disks, copied.writes(new)) == ([new], 2)
 
 

@@ -86,7 +86,7 @@ def test_keys_of_a_vm(
     properties: dict[str, Any],
     warned: list[str],
 ) -> None:
-    """The same for the disks of a VM, once, however many instance types it may have."""
+    """create_vm warns once for each disk of a VM whose key nothing uses; cpi check finds it."""
     cpi = cpi_with(**aws)
     answer = create_vm({**properties, "instance_type_fallbacks": ["m5.large"]}, executable=cpi)
     answer.ok()
@@ -131,7 +131,7 @@ def test_disk_in_error(
     ],
 )
 def test_refused_key(cpi: Cpi, fake_aws: FakeAws, code: str, properties: dict[str, Any], named: str) -> None:
-    """So does the error if EC2 refuses the call at once; any other error names no key."""
+    """If EC2 refuses a key at once, the error names it; other errors name no key."""
     fake_aws.rule(action="CreateVolume", error={"code": code, "message": "No."})
     error = cpi.call("create_disk", 1024, properties, None).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
@@ -159,21 +159,85 @@ def test_keys_of_a_launch(create_vm: CreateVm, cpi_with: CpiWith, fake_aws: Fake
     assert error["message"].endswith(f". {BY_KEYS.format(named)}")
 
 
-def test_key_of_a_stemcell(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
-    """The error of a stemcell whose copy fails names its key."""
+@pytest.mark.parametrize(
+    ("stemcell", "own", "source"),
+    [
+        ({}, {}, "aws.kms_key_arn"),
+        ({}, {"kms_key_arn": KEY}, "cloud_properties.kms_key_arn"),
+        ({"kms_key_arn": KEY}, {"kms_key_arn": OTHER_KEY}, "aws.stemcell.kms_key_arn"),
+    ],
+)
+def test_key_of_a_stemcell(
+    cpi_with: CpiWith,
+    world: World,
+    fake_aws: FakeAws,
+    stemcell: dict[str, str],
+    own: dict[str, str],
+    source: str,
+) -> None:
+    """The error of a stemcell whose copy fails names its key, and the property that sets it."""
     fake_aws.rule(action="CopyImage", states=["pending", "failed: Given key ID is not accessible"])
-    light = {"ami": {"us-east-1": world.image_id}}
-    error = cpi_with(**OF_CONFIG).call("create_stemcell", "/x/image", light).error
+    light = {"ami": {"us-east-1": world.image_id}, **own}
+    error = cpi_with(**OF_CONFIG, stemcell=stemcell).call("create_stemcell", "/x/image", light).error
     said = "its state is failed: Given key ID is not accessible"
-    named = BY_KEYS.format(f"'{KEY}' (aws.kms_key_arn)")
+    named = BY_KEYS.format(f"'{KEY}' ({source})")
     assert error["message"].endswith(f"{said}. {named}")
 
 
-def test_key_of_a_copied_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
-    """So does the error of a disk that a copy can't encrypt, and the Director copies its data."""
-    properties = {"encrypted": True, "kms_key_arn": KEY}
-    disk_cid = volumes.make()
+@pytest.mark.parametrize(
+    ("stemcell", "own", "source"),
+    [({"kms_key_arn": KEY}, {}, "aws.stemcell"), ({}, {"kms_key_arn": KEY}, "cloud_properties")],
+)
+def test_unused_key_of_a_stemcell(
+    cpi_with: CpiWith,
+    world: World,
+    warnings: ReadWarnings,
+    stemcell: dict[str, str],
+    own: dict[str, str],
+    source: str,
+) -> None:
+    """create_stemcell warns of a light stemcell's key that nothing uses."""
+    light = {"ami": {"us-east-1": world.image_id}, **own}
+    answer = cpi_with(stemcell=stemcell).call("create_stemcell", "/x/image", light)
+    assert answer.ok() == f"{world.image_id} light"
+    assert warnings(answer) == [f"Ignored: {source}.kms_key_arn, which {NO_EFFECT}"]
+
+
+def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, warnings: ReadWarnings) -> None:
+    """update_disk warns of a disk's own key that nothing uses, as create_disk does."""
+    answer = cpi.call("update_disk", volumes.make(), 2048, {"kms_key_arn": KEY})
+    assert answer.ok() is None
+    assert warnings(answer) == [f"Ignored: cloud_properties.kms_key_arn, which {NO_EFFECT}"]
+
+
+@pytest.mark.parametrize(
+    ("volume", "properties", "named"),
+    [
+        ({}, {"encrypted": True, "kms_key_arn": KEY}, f"'{KEY}' (cloud_properties.kms_key_arn)"),
+        ({}, {"encrypted": True}, "the account's default key"),
+        (
+            {"Encrypted": True, "KmsKeyId": OTHER_KEY},
+            {"encrypted": True},
+            f"'{OTHER_KEY}' (the disk's own key)",
+        ),
+        (
+            {"Encrypted": True, "KmsKeyId": OTHER_KEY},
+            {"kms_key_arn": KEY},
+            f"'{OTHER_KEY}' (the disk's own key)",
+        ),
+    ],
+)
+def test_key_of_a_copied_disk(
+    cpi: Cpi,
+    volumes: Volumes,
+    fake_aws: FakeAws,
+    volume: dict[str, Any],
+    properties: dict[str, Any],
+    named: str,
+) -> None:
+    """If a copy can't be encrypted, NotSupported names the key that the copy would have."""
+    disk_cid = volumes.make(VolumeType="standard", **volume)
     fake_aws.rule(action="DescribeVolumes", replace=IN_ERROR)
     error = cpi.call("update_disk", disk_cid, 2048, properties).error
     assert error["type"] == "Bosh::Clouds::NotSupported"
-    assert error["message"].endswith(BY_KEYS.format(f"'{KEY}' (cloud_properties.kms_key_arn)"))
+    assert error["message"].endswith(BY_KEYS.format(named))

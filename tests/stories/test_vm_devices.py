@@ -307,25 +307,46 @@ def test_default_type_of_the_root_disk(
 
 @pytest.mark.parametrize(
     ("default", "own", "size", "lines"),
-    [(1024, {}, "5", 1), (5120, {}, "5", 0), (6144, {}, "6", 0), (1024, {"size": 7168}, "7", 0)],
+    [
+        ({"size": 1024}, {}, "5", 1),
+        ({"size": 5120}, {}, "5", 0),
+        ({"size": 6144}, {}, "6", 0),
+        ({"size": 1024}, {"size": 7168}, "7", 0),
+        ({"size": 3072, "type": "io1", "iops": 200}, {}, "5", 1),
+    ],
 )
 def test_default_below_the_stemcell(
     create_vm: CreateVm,
     cpi_with: CpiWith,
     devices: Callable[[], dict[str, dict[str, str]]],
-    default: int,
+    default: dict[str, Any],
     own: dict[str, int],
     size: str,
     lines: int,
 ) -> None:
     """A default root disk that is smaller than the stemcell's gets the stemcell's size; the log says so."""
-    cpi = cpi_with(default_root_disk={"size": default})
+    cpi = cpi_with(default_root_disk=default)
     properties = {"root_disk": own, "instance_type_fallbacks": ["m5.large"]}
     answer = create_vm(properties, executable=cpi)
     answer.ok()
     assert devices()["/dev/xvda"]["VolumeSize"] == size
     raised = "The root disk gets the stemcell's 5 GiB: aws.default_root_disk.size is less"
     assert answer.stderr.count(raised) == lines
+
+
+def test_default_ephemeral_disk_below_its_type(
+    create_vm: CreateVm, cpi_with: CpiWith, world: World, devices: Callable[[], dict[str, dict[str, str]]]
+) -> None:
+    """A default size that is too small for the default type is an error only for a VM that has it."""
+    cpi = cpi_with(default_ephemeral_disk={"type": "st1", "size": 10240})
+    message = (
+        "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.type st1 needs a size of at least "
+        "125 GiB, not 10: use gp3, or a larger disk; give the VM its own ephemeral_disk.type"
+    )
+    assert create_vm(executable=cpi).error["message"] == message
+    assert world.state() == world.empty
+    create_vm({"ephemeral_disk": {"size": 128_000}}, executable=cpi).ok()
+    assert devices()["/dev/sdb"]["VolumeSize"] == "125"
 
 
 def test_root_disk_below_the_stemcell(create_vm: CreateVm, world: World) -> None:

@@ -17,6 +17,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import (
 )
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image
 from bosh_aws_cpi.records import Record
 
@@ -134,9 +135,11 @@ def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> str | None:
 
 
 def wait_until_available(
-    client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IMAGE_AVAILABLE
+    client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IMAGE_AVAILABLE, notice: str = ""
 ) -> Image:
     """Wait for an AMI to be usable; ``patience`` says how long.
+
+    ``notice`` is logged if the AMI is not available at once.
 
     Raises:
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
@@ -158,16 +161,22 @@ def wait_until_available(
             message = f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}"
             raise NotCreated(message)
         if state != "available":
+            nonlocal notice
+            if notice:
+                logger.info("%s", notice)
+                notice = ""
             raise timing.NotYet(state)
         return _image(entry)
 
     return timing.until(patience, f"AMI '{ami_id}' to be available", probe)
 
 
-def finish(client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IMAGE_AVAILABLE) -> str:
+def finish(
+    client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IMAGE_AVAILABLE, notice: str = ""
+) -> str:
     """Wait for an AMI that we created to be available, and tag its snapshots with its id.
 
-    ``patience`` says how long to wait.
+    See `wait_until_available` for ``patience`` and ``notice``.
 
     Returns:
         The AMI's id.
@@ -176,7 +185,7 @@ def finish(client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IM
         NotCreated: EC2 reports that it could not create the AMI, with its reason.
         CloudError: The wait timed out.
     """
-    note_snapshots(client, wait_until_available(client, ami_id, patience))
+    note_snapshots(client, wait_until_available(client, ami_id, patience, notice))
     return ami_id
 
 

@@ -212,17 +212,27 @@ def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing
     wait_until_deleted(client, disk_cid)
 
 
-def discard_unless(client: "EC2Client", disk_cid: str, is_anothers: Callable[[Volume], bool]) -> None:
+def discard_unless(
+    client: "EC2Client", disk_cid: str, is_anothers: Callable[[Volume], bool], *, keeps_in_doubt: bool = False
+) -> None:
     """Discard a volume that was just created, unless it belongs to another call with the same client token.
+
+    Args:
+        client: The EC2 client.
+        disk_cid: The volume.
+        is_anothers: Whether the volume belongs to another call.
+        keeps_in_doubt: Whether the volume stays if that can't be looked up: it may have the only data.
 
     Raises:
         CloudError: The deletion is not certain.
     """
     try:
         is_needed = is_anothers(find(client, disk_cid))
-    except Exception as error:  # noqa: BLE001 - when in doubt, delete it
-        logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
+    except DiskNotFound:
         is_needed = False
+    except Exception as error:  # noqa: BLE001 - the caller says what to do then
+        logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
+        is_needed = keeps_in_doubt
     try:
         if not is_needed:
             discard(client, disk_cid, timing.AT_ONCE)  # the other call may begin to use it now
@@ -230,7 +240,7 @@ def discard_unless(client: "EC2Client", disk_cid: str, is_anothers: Callable[[Vo
     except client.exceptions.ClientError as error:
         if not has_code(error, VOLUME_IN_USE):
             raise
-    logger.warning("Volume '%s' is not deleted: another call uses it, or has created it", disk_cid)
+    logger.warning("Volume '%s' is not deleted: another call uses it, or may use it", disk_cid)
 
 
 def _volume(entry: "VolumeTypeDef") -> Volume:

@@ -8,10 +8,25 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.properties.types import Encryptable
 
 _ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")
 """Matches AWS's codes and messages about a KMS key, and the remedies for them."""
+
+
+def warn_if_unused(own: Encryptable, encryption: Encryption, path: str = "cloud_properties") -> None:
+    """Log a KMS key that has no effect.
+
+    Args:
+        own: The properties with the key.
+        encryption: What applies: the properties' own, with the defaults.
+        path: Where the properties stand.
+    """
+    if why := own.unused_key(encryption):
+        logger.warning("Ignored: %s.kms_key_arn, which %s", path, why)
 
 
 def with_keys(message: str, keys: Iterable[str]) -> str:
@@ -19,7 +34,7 @@ def with_keys(message: str, keys: Iterable[str]) -> str:
 
     Args:
         message: The message.
-        keys: Each as `Encryption.key` shows it; an empty one stands for no encryption.
+        keys: Each as `Encryption.key_text` shows it; an empty one stands for no encryption.
     """
     named = list(dict.fromkeys(filter(None, keys)))
     if not named or not _ABOUT_A_KEY.search(message):

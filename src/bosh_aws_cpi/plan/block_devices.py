@@ -42,9 +42,9 @@ def block_devices(
     for name, (own, encryption) in encryptions.items():
         if why := own.unused_key(encryption):
             left_out.append(f"{name}.kms_key_arn, which {why}")
-    keys = tuple(encryption.key for _, encryption in encryptions.values() if encryption.encrypted)
+    key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))
     if disk.use_root_disk:
-        return BlockDevices([root], ephemeral=None, left_out=left_out, keys=keys)
+        return BlockDevices([root], ephemeral=None, left_out=left_out, key_texts=key_texts)
     if disk.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
@@ -61,7 +61,7 @@ def block_devices(
         ephemeral=EPHEMERAL_NAME,
         raw_ephemeral=raw,
         left_out=left_out,
-        keys=keys,
+        key_texts=key_texts,
     )
 
 
@@ -128,6 +128,8 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
             source = merged.origin.sources(["type"])
             left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept{source}")
     size = ebs_device.get("VolumeSize") or image.root_gib or None
+    if "size" in merged.origin.inherited and not image.root_gib:
+        size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     volume = ebs.EbsVolume(disk.type, ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
     ebs.check(volume, "root disk", merged.origin)
     if own.volume_initialization_rate is not None:

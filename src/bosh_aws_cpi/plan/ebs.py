@@ -23,7 +23,7 @@ _GP3_IOPS_PER_MIBPS: Final = 4
 _MOST_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
 """Above the baseline that gp3 has at any size. EBS says: "Iops to volume size ratio of … is too high"."""
 _LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
-_LEAST_GIB: Final = {"io1": 4, "io2": 4, "st1": 125, "sc1": 125}
+LEAST_GIB: Final = {"io1": 4, "io2": 4, "st1": 125, "sc1": 125}
 
 
 class EbsVolume(Record):
@@ -111,7 +111,7 @@ def _refusal(volume: EbsVolume) -> Refusal | None:
 
 def _size_refusal(volume: EbsVolume) -> Refusal | None:
     """Why the type can't be that small; the type is named, because a disk's size may be no property."""
-    least = _LEAST_GIB.get(volume.type, 0)
+    least = LEAST_GIB.get(volume.type, 0)
     if volume.size_gib is None or volume.size_gib >= least:
         return None
     needed = f"{volume.type} needs a size of at least {least} GiB"

@@ -18,6 +18,8 @@ class Change(Record):
     """CopyVolumes' arguments for the same volume: all figures, and the encryption."""
     obstacle: str | None
     """Why the change is not possible in place, as a sentence; None if it is."""
+    key_text: str
+    """The KMS key that encrypts the copy, as `Encryption.key_text` shows it."""
     stays_encrypted: bool
     """Whether the volume is encrypted although nothing requests it."""
 
@@ -54,12 +56,15 @@ def change(volume: Volume, size_gib: int, properties: DiskProperties, default: E
     figures = {"Size": size_gib, "VolumeType": properties.type, **wanted.figures()}
     differing = _differing(volume, figures)
     obstacle = _obstacle_of_encryption(volume, encryption)
+    of_copy = _encryption_of_copy(volume, encryption)
     if obstacle is None and differing:
         obstacle = _obstacle_of_type(volume, properties.type)
     return Change(
         differing,
-        {**figures, **_encryption_of_copy(volume, encryption)},
+        # Not `Encrypted` false: the account's default may encrypt.
+        {**figures, **(of_copy.arguments() if of_copy.encrypted else {})},
         obstacle,
+        of_copy.key_text,
         stays_encrypted=volume.encrypted and not encryption.encrypted,
     )
 
@@ -122,12 +127,11 @@ def _check_decryption(volume: Volume, properties: DiskProperties, wanted: Encryp
         raise NotSupported(message)
 
 
-def _encryption_of_copy(volume: Volume, wanted: Encryption) -> Json:
-    """CopyVolumes' arguments for the encryption; a volume keeps its key unless another one is wanted."""
-    if not (volume.encrypted or wanted.encrypted):
-        return {}  # not `Encrypted` false: the account's default may encrypt
-    key = (wanted.kms_key_arn if wanted.encrypted else None) or volume.kms_key_arn
-    return {"Encrypted": True, **({"KmsKeyId": key} if key else {})}
+def _encryption_of_copy(volume: Volume, wanted: Encryption) -> Encryption:
+    """A volume keeps its key unless another one is wanted."""
+    if wanted.encrypted and (wanted.kms_key_arn or not volume.kms_key_arn):
+        return wanted
+    return Encryption(volume.encrypted, volume.kms_key_arn, "the disk's own key")
 
 
 def _is_same_key(wanted: str, current: str | None) -> bool:

@@ -111,7 +111,7 @@ def test_copies_in_turn(
     *,
     is_patient: bool,
 ) -> None:
-    """The fifth of five time-based copies of one AMI, which EBS makes in turn, is waited for."""
+    """The fifth of five time-based copies of one AMI is waited for."""
 
     def describe(*_: object) -> dict[str, Any]:
         return entry("available" if clock.now >= 5 * 45 * 60 else "pending")

@@ -64,9 +64,9 @@ GROUP_AVAILABLE: Final = Policy("a placement group whose name is in use is shown
 """EC2 may show a new group of another call late, or its tags, or may still be deleting an earlier one."""
 VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
 COPY_ACCEPTED: Final = Policy("EBS accepts another copy of a volume", 300, longest_pause=15)
-"""CopyVolumesLimitExceeded. The copies in progress may take hours, and the VM has no disk in the meantime.
+"""How long to retry CopyVolumesLimitExceeded: as long as terraform-provider-aws does by default.
 
-As long as terraform-provider-aws waits by default; then the Director copies the data.
+Earlier copies may take hours, and the VM has no disk meanwhile, so the Director then copies the data.
 """
 VOLUME_ATTACHED: Final = Policy("a volume is attached", _AS_RUBY)
 VOLUME_DETACHED: Final = Policy("a volume is detached", _AS_RUBY)
@@ -79,10 +79,8 @@ INSTANCE_READY_TO_ATTACH: Final = Policy("a starting instance accepts a volume",
 """AttachVolume answers IncorrectState, usually because the VM is still starting."""
 IMAGE_AVAILABLE: Final = Policy("an AMI is available", 3600, longest_pause=15)
 IMAGE_COPIED: Final = Policy("a time-based copy of an AMI is available", 14_400, longest_pause=15)
-"""EBS copies an AMI in time only once at a time: the second copy's minutes begin when the first has ended.
-
-From the EBS user guide, "Time-based copies". It is long enough for a copy of 45 minutes and four others
-before it.
+"""The minutes of a time-based copy begin when an earlier one of the same AMI has ended (EBS user guide,
+"Time-based copies"). Long enough for a copy of 45 minutes behind four others.
 """
 IMAGE_GONE: Final = Policy("an AMI is gone", _AS_RUBY)
 SNAPSHOT_RELEASED: Final = Policy("a deregistered AMI releases its snapshot", 300)

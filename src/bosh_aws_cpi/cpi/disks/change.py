@@ -3,6 +3,7 @@
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.disks import replacement
+from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from bosh_aws_cpi.jsontext import Json
@@ -65,14 +66,15 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     except DiskNotFound:
         return replacement.successor(cloud, disk_cid)
     change = volume_changes.change(volume, size, properties, cloud.config.aws.encryption)
+    warn_if_unused(properties, properties.encryption(cloud.config.aws.encryption))
     if change.stays_encrypted:
         logger.info("Disk '%s' stays encrypted, although nothing requests it", disk_cid)
     obstacle = change.obstacle or _change_in_place(cloud, disk_cid, change.in_place)
     if obstacle is None:
         return None
     call = call_id(cloud, "update_disk", disk_cid, new_size, cloud_properties)
-    key = properties.encryption(cloud.config.aws.encryption).key
-    return replacement.replace(cloud, replacement.Wish(volume, change.by_copy, obstacle, call, key))
+    wish = replacement.Wish(volume, change.by_copy, obstacle, call, change.key_text)
+    return replacement.replace(cloud, wish)
 
 
 def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None:

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import instances, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import naming_keys
+from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -47,8 +46,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
     )
     encryption = properties.encryption(cloud.config.aws.encryption)
-    if why := properties.unused_key(encryption):
-        logger.warning("Ignored: cloud_properties.kms_key_arn, which %s", why)
+    warn_if_unused(properties, encryption)
     call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
     arguments = {
         "Size": gib(size),
@@ -58,7 +56,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         **encryption.arguments(),
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
-    with naming_keys(encryption.key):
+    with naming_keys(encryption.key_text):
         return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
 
 

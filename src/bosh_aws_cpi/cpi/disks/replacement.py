@@ -37,18 +37,20 @@ class Wish(Record):
         arguments: CopyVolumes' figures and encryption.
         why: Why the volume can't be changed in place, as a sentence.
         call: The id of the call.
-        key: The KMS key that is wanted, as `Encryption.key` shows it.
+        key_text: The KMS key that encrypts the copy, as `Encryption.key_text` shows it.
     """
 
     volume: Volume
     arguments: Json
     why: str
     call: str
-    key: str
+    key_text: str
 
     def refusal(self, reason: str) -> NotSupported:
         """The error if a copy is not possible either: the Director then copies the data."""
-        return NotSupported(f"{self.why}. A copy can't replace it either: {with_keys(reason, [self.key])}")
+        return NotSupported(
+            f"{self.why}. A copy can't replace it either: {with_keys(reason, [self.key_text])}"
+        )
 
 
 def replace(cloud: Cloud, wish: Wish) -> str:
@@ -107,7 +109,12 @@ def _is_of_this_request(cloud: Cloud, copy: Volume, wish: Wish) -> bool:
     """
     wanted = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, wish.call)
     is_taken_back = wish.volume.tags.get(REPLACED_BY_TAG) == ""
-    return wanted.items() <= copy.tags.items() and is_recent(copy.created) and not is_taken_back
+    creator = copy.tags.get(tag_plan.CALL_TAG, "").partition(" ")[0]
+    return (
+        wanted.items() <= {**copy.tags, tag_plan.CALL_TAG: creator}.items()
+        and is_recent(copy.created)
+        and not is_taken_back
+    )
 
 
 def successor(cloud: Cloud, disk_cid: str) -> str:
@@ -148,37 +155,64 @@ def _copy(cloud: Cloud, wish: Wish, own: str | None, undo: Undo) -> str:
 
 
 def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = None) -> str:
+    """Copy the volume, or take the copy of an equal call, which may still run although its caller is gone.
+
+    A copy's tag bosh_call names its creator and, as a second word, the last call that took it. It keeps the
+    other calls from discarding the copy.
+    """
     old = wish.volume.disk_cid
+    holder = f"{call} {uuid.uuid4()}" if own else call
     copied = replacements.of_volume_copy(wish.volume, cloud.config.director_uuid, call)
-    tags = with_common(cloud, copied)
-    arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
+    specifications = tag_plan.specifications(with_common(cloud, copied), "volume")
+    arguments = {**wish.arguments, **specifications, "ClientToken": call}
     mark = (tag_plan.CALL_TAG, call)
+
+    def take_or_copy() -> str:
+        if own is None:
+            return volumes.copy(cloud.ec2, old, arguments, mark)
+        tags.require(cloud.ec2, own, {tag_plan.CALL_TAG: holder})
+        return own
+
+    def is_needed(copy: Volume) -> bool:
+        return _is_needed(copy, holder) or _is_linked(cloud, old, copy.disk_cid)
 
     def create() -> str:
         return undo.create(
-            lambda: own or volumes.copy(cloud.ec2, old, arguments, mark),
-            lambda created: volumes.discard_unless(cloud.ec2, created, _is_needed),
+            take_or_copy,
+            lambda created: volumes.discard_unless(cloud.ec2, created, is_needed, keeps_in_doubt=True),
         )
 
     try:
         what = f"EBS to accept a copy of volume '{old}'"
         copy_cid = timing.patiently(timing.COPY_ACCEPTED, what, volumes.TOO_MANY, create)
     except ClientError as error:
-        if is_transient(error):
+        if is_transient(error) and not has_code(error, volumes.TOO_MANY):
             raise
         raise wish.refusal(
             described(error) + _quota(error) + _permission(error, "CopyVolumes, and ec2:CreateTags for it")
         ) from error
     volumes.wait_until_available(cloud.ec2, copy_cid, _is_old)
-    _link(cloud, wish, copy_cid, undo)
+    _link(cloud, wish, copy_cid, undo, holder)
     if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
         raise wish.refusal("it was attached in the meantime")
     return copy_cid
 
 
-def _is_needed(copy: Volume) -> bool:
-    """Whether another call has created a copy, or has answered with it: then the old volume may be gone."""
-    return bool(copy.attachments) or _is_old(copy) or replacements.is_noted(copy)
+def _is_needed(copy: Volume, holder: str) -> bool:
+    """Whether a copy must stay: another call created or took it, or the Director has used it.
+
+    Then the old volume may be gone.
+    """
+    is_anothers = copy.tags.get(tag_plan.CALL_TAG) != holder or _is_old(copy)
+    return is_anothers or bool(copy.attachments) or replacements.is_noted(copy)
+
+
+def _is_linked(cloud: Cloud, old: str, copy_cid: str) -> bool:
+    """Whether the old volume names a copy, or is gone; this call's own link is emptied before."""
+    try:
+        return volumes.find(cloud.ec2, old).tags.get(REPLACED_BY_TAG) == copy_cid
+    except DiskNotFound:
+        return True
 
 
 def _is_old(copy: Volume) -> bool:
@@ -186,12 +220,12 @@ def _is_old(copy: Volume) -> bool:
     return not is_recent(copy.created)
 
 
-def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo) -> None:
+def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo, holder: str) -> None:
     """Tag the old volume with its copy's id, and with the Director's UUID, so that `cpi sweep` lists it."""
     old = wish.volume.disk_cid
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    _arm_unlinking(cloud, old, copy_cid, undo)
-    interrupts.check()
+    interrupts.check()  # before the undo step: an equal call may have linked the two
+    _arm_unlinking(cloud, old, copy_cid, undo, holder)
     try:
         tags.require(cloud.ec2, old, {**origin, REPLACED_BY_TAG: copy_cid})
     except ClientError as error:
@@ -200,15 +234,30 @@ def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo) -> None:
         raise wish.refusal(described(error) + _permission(error, "CreateTags")) from error
 
 
-def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo) -> None:
-    """Arm the step that empties the old volume's link if it still names a copy that is discarded."""
+def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo, holder: str | None = None) -> None:
+    """Arm the step that empties the old volume's link if it still names a copy that is discarded.
+
+    Args:
+        cloud: The call's cloud.
+        old: The old volume.
+        copy_cid: The copy.
+        undo: Gets the step.
+        holder: The copy's tag bosh_call unless another call has taken it; None for a copy that is deleted.
+    """
+
+    def is_to_empty() -> bool:
+        try:
+            if volumes.find(cloud.ec2, old).tags.get(REPLACED_BY_TAG) != copy_cid:
+                return False
+        except FAILURES:  # when in doubt, empty it: then no call deletes the old volume
+            return True
+        try:
+            return holder is None or not _is_needed(volumes.find(cloud.ec2, copy_cid), holder)
+        except (*FAILURES, DiskNotFound):  # the same
+            return True
 
     def unlink() -> None:
-        try:
-            linked = volumes.find(cloud.ec2, old).tags.get(REPLACED_BY_TAG)
-        except FAILURES:  # when in doubt, empty it: then no call deletes the old volume
-            linked = copy_cid
-        if linked == copy_cid:
+        if is_to_empty():
             tags.require(cloud.ec2, old, {REPLACED_BY_TAG: ""})
 
     undo.arm(f"tag {REPLACED_BY_TAG} of volume '{old}'", unlink)

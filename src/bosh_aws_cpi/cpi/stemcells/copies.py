@@ -7,6 +7,7 @@ reused only by a retry of the request that started it, and by a stemcell with th
 
 from collections.abc import Mapping
 
+from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import image_deletion, images, snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -49,10 +50,11 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
     own = {tag_plan.CALL_TAG: call}
-    patience = _patience(cloud)
+    patience, notice = _patience(cloud)
+    interrupts.end_without_caller()  # the wait for an earlier copy may take hours
     for found, marked in _earlier(cloud, marks, call, stemcell).items():
         try:
-            image = images.wait_until_available(cloud.ec2, found, patience)
+            image = images.wait_until_available(cloud.ec2, found, patience, notice)
         except images.NotCreated as error:
             if marked.tags.get(tag_plan.CALL_TAG) == call:
                 raise
@@ -77,7 +79,15 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         **_time_limit(cloud),
         **tag_plan.specifications(all_tags, "image", "snapshot"),
     }
-    return undoing(cloud.undo, lambda undo: _create(cloud, arguments, own, undo, patience))
+
+    def create(undo: Undo) -> str:
+        ami_id = undo.create(
+            lambda: images.copy(cloud.ec2, arguments, own),
+            lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
+        )
+        return images.finish(cloud.ec2, ami_id, patience, notice)
+
+    return undoing(cloud.undo, create)
 
 
 def _time_limit(cloud: Cloud) -> Json:
@@ -85,18 +95,16 @@ def _time_limit(cloud: Cloud) -> Json:
     return {"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}
 
 
-def _patience(cloud: Cloud) -> timing.Policy:
-    """How long to wait for a copy: with a time limit, it may have to wait for others of the same AMI."""
+def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
+    """How long to wait for a copy, and what to log; with a time limit, others of the AMI come first."""
     minutes = cloud.config.aws.copy_completion_minutes
     if not minutes:
-        return timing.IMAGE_AVAILABLE
-    logger.info(
-        "Waiting for the copy up to %d minutes: the %d minutes within which EBS makes it begin when earlier "
-        "time-based copies of the same AMI have ended",
-        timing.IMAGE_COPIED.seconds // 60,
-        minutes,
+        return timing.IMAGE_AVAILABLE, ""
+    notice = (
+        f"Waiting for the copy for up to {timing.IMAGE_COPIED.seconds // 60:.0f} minutes: its {minutes} "
+        "minutes begin when earlier time-based copies of the same AMI have ended"
     )
-    return timing.IMAGE_COPIED
+    return timing.IMAGE_COPIED, notice
 
 
 def _earlier(
@@ -145,13 +153,3 @@ def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> str:
         raise CloudError(message)
     images.note_snapshots(cloud.ec2, image)  # last: the sweep lists an AMI whose snapshots lack this tag
     return ami_id
-
-
-def _create(
-    cloud: Cloud, arguments: Json, own: Mapping[str, str], undo: Undo, patience: timing.Policy
-) -> str:
-    ami_id = undo.create(
-        lambda: images.copy(cloud.ec2, arguments, own),
-        lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
-    )
-    return images.finish(cloud.ec2, ami_id, patience)

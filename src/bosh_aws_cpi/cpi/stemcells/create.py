@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import naming_keys
+from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.stemcells import copies
 from bosh_aws_cpi.cpi.stemcells.delete import LIGHT_SUFFIX
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import regions
@@ -36,21 +37,25 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     properties = StemcellProperties.parse({**cloud_properties, **cloud.config.aws.stemcell})
     own_tags = tag_plan.checked(properties.tags)
     given_tags = tag_plan.checked((env or {}).get("tags"))
-    with naming_keys(properties.encryption(cloud.config.aws.encryption).key):
+    path = "aws.stemcell" if "kms_key_arn" in cloud.config.aws.stemcell else "cloud_properties"
+    encryption = properties.encryption(cloud.config.aws.encryption, path)
+    warn_if_unused(properties, encryption, path)
+    with naming_keys(encryption.key_text):
         if isinstance(properties, HeavyStemcellProperties):
             from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
             wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
             return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
-        return _light(cloud, properties, tag_plan.of_request(given_tags))
+        return _light(cloud, properties, encryption, tag_plan.of_request(given_tags))
 
 
-def _light(cloud: Cloud, properties: StemcellProperties, wanted_tags: Mapping[str, str]) -> str:
+def _light(
+    cloud: Cloud, properties: StemcellProperties, encryption: Encryption, wanted_tags: Mapping[str, str]
+) -> str:
     region = cloud.config.aws.region
     source_region = region
     if region not in properties.ami and cloud.config.aws.copies_stemcells_from_other_regions:
         source_region = regions.nearest(properties.ami, region) or region
-    encryption = properties.encryption(cloud.config.aws.encryption)
     if encryption.encrypted or source_region != region:
         source = properties.ami.get(source_region)
         is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)

@@ -158,7 +158,7 @@ def _launch(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> str:
         from bosh_aws_cpi.cpi.vms.create.spread import ensure_group  # noqa: PLC0415 - few VMs have a group
 
         ensure_group(cloud, group)
-    with naming_keys(*(key for option in plan.options for key in option.devices.keys)):
+    with naming_keys(*(text for option in plan.options for text in option.devices.key_texts)):
         launched = InstanceCreation(cloud, plan, created, undo).run()
     instance = launched.instance
     if created:
