@@ -174,6 +174,35 @@ def test_copy_of_an_equal_call(
     assert (copied.disks, copied.writes(new)) == ([new], 3 if is_used else 2)
 
 
+@pytest.mark.parametrize("nth", [1, 2], ids=["before it is taken", "before the last look"])
+def test_deleted_by_an_equal_call(copied: Copied, fake_aws: FakeAws, world: World, nth: int) -> None:
+    """If a copy is gone because an equal call discarded it late, the volume is copied again."""
+    kill_at(fake_aws, lambda: copied.start(**REQUEST), action="CopyVolumes", when="after")
+    (discarded,) = set(copied.disks) - {copied.cid}
+    fake_aws.rule(action="CreateTags", nth=nth, hold_before=True)
+    process = copied.start(**REQUEST)
+    try:
+        assert fake_aws.wait_until_held() == ["CreateTags"]
+        world.ec2.delete_volume(VolumeId=discarded)
+    finally:
+        fake_aws.release()
+        new = finish(process).ok()
+    assert (copied.disks, new != discarded) == (sorted([copied.cid, new]), True)
+    copied.use(new)
+    assert (copied.disks, copied.writes(new)) == ([new], 2)
+
+
+def test_taking_refused(copied: Copied, fake_aws: FakeAws) -> None:
+    """If EC2 refuses the tag with which a call takes the copy of an equal call, the log names the copy."""
+    kill_at(fake_aws, lambda: copied.start(**REQUEST), action="CopyVolumes", when="after")
+    (copy,) = set(copied.disks) - {copied.cid}
+    refusal = {"code": "UnauthorizedOperation", "message": "No."}
+    fake_aws.rule(action="CreateTags", error=refusal)
+    answer = copied.update(**REQUEST)
+    assert answer.error["type"] == "Bosh::Clouds::NotSupported"
+    assert f"Perhaps left behind: volume '{copy}'" in answer.stderr
+
+
 def test_copy_of_an_equal_call_in_doubt(copied: Copied, fake_aws: FakeAws) -> None:
     """If EC2 does not show the copy, a call that fails keeps it: it may be the only one with the data."""
     with abandoned(copied, fake_aws, REQUEST, action="CopyVolumes", hold=True):

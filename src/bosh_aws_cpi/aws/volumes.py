@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import FilterTypeDef, VolumeResponseTypeDef, VolumeTypeDef
 
 
-_GOING = frozenset({"deleting", "deleted"})
-_FAILED = _GOING | {"error"}
+GOING = frozenset({"deleting", "deleted"})
+_FAILED = GOING | {"error"}
 _READY = frozenset({"available", "in-use"})
 
 
@@ -68,7 +68,7 @@ def create_marked(
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
     """DescribeVolumes: a recent volume with this tag that is not being deleted; None when EC2 shows none."""
     answer = client.describe_volumes(Filters=by_tags(dict([mark])))
-    staying = (entry for entry in answer["Volumes"] if entry.get("State") not in _GOING)
+    staying = (entry for entry in answer["Volumes"] if entry.get("State") not in GOING)
     return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
 
 
@@ -105,7 +105,7 @@ def find_tagged(client: "EC2Client", tags: Mapping[str, Sequence[str]]) -> list[
     """DescribeVolumes: the volumes that are not being deleted and have one of the values of each tag."""
     filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": values} for key, values in tags.items()]
     found = map(_volume, client.describe_volumes(Filters=filters)["Volumes"])
-    return [volume for volume in found if volume.state not in _GOING]
+    return [volume for volume in found if volume.state not in GOING]
 
 
 def is_used(volume: Volume) -> bool:
@@ -224,15 +224,17 @@ def discard_unless(
         keeps_in_doubt: Whether the volume stays if that can't be looked up: it may have the only data.
 
     Raises:
-        CloudError: The deletion is not certain.
+        CloudError: The deletion is not certain, or the volume stays in doubt.
     """
     try:
         is_needed = is_anothers(find(client, disk_cid))
     except DiskNotFound:
         is_needed = False
-    except Exception as error:  # noqa: BLE001 - the caller says what to do then
+    except Exception as error:
+        if keeps_in_doubt:
+            raise
         logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
-        is_needed = keeps_in_doubt
+        is_needed = False
     try:
         if not is_needed:
             discard(client, disk_cid, timing.AT_ONCE)  # the other call may begin to use it now

@@ -180,7 +180,10 @@ def of_disk(
 
 
 CALL_TAG = "bosh_call"
-"""On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it."""
+"""On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it.
+
+On a copy of a volume it may have a second word, the last call that took the copy over.
+"""
 NETWORK_TAG = "bosh_network"
 """On the subnet of a managed network: "managed"."""
 STEMCELL_TAG = "bosh_stemcell"

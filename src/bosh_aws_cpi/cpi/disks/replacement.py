@@ -12,7 +12,7 @@ from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import inventory, tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, is_volume_missing
 from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.common_tags import with_common
@@ -170,7 +170,7 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
     def take_or_copy() -> str:
         if own is None:
             return volumes.copy(cloud.ec2, old, arguments, mark)
-        tags.require(cloud.ec2, own, {tag_plan.CALL_TAG: holder})
+        _take(cloud, own, holder)
         return own
 
     def is_needed(copy: Volume) -> bool:
@@ -193,9 +193,47 @@ def _copy_as(cloud: Cloud, wish: Wish, call: str, undo: Undo, own: str | None = 
         ) from error
     volumes.wait_until_available(cloud.ec2, copy_cid, _is_old)
     _link(cloud, wish, copy_cid, undo, holder)
-    if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
+    if _look_again(cloud, old, copy_cid).attachments:  # the copy may lack data that is written on it
         raise wish.refusal("it was attached in the meantime")
     return copy_cid
+
+
+def _take(cloud: Cloud, copy_cid: str, holder: str) -> None:
+    """Tag a copy that an equal call created.
+
+    Raises:
+        NotCreated: The copy is gone: that call has discarded it.
+        ClientError: EC2 refuses the tag. The copy stays, because that call may still use it.
+    """
+    try:
+        tags.require(cloud.ec2, copy_cid, {tag_plan.CALL_TAG: holder})
+    except ClientError as error:
+        if is_volume_missing(error):
+            raise volumes.NotCreated(described(error)) from error
+        logger.error("Perhaps left behind: volume '%s', a copy that could not be tagged", copy_cid)
+        raise
+
+
+def _look_again(cloud: Cloud, old: str, copy_cid: str) -> Volume:
+    """Look up the old volume, after the copy is linked with it.
+
+    An equal call may have sent DeleteVolume before this call took the copy. If the deletion comes into
+    effect after this last look, the call returns a copy that does not exist; the old volume is kept.
+
+    Raises:
+        NotCreated: The copy is gone.
+        DiskNotFound: The old volume is gone.
+    """
+    try:
+        volume, copy = volumes.find_all(cloud.ec2, [old, copy_cid])
+    except DiskNotFound as error:
+        if copy_cid not in str(error):
+            raise
+        raise volumes.NotCreated(str(error)) from error
+    if copy.state in volumes.GOING:
+        message = f"Volume '{copy_cid}' is {copy.state}: an equal call has discarded it"
+        raise volumes.NotCreated(message)
+    return volume
 
 
 def _is_needed(copy: Volume, holder: str) -> bool:
