@@ -303,6 +303,7 @@ def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: F
         ("associating", "warning", "Wait until it is associated"),
         ("association-failed", "error", "Check its associations"),
         ("disassociating", "error", "Check its associations"),
+        ("disassociation-failed", "warning", "Check its associations"),
     ],
 )
 def test_association_in_state(
@@ -354,6 +355,19 @@ def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAw
     assert found["error"]["what"] == f"there is no security group '{unknown}'"
     assert f"whether it is associated with VPC '{world.vpc_id}'" in found["warning"]["what"]
     assert found["not checked"]["remedy"] == "Allow ec2:DescribeSecurityGroupVpcAssociations"
+
+
+def test_refused_groups(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
+    """A group that could not be looked up by its id is a warning: another VPC may have it."""
+    fake_aws.rule(
+        action="DescribeSecurityGroups",
+        nth=2,
+        error={"code": "UnauthorizedOperation", "message": "no", "status": 403},
+    )
+    whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id])
+    found = {each["severity"]: each for each in checked(cpi, whole)}
+    assert found.keys() == {"warning", "not checked"}
+    assert f"VPC '{world.vpc_id}' has no security group '{far.group_id}'" in found["warning"]["what"]
 
 
 @pytest.mark.parametrize(

@@ -236,13 +236,6 @@ def test_default_disks(
             {"default_ephemeral_disk": {"type": "io1"}},
             "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.iops is needed for type io1",
         ),
-        (
-            {"default_ephemeral_disk": {"size": 10240, "iops": 16000}},
-            (
-                "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.iops is 16000, but a 10 GiB "
-                "volume of type gp3 allows at most 5000"
-            ),
-        ),
     ],
 )
 def test_wrong_default_disks(
@@ -261,6 +254,14 @@ def test_wrong_default_disks(
             (
                 "aws.default_ephemeral_disk.iops is 16000, but a 10 GiB volume of type gp3 allows at most "
                 "5000; give the VM its own ephemeral_disk.iops"
+            ),
+        ),
+        (
+            {"size": 10240, "iops": 16000},
+            {},
+            (
+                "aws.default_ephemeral_disk.iops is 16000, but a 10 GiB volume of type gp3 allows at most "
+                "5000; give the VM its own ephemeral_disk.iops or ephemeral_disk.size"
             ),
         ),
         (
@@ -341,7 +342,8 @@ def test_default_ephemeral_disk_below_its_type(
     cpi = cpi_with(default_ephemeral_disk={"type": "st1", "size": 10240})
     message = (
         "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.type st1 needs a size of at least "
-        "125 GiB, not 10: use gp3, or a larger disk; give the VM its own ephemeral_disk.type"
+        "125 GiB, not 10: use gp3, or a larger disk; give the VM its own ephemeral_disk.type or "
+        "ephemeral_disk.size"
     )
     assert create_vm(executable=cpi).error["message"] == message
     assert world.state() == world.empty

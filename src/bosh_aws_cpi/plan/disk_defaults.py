@@ -101,11 +101,8 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
         message = f"{path}.{unknown[0]} is unknown: a default is one of {', '.join(_KEYS)}"
         raise CloudError(message)
     disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
-    if disk.model_fields_set:
-        size = None if disk.size is None else gib(disk.size)
-        if size is not None and size < ebs.LEAST_GIB.get(disk.type, 0):
-            size = None  # the AMI or the VM may raise it: the VM's disk is checked
-        ebs.check(ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size), what, ebs.Origin(path))
+    if disk.model_fields_set:  # not the size, which the AMI or the VM may raise: the VM's disk is checked
+        ebs.check(ebs.EbsVolume(disk.type, disk.iops, disk.throughput), what, ebs.Origin(path))
     return disk
 
 

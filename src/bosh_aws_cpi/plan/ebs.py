@@ -91,7 +91,8 @@ def check(volume: EbsVolume, what: str, origin: Origin) -> None:
         return
     where, remedy = origin.path, origin.sources(refusal.beside)
     if refusal.key in origin.inherited:
-        own = f"{origin.path.rpartition('.')[2]}.{refusal.key}"
+        names = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
+        own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in names)
         where, remedy = origin.default_path, f"; give the VM its own {own}"
     message = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
     raise CloudError(message)

@@ -224,8 +224,9 @@ def _public_access(path: Path, side: Side, whose: str, route: Route, *, is_clien
     mode, target = side.block_mode, next(iter(map(str, route.target.values())), "")
     text = f"VPC Block Public Access (mode {mode}) of the {whose}'s subnet {side.interface.subnet_id}"
     if is_blocked(route, mode):
+        kind = "egress-only internet" if "EgressOnlyInternetGatewayId" in route.target else "internet"
         remedy = f"Exclude the subnet or its VPC from it (mode allow-bidirectional), {_OR_MODE}"
-        at = f"the packets for {path.name} at internet gateway {target}"
+        at = f"the packets for {path.name} at {kind} gateway {target}"
         if is_client and side.is_excluded_for_egress:
             what = f"{text} may drop {at}: AWS's documents disagree about exclusions with mode allow-egress"
             yield path.replaced(severity=Severity.WARNING).finding(what, remedy)

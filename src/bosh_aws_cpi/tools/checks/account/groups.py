@@ -24,6 +24,10 @@ _ASSOCIATE: Final = (
     "Associate it with that VPC (aws ec2 associate-security-group-vpc; not a default VPC), or use another one"
 )
 _WAIT: Final = "Wait until it is associated, or use another one"
+_COMING: Final = "associating"
+_NONE: Final = "disassociated"
+_STAYING: Final = "disassociation-failed"
+"""Whether VMs may have such a group, AWS's documents don't say."""
 _CHECK: Final = "Check its associations (aws ec2 describe-security-group-vpc-associations)"
 
 
@@ -46,13 +50,13 @@ class Groups(Record):
 
     Attributes:
         of_vpcs: All groups of the VPCs of the subnets.
-        by_id: Those that are named by id, wherever they were created; None if not looked up.
+        by_id: Those that are named by id, wherever they were created; None if they could not be looked up.
         associations: The states of their associations with other VPCs (EC2's API model,
             SecurityGroupVpcAssociationState), by group and VPC; None if they could not be looked up.
     """
 
     of_vpcs: Sequence[SecurityGroup]
-    by_id: Mapping[str, SecurityGroup] | None = None
+    by_id: Mapping[str, SecurityGroup] | None = EMPTY
     associations: Mapping[tuple[str, str], str] | None = EMPTY
 
     def problem(self, entry: str, vpc: str) -> Problem | None:
@@ -72,7 +76,10 @@ class Groups(Record):
         if is_there or (self.associations or {}).get((entry, vpc)) == "associated":
             return None
         if self.by_id is None:
-            return Problem(f"VPC '{vpc}' has no security group '{entry}'", _CREATE)
+            what = (
+                f"VPC '{vpc}' has no security group '{entry}'; whether another VPC has could not be looked up"
+            )
+            return Problem(what, _CHECK, is_unsure=True)
         group = self.by_id.get(entry)
         if group is None:
             return Problem(f"there is no security group '{entry}'", _CREATE)
@@ -80,12 +87,12 @@ class Groups(Record):
         if self.associations is None:
             what = f"{said}; whether it is associated with VPC '{vpc}' could not be looked up"
             return Problem(what, _CHECK, is_unsure=True)
-        if state := self.associations.get((entry, vpc)):
-            what = f"{said}, and the state of its association with VPC '{vpc}' is {state}"
-            is_coming = state == "associating"
-            return Problem(what, _WAIT if is_coming else _CHECK, is_unsure=is_coming)
-        remedy = _OTHER if group.name == _DEFAULT else _ASSOCIATE
-        return Problem(f"{said}, and not associated with '{vpc}'", remedy)
+        state = self.associations.get((entry, vpc), _NONE)
+        if state == _NONE:
+            remedy = _OTHER if group.name == _DEFAULT else _ASSOCIATE
+            return Problem(f"{said}, and not associated with '{vpc}'", remedy)
+        what = f"{said}, and the state of its association with VPC '{vpc}' is {state}"
+        return Problem(what, _WAIT if state == _COMING else _CHECK, is_unsure=state in {_COMING, _STAYING})
 
 
 def named_ids(known: KnownSubnets, defaults: Sequence[str]) -> set[str]:
@@ -118,12 +125,17 @@ def _of_vms(known: KnownSubnets, groups: Groups, found: Named) -> Iterator[Findi
     for launch in found.launches:
         of_vpcs = [groups.problem(str(found.node.value), vpc) for vpc in known.vpcs(launch)]
         problems[launch] = [each for each in of_vpcs if each is not None] if all(of_vpcs) else []
-    every = [each for of_launch in problems.values() for each in of_launch]
+        problems[launch].sort(key=_is_unsure)
+    every = sorted((each for of_launch in problems.values() for each in of_launch), key=_is_unsure)
     if every:
         wrong = found.findings_if_wrong(
             lambda launch: next((each.what for each in problems[launch]), ""), every[0].remedy, Severity.NOTE
         )
         yield from map(as_warning, wrong) if any(each.is_unsure for each in every) else wrong
+
+
+def _is_unsure(problem: Problem) -> bool:
+    return problem.is_unsure
 
 
 def _found(problem: Problem, remedy: str, place: Place, *, is_used: bool) -> Finding:

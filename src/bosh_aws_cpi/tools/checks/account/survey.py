@@ -111,8 +111,8 @@ class _Survey:
         found = list(groups.findings(known, groups.Groups(there), defaults))
         ids = groups.named_ids(known, defaults) if found else set()
         by_id = self._ec2("security groups by id", partial(lookups.groups_by_id, ids=ids)) if ids else None
-        if by_id is not None:
-            lookup = partial(lookups.group_associations, ids=by_id)
+        if ids:
+            lookup = partial(lookups.group_associations, ids=by_id or ())
             states = self._ec2("associations of security groups", lookup) if by_id else {}
             found = list(groups.findings(known, groups.Groups(there, by_id, states), defaults))
         yield from found
