@@ -8,7 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Image, gib
 from bosh_aws_cpi.plan import ebs
-from bosh_aws_cpi.properties.types import Encryptable, parsed
+from bosh_aws_cpi.properties.types import Encryptable, parsed, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
@@ -103,9 +103,10 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
     disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:
         size = None if disk.size is None else gib(disk.size)
-        if size is not None and size < ebs.LEAST_GIB.get(disk.type, 0):
+        if size is not None and size < ebs.limits_of(disk.type).least_gib:
             size = None  # the AMI or the VM may raise it: the VM's disk is checked
-        ebs.check(ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size), what, ebs.Origin(path))
+        volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size)
+        refuse(ebs.problems(volume, what, ebs.Origin(path)))
     return disk
 
 
