@@ -93,6 +93,7 @@ def test_mistake(validator: Draft202012Validator, route: Route, value: Any, foun
         (("compilation", "az"), 1),
         (("networks", 0, "subnets", 0, "azs"), [1, "z2"]),
         (("networks", 0, "subnets", 0, "reserved"), [["10.0.0.5"], [["10.0.0.6-10.0.0.9"], None]]),
+        ((*OF_VM, "capacity_reservation"), {"id": "cr-1", "market": "capacity-block"}),
         ((".anchors",), {"a": 1}),
         (("anchors",), [1]),
     ],

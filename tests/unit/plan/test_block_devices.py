@@ -9,9 +9,10 @@ import pytest
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import BlockDevices, Image
-from bosh_aws_cpi.plan.block_devices import block_devices, root_device_name
+from bosh_aws_cpi.plan.block_devices import planned, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import static_facts
+from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
@@ -25,7 +26,9 @@ def plan(default: Encryption = PLAIN, instance_type: str = "m5.large", **given: 
     """Plan the devices of a VM with these disks."""
     image = Image("ami-1", "/dev/xvda", "hvm", "x86_64", ["/dev/xvda", "/dev/sdb"], ["snap-1"])
     properties = VmProperties.parse({"instance_type": "t3.nano", "availability_zone": "z", **given})
-    return block_devices(properties, image, static_facts(instance_type), DiskDefaults(default))
+    devices, problems = planned(properties, image, static_facts(instance_type), DiskDefaults(default))
+    refuse(problems)
+    return devices
 
 
 def ephemeral(**ebs: Any) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import pytest
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
-from bosh_aws_cpi.plan.block_devices import block_devices
+from bosh_aws_cpi.plan.block_devices import planned
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
+from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import VmProperties
 
 PLAIN = Encryption()
@@ -28,7 +29,9 @@ def plan(
     """Plan the devices of a VM of this type, with these properties."""
     image = Image("ami-1", "", kind, "x86_64", [], ["snap-1"])
     properties = VmProperties.parse({"instance_type": "t3.nano", "availability_zone": "z", **given})
-    return block_devices(properties, image, facts, DiskDefaults(default))
+    devices, problems = planned(properties, image, facts, DiskDefaults(default))
+    refuse(problems)
+    return devices
 
 
 def ephemeral(size: int = 10) -> dict[str, Any]:

@@ -7,14 +7,16 @@ from botocore.loaders import create_loader
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import (
     check_architecture,
-    check_ebs_optimized,
     default_ephemeral_gib,
     static_facts,
 )
+from bosh_aws_cpi.plan.type_options import planned
 from bosh_aws_cpi.plan.type_table import names
 from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES
+from bosh_aws_cpi.properties.vm import VmProperties
 
 FIRST_DISK_GIB = """
 m1.small 160  m1.medium 410  m1.large 420  m1.xlarge 420  c1.medium 350  c1.xlarge 420  cc2.8xlarge 840
@@ -186,11 +188,8 @@ def test_ebs_optimized() -> None:
     """Only a type that can't be EBS-optimised refuses it, and only when it is asked for."""
     for support in ("default", "supported", "unsupported"):
         facts = InstanceTypeFacts("t2.micro", ebs_needs_nvme_path=False, ebs_optimized=support)
-        check_ebs_optimized(facts, is_asked=False)
-        if support != "unsupported":
-            check_ebs_optimized(facts, is_asked=True)
-    with pytest.raises(CloudError) as caught:
-        check_ebs_optimized(facts, is_asked=True)
-    assert caught.value.message == (
-        "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised"
-    )
+        for is_asked in (False, True):
+            properties = VmProperties(ebs_optimized=is_asked)
+            texts = [each.text for each in planned(properties, image("x86_64"), facts, DiskDefaults())[1]]
+            wanted = ["ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised"]
+            assert texts == (wanted if is_asked and support == "unsupported" else [])

@@ -15,6 +15,7 @@ from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.records import Record
 
 
@@ -41,7 +42,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         raise CloudError(message)
     properties = DiskProperties.parse(cloud_properties)
     volume = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, gib(size))
-    ebs.check(volume, "disk", ebs.Origin("cloud_properties"))
+    refuse(ebs.problems(volume, "disk", ebs.Origin("cloud_properties")))
     tags = tag_plan.of_disk(
         properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
     )

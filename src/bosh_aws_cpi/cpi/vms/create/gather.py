@@ -11,9 +11,9 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import instance_types, nics, placement, subnet_fallbacks, type_options
-from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, launch_options
+from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.records import Record
 
@@ -73,11 +73,10 @@ def _with_devices(
     properties: VmProperties, ami: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
 ) -> tuple[InstanceTypeFacts, BlockDevices]:
     instance_types.check_architecture(ami, facts)
-    instance_types.check_ebs_optimized(facts, is_asked=bool(properties.ebs_optimized))
     if properties.credit_specification and not facts.is_burstable:
         logger.warning("Ignored: credit_specification, which type %s does not accept", facts.name)
-    devices = block_devices(properties, ami, facts, defaults)
-    type_options.check(properties, ami, facts, devices)
+    devices, problems = type_options.planned(properties, ami, facts, defaults)
+    refuse(problems)
     if text := type_options.hibernation_warning(properties, ami, facts, devices):
         logger.warning("%s", text)
     return facts, devices
