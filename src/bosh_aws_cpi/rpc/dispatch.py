@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from errno import ENOMEM
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.log import logger, redact, set_request_id
-from bosh_aws_cpi.rpc import request, versions
-from bosh_aws_cpi.rpc.methods import METHODS
+from bosh_aws_cpi.rpc import methods, request
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
@@ -80,13 +79,13 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float], reserve: lis
     set_request_id(context.get("request_id") if isinstance(context, dict) else None)
     call = request.check(document)
     session = host.open(call)
-    target = METHODS[call.method].target
-    arguments = versions.bind(call.method, call.arguments, call.api_version)
+    target = methods.METHODS[call.method].target
+    arguments = methods.bind(call.method, call.arguments, call.api_version)
     logger.info("Starting %s...", call.method)
     try:
         result = host.verb(target)(session, *arguments)
         interrupts.close()
-        return versions.shape(call.method, call.api_version, result)
+        return methods.shape(call.method, call.api_version, result)
     except Exception as error:  # noqa: BLE001 - every failure of a verb becomes a typed error
         reserve.clear()
         interrupts.close()
