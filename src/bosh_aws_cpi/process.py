@@ -18,10 +18,10 @@ from bosh_aws_cpi.errors import BoshError, InvalidCall, Unknown
 from bosh_aws_cpi.rpc import dispatch
 
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Callable
+    from typing import Any, NoReturn
 
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.rpc.host import Verb
     from bosh_aws_cpi.rpc.request import Request
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -69,10 +69,10 @@ class _AwsHost:
         self._cloud = Cloud(load(self._arguments[0], call.context), call.api_version)
         return self._cloud
 
-    def verb(self, target: str) -> Verb:
-        module, function = target.split(":")
-        verb: Verb = getattr(import_module(f"bosh_aws_cpi.cpi.{module}"), function)
-        return verb
+    def function(self, target: str) -> Callable[..., Any]:
+        module, _, name = target.partition(":")
+        function: Callable[..., Any] = getattr(import_module(f"bosh_aws_cpi.cpi.{module}"), name)
+        return function
 
     def translate(self, error: Exception) -> BoshError | None:
         if "botocore" not in sys.modules:  # the error is not botocore's

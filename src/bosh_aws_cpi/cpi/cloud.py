@@ -1,4 +1,4 @@
-"""The object that every verb gets: configuration, contract version, and lazily created clients."""
+"""The object that every method gets: configuration, contract version, and lazily created clients."""
 
 from __future__ import annotations
 

@@ -19,6 +19,6 @@ def info(cloud: Cloud) -> Json:
     }
 
 
-def ping(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cloud
+def ping(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the cloud
     """Answer "pong"."""
     return "pong"

@@ -82,7 +82,7 @@ _CREATE_VM = (
 )
 
 
-def _vm_and_networks(created: Any) -> list[Any]:  # noqa: ANN401 - the protocol knows no verb's types
+def _vm_and_networks(created: Any) -> list[Any]:  # noqa: ANN401 - the protocol knows no method's types
     return [created.vm_cid, created.networks]
 
 
@@ -172,7 +172,7 @@ def _checked(method: str, name: str, kind: Kind, value: Any) -> Any:  # noqa: AN
 
 
 def shape(method: str, api_version: int, result: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Give a verb's result the shape of a contract version."""
+    """Give a method's result the shape of a contract version."""
     row = METHODS[method]
     convert = row.result_in_v1 if api_version == 1 and row.result_in_v1 else row.result
     return convert(result) if convert else result
