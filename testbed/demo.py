@@ -34,7 +34,7 @@ from testbed.registry import PASSWORD, USER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VERB, ARGUMENTS, RESULT, TIME = 17, 44, 36, 5
+METHOD, ARGUMENTS, RESULT, TIME = 17, 44, 36, 5
 """Widths of the columns; the calls of AWS come last and take what they need."""
 
 
@@ -78,7 +78,7 @@ class Play:
         self._names = Names({name: Id(value) for name, value in laid.items()})
         cpi = Cpi(self._configuration(life), command=self._command)
         print("\n" + paint(life.title, BOLD))
-        titles = [cell("call", VERB), cell("arguments", ARGUMENTS), cell("result", RESULT)]
+        titles = [cell("call", METHOD), cell("arguments", ARGUMENTS), cell("result", RESULT)]
         print(paint("  ".join([*titles, "ms".rjust(TIME), "AWS calls"]), DIM))
         for step in life.steps():
             self._step(cpi, life, step)
@@ -101,15 +101,15 @@ class Play:
         arguments = resolve(step.arguments, self._names)
         self._stage.fake_aws.forget_calls()
         self._stage.registry.requests.clear()
-        where = f"{step.verb} {brief(arguments)}"
+        where = f"{step.method} {brief(arguments)}"
         try:
-            answer = cpi.call(step.verb, *arguments, api_version=life.contract, stemcell=life.stemcell)
+            answer = cpi.call(step.method, *arguments, api_version=life.contract, stemcell=life.stemcell)
             document = answer.document
         except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
             raise self._failed(where, f"{type(error).__name__}: {error}") from None
         actions = self._stage.fake_aws.actions()
         asked = [request.method for request in self._stage.registry.requests]
-        print(line(step.verb, arguments, answer, calls_in_short(actions, asked)))
+        print(line(step.method, arguments, answer, calls_in_short(actions, asked)))
         problem = self._problem(step, document, actions)
         if not problem and answer.returncode != 0:
             problem = f"The exit status is {answer.returncode}."
@@ -161,7 +161,7 @@ class Play:
             print(masked(readable(document)))
 
 
-def line(verb: str, arguments: list[Any], answer: Answer, calls: str) -> str:
+def line(method: str, arguments: list[Any], answer: Answer, calls: str) -> str:
     """Write the line of a call."""
     error = answer.document.get("error")
     if isinstance(error, dict):
@@ -170,7 +170,7 @@ def line(verb: str, arguments: list[Any], answer: Answer, calls: str) -> str:
     else:
         result = cell(brief(answer.document.get("result")), RESULT)
     columns = [
-        paint(cell(verb, VERB), BOLD),
+        paint(cell(method, METHOD), BOLD),
         cell(" ".join(map(brief, arguments)), ARGUMENTS),
         result,
         f"{answer.milliseconds:{TIME}.0f}",

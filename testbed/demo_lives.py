@@ -35,7 +35,7 @@ class Step:
     """A call.
 
     Attributes:
-        verb: The method.
+        method: The method.
         arguments: Its arguments.
         result: The expected result.
         error: The expected error, for a call that fails.
@@ -45,7 +45,7 @@ class Step:
         shows: Whether the demo shows the settings as they are after this call.
     """
 
-    verb: str
+    method: str
     arguments: list[Any]
     result: Any = None
     error: Json | None = None

@@ -24,7 +24,8 @@ id, up to five times.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import ClassVar
 

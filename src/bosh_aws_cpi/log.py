@@ -10,10 +10,10 @@ import json
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.redact import Redactor
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 

@@ -69,16 +69,16 @@ def more_settings(cpi: Cpi, agent: dict[str, Any]) -> Iterator[None]:
 
 @pytest.fixture
 def tamper(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[Call], Answer]], None]:
-    """Return a function that has one verb done otherwise."""
+    """Return a function that has one method done otherwise."""
     original = Cpi.call
 
-    def replace(verb: str, otherwise: Callable[[Call], Answer]) -> None:
+    def replace(replaced: str, otherwise: Callable[[Call], Answer]) -> None:
         def call(cpi: Cpi, method: str, *arguments: Any, **request: Any) -> Answer:
             def run(**agent: Any) -> Answer:
                 with more_settings(cpi, agent):
                     return original(cpi, method, *arguments, **request)
 
-            return otherwise(run) if method == verb else run()
+            return otherwise(run) if method == replaced else run()
 
         monkeypatch.setattr(Cpi, "call", call)
 
@@ -102,11 +102,11 @@ def test_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Ca
     assert list(tmp_path.iterdir()) == []
     stdout, stderr = capsys.readouterr()
     assert stderr == ""
-    verbs = Counter(step.verb for life in LIVES for step in life.steps())
+    methods = Counter(step.method for life in LIVES for step in life.steps())
     lines = re.findall(r"^([a-z_]+) +.{44}  .{36} +\d+  +\d+(?: \S+)*$", stdout, re.MULTILINE)
-    assert Counter(lines) == verbs
+    assert Counter(lines) == methods
     assert stdout.endswith(
-        f"\nChecked: {verbs.total()} calls, the agent's settings of 2 VMs, every answer's shape, "
+        f"\nChecked: {methods.total()} calls, the agent's settings of 2 VMs, every answer's shape, "
         "and that nothing is left in EC2 or the registry.\n"
     )
     for tool in ("an editor, by docs/", "cpi check cpi.json", "cpi diagnose cpi.json"):
@@ -152,7 +152,7 @@ def test_demo_of_no_cpi() -> None:
 
 @pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize(
-    ("verb", "otherwise", "message"),
+    ("method", "otherwise", "message"),
     [
         ("info", and_more(more=1), r'info.*\+  "more": 1'),
         (
@@ -167,12 +167,12 @@ def test_demo_of_no_cpi() -> None:
 def test_difference(
     stage: Stage,
     tamper: Callable[[str, Callable[[Call], Answer]], None],
-    verb: str,
+    method: str,
     otherwise: Callable[[Call], Answer],
     message: str,
 ) -> None:
     """An answer, a setting or an effect that is not the expected one ends the demo at that call."""
-    tamper(verb, otherwise)
+    tamper(method, otherwise)
     with pytest.raises(Difference, match=r"(?s)^Failed at call \d+, " + message):
         Play(stage).play(LIVES[0])
 

@@ -88,7 +88,7 @@ def test_stemcell_not_supported(offline: Cpi, late: Checked, stemcell: Any, show
 def test_stemcell_needed(
     offline: Cpi, late: Checked, method: str, arguments: list[Any], version: int
 ) -> None:
-    """The verbs that may have to write to the registry need the stemcell's version, before AWS is asked."""
+    """The methods that may have to write to the registry need the stemcell's version, before AWS is asked."""
     answer = offline.call(method, *arguments, api_version=version, stemcell=None)
     expected = "Stemcell API version '' is not supported."
     assert late(answer) == ("Bosh::Clouds::CPIAPIVersionNotSupported", expected)
@@ -104,7 +104,7 @@ def test_stemcell_needed(
     ],
 )
 def test_stemcell_not_needed(offline: Cpi, result: Checked, method: str, arguments: list[Any]) -> None:
-    """The other verbs do not mind what the stemcell's version is."""
+    """The other methods do not mind what the stemcell's version is."""
     unminded = result(offline.call(method, *arguments, stemcell=None))
     assert unminded == result(offline.call(method, *arguments, stemcell=2))
 

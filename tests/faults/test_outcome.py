@@ -129,7 +129,7 @@ def test_table() -> None:
         {TRIED: ("has_vm", "permanent error")},
     ]
     tables = summary.rows(notes)
-    assert tables["verb"] == {
+    assert tables["method"] == {
         "create_vm": {"tried": 2, WELL: 1, LEFT: 1, UNKNOWN: 1},
         "has_vm": {"tried": 1, OTHER: 1},
         "all": {"tried": 3, WELL: 1, LEFT: 1, UNKNOWN: 1, OTHER: 1},

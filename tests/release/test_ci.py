@@ -167,7 +167,7 @@ def test_guide_names_every_permission() -> None:
 
 @pytest.mark.parametrize(("check", "lifecycle"), [(0, 0), (1, 0), (0, 2), (1, 2)])
 def test_lifecycle_runs_both_programs(tmp_path: Path, check: int, lifecycle: int) -> None:
-    """The calls of the verbs are made whatever the first program finds; the last failure is the task's."""
+    """The calls of the methods are made whatever the first program finds; the last failure is the task's."""
     (tmp_path / "source").mkdir()
     make = tmp_path / "make"
     make.write_text(

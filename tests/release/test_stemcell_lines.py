@@ -48,7 +48,7 @@ VERSIONS = {
     "resolute": ((2, 43), "3.", "15."),
 }
 """Of glibc at least, of OpenSSL, and of GCC."""
-ONE_OF_EACH_VERB = tuple({each.verb: each for each in reversed(SCENARIOS)}.values())
+ONE_OF_EACH_METHOD = tuple({each.method: each for each in reversed(SCENARIOS)}.values())
 OWN_VM = "i-0123456789abcdef0"
 NOTHING = b"\xff" * DISK_SIZE
 """What is on a disk at first."""
@@ -138,11 +138,11 @@ def test_info(vm: Vm, fake_aws: FakeAws, render: Render, shell: str) -> None:
     assert vm.written == []
 
 
-@pytest.mark.parametrize("scenario", ONE_OF_EACH_VERB, ids=lambda scenario: scenario.verb)
-def test_verb(
+@pytest.mark.parametrize("scenario", ONE_OF_EACH_METHOD, ids=lambda scenario: scenario.method)
+def test_method(
     vm: Vm, fake_aws: FakeAws, world: World, registry: Registry, render: Render, scenario: Scenario
 ) -> None:
-    """Each verb takes the same calls and changes the same as elsewhere."""
+    """Each method takes the same calls and changes the same as elsewhere."""
     play(Stage(fake_aws, world, registry, vm.tmp, lambda document: JobCpi(vm, render, document)), scenario)
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from bosh_aws_cpi.config import cpi_config, file, keys
+from bosh_aws_cpi.config import cpi_config, keys, loading
 from testbed.executable import ABSENT
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def parsed(render: Render, folder: Path, properties: Mapping[str, object]) -> cp
     """Render cpi.json, and read it as the program does."""
     path = folder / "cpi.json"
     path.write_bytes(render("config/cpi.json", properties).encode())
-    return cpi_config.parse(file.read(str(path)), {}, {})
+    return cpi_config.parse(loading.read(str(path)), {}, {})
 
 
 def test_defaults(render: Render) -> None:

@@ -1,20 +1,20 @@
-"""The object that every verb gets: configuration, contract version, and lazily created clients."""
+"""The object that every method gets: configuration, contract version, and lazily created clients."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config import cpi_config as configuration
-from bosh_aws_cpi.cpi.registry.kinds import DisabledRegistry, NoRegistry
+from bosh_aws_cpi.cpi.registry import DisabledRegistry, NoRegistry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
     from bosh_aws_cpi.aws.sdk.clients import Clients
     from bosh_aws_cpi.call_statistics import CallStatistics
     from bosh_aws_cpi.config.cpi_config import CpiConfig
-    from bosh_aws_cpi.cpi.registry.interface import Registry
+    from bosh_aws_cpi.cpi.registry import Registry
     from bosh_aws_cpi.cpi.undo import Undo
 
 STEMCELL_WITHOUT_REGISTRY = 2
@@ -82,7 +82,7 @@ class Cloud:
             return NoRegistry()
         if self.config.registry is None:
             return DisabledRegistry()
-        from bosh_aws_cpi.cpi.registry.http import HttpRegistry  # noqa: PLC0415 - loads requests
+        from bosh_aws_cpi.cpi.http_registry import HttpRegistry  # noqa: PLC0415 - loads requests
 
         return HttpRegistry(self.config.registry)
 

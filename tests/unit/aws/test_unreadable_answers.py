@@ -128,11 +128,11 @@ def test_log_of_the_answer(clients: Clients) -> None:
     """What is answered names a page among the causes, and has not the whole of it."""
     Proxy(clients.ec2, 200, f"<p>{'x' * 600}{SECRET}")
 
-    def verb(*_: Any) -> None:
+    def method(*_: Any) -> None:
         error = met(clients, "ec2")
         message = "outer"
         raise CloudError(message) from error
 
-    log = ask(Host(verb), "has_vm", "i-1")["log"]
+    log = ask(Host(method), "has_vm", "i-1")["log"]
     assert "; caused by Unreadable: " in log
     assert SECRET not in log

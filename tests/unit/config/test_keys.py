@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.config import cpi_config, resource_keys, values
+from bosh_aws_cpi.config import cpi_config, keys, values
 from bosh_aws_cpi.config.keys import KEYS
 from bosh_aws_cpi.errors import InvalidCall
 from bosh_aws_cpi.redact import Redactor
@@ -101,10 +101,7 @@ def test_template(key: values.Key[Any]) -> None:
 
 def test_drained_targets() -> None:
     """The time that a drained target is waited for is the one that the text gives."""
-    assert (
-        f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds"
-        in resource_keys.DEREGISTER_ON_DELETE.description
-    )
+    assert f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds" in keys.DEREGISTER_ON_DELETE.description
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)

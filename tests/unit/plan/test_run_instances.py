@@ -9,7 +9,7 @@ import pytest
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
 from bosh_aws_cpi.plan import run_instances
 from bosh_aws_cpi.plan.launch_options import LaunchOption
-from bosh_aws_cpi.plan.run_instances import LaunchSpec
+from bosh_aws_cpi.plan.run_instances import InstanceSpec
 from bosh_aws_cpi.properties.vm import VmProperties
 
 NO_DEFAULTS = (None, None)
@@ -36,15 +36,15 @@ def made(
     defaults: tuple[str | None, str | None] = NO_DEFAULTS,
     interfaces: tuple[dict[str, Any], ...] = (INLINE,),
     way: dict[str, Any] | None = None,
-    **launch_spec: Any,
+    **spec: Any,
 ) -> dict[str, Any]:
     """Make the arguments for a VM with these properties, launched as this type."""
-    values: dict[str, Any] = {"metadata_options": {}, "tags": {}, **launch_spec}
+    values: dict[str, Any] = {"metadata_options": {}, "tags": {}, **spec}
     properties = VmProperties.parse(
         {"instance_type": "ignored here", "availability_zone": "ignored here", **given}
     )
     return run_instances.arguments(
-        LaunchSpec("ami-1", properties, *defaults, zone="z", **values),
+        InstanceSpec("ami-1", properties, *defaults, zone="z", **values),
         LaunchOption(facts, BlockDevices((DEVICE,), None), **(way or {})),
         interfaces=interfaces,
         user_data="{}",

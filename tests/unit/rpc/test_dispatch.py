@@ -29,7 +29,7 @@ def redactor(monkeypatch: pytest.MonkeyPatch) -> Redactor:
 
 
 def test_result(program_log: ProgramLog) -> None:
-    """A verb gets the session and the arguments; its result is answered, and begin and end are logged."""
+    """A method gets the session and the arguments; its result is answered, and begin and end are logged."""
     host = Host(lambda *arguments: [*arguments, "ü"])
     assert ask(host, "set_vm_metadata", "i-1", None) == {
         "result": ["session", "i-1", {}, "ü"],
@@ -89,12 +89,12 @@ def test_error(
     *,
     ok_to_retry: bool,
 ) -> None:
-    """Whatever a verb raises is answered by its name, and logged; the response's log says where."""
+    """Whatever a method raises is answered by its name, and logged; the response's log says where."""
     document = ask(Host(failing(error)), "has_vm", "i-1")
     assert document["result"] is None
     assert document["error"] == {"type": wire_type, "message": message, "ok_to_retry": ok_to_retry}
     assert document["log"].startswith(f"Rescued {wire_type}: {message}. backtrace: ")
-    assert document["log"].endswith(":in verb\n")
+    assert document["log"].endswith(":in method\n")
     errors = [record.text for record in program_log.records if record.level == "ERROR"]
     assert errors == [f"{wire_type}: {message}"]
     debug = [record.text for record in program_log.records if record.level == "DEBUG"]
@@ -106,19 +106,19 @@ def test_error(
 def test_causes() -> None:
     """The response's log names the causes of an error, innermost last, without any source line."""
 
-    def verb(*_: Any) -> None:
+    def method(*_: Any) -> None:
         try:
             int("inner")
         except ValueError as error:
             message = "outer"
             raise CloudError(message) from error
 
-    log = ask(Host(verb), "has_vm", "i-1")["log"]
+    log = ask(Host(method), "has_vm", "i-1")["log"]
     before, _, after = log.partition(
         "; caused by ValueError: invalid literal for int() with base 10: 'inner'; "
     )
     assert before.startswith("Rescued Bosh::Clouds::CloudError: outer. backtrace: ")
-    assert after.endswith(":in verb\n")
+    assert after.endswith(":in method\n")
     assert "raise" not in log
     assert "\n" not in log.removesuffix("\n")
 
@@ -126,14 +126,14 @@ def test_causes() -> None:
 def test_hidden_causes() -> None:
     """A cause that was cut off is not named: it may hold what must not be seen."""
 
-    def verb(*_: Any) -> None:
+    def method(*_: Any) -> None:
         try:
             int("no number")
         except ValueError:
             message = "outer"
             raise CloudError(message) from None
 
-    assert "caused by" not in ask(Host(verb), "has_vm", "i-1")["log"]
+    assert "caused by" not in ask(Host(method), "has_vm", "i-1")["log"]
 
 
 def test_secrets(redactor: Redactor) -> None:
@@ -189,7 +189,7 @@ def test_configuration_that_is_refused() -> None:
 
 
 def test_wrong_arguments() -> None:
-    """Arguments are looked at before the verb is loaded."""
+    """Arguments are looked at before the method is loaded."""
     host = Host(failing(AssertionError()))
     document = ask(host, "has_vm")
     assert document["error"]["type"] == "InvalidCall"

@@ -10,8 +10,7 @@ import pytest
 
 from bosh_aws_cpi.cpi.vms.create.create_vm import CreatedVm
 from bosh_aws_cpi.errors import InvalidCall
-from bosh_aws_cpi.rpc.methods import METHODS
-from bosh_aws_cpi.rpc.versions import bind, shape
+from bosh_aws_cpi.rpc.methods import METHODS, bind, shape
 from tests.listing import check_methods_listed
 
 CONTRACTS = pytest.mark.parametrize("contract", [1, 2, 3])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws.sdk.call_hooks import failure_of
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
@@ -19,7 +20,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     is_uncertain,
     is_untrusted,
 )
-from bosh_aws_cpi.aws.sdk.parsing import failure_of
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Reads cloud properties with the models of the verbs, and turns what is wrong with them into findings."""
+"""Reads cloud properties with the models of the methods, and turns what is wrong with them into findings."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
@@ -16,7 +16,7 @@ At = Callable[..., Node]
 
 
 def read(model: type[Model], values: Json, at: At) -> tuple[Model | None, list[Finding]]:
-    """Read properties as the verbs do; returns them unless one is wrong, and the findings.
+    """Read properties as the methods do; returns them unless one is wrong, and the findings.
 
     Args:
         model: What they are.

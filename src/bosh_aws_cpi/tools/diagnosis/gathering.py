@@ -194,7 +194,7 @@ class _Gathering:
             remedy = "Use the configuration of the Director that created the VM"
             self._leave_out("the registry: the configuration has none", remedy)
             return None
-        from bosh_aws_cpi.cpi.registry.http import HttpRegistry  # noqa: PLC0415 - for old stemcells only
+        from bosh_aws_cpi.cpi.http_registry import HttpRegistry  # noqa: PLC0415 - for old stemcells only
 
         try:
             return HttpRegistry(self._config.registry).has(self._vm_cid)

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import capacity, held_addresses, images, kms_keys, lookups, routes
-from bosh_aws_cpi.cpi.stemcells.delete import ami_id
+from bosh_aws_cpi.aws.images import of_stemcell
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.instance_types import tabled_facts
 from bosh_aws_cpi.records import Record
@@ -201,9 +201,9 @@ class _Survey:
         """What create_vm refuses of types, by EC2's data where that differs from the built-in table."""
         found: list[Image] = []
         for cid in extras.stemcells:
-            answer = self._ec2("the stemcell", partial(_image, ami_id(cid)))
+            answer = self._ec2("the stemcell", partial(_image, of_stemcell(cid)))
             if answer is not None:
-                yield from types.stemcells(ami_id(cid), answer[0])
+                yield from types.stemcells(of_stemcell(cid), answer[0])
                 found += filter(None, answer)
         yield from types.misfits(facts, found, self._references.launches)
         for launch in self._references.launches:

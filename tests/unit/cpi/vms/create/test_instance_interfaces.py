@@ -58,7 +58,7 @@ def test_next_offer_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) ->
     lay_interface(ec2, "eni-1", "available")
     lay_run(ec2, ON_DEMAND, 0, "i-2")
     lay_running(ec2, "i-2", nic_count=2)
-    assert launch(cloud, SPOT, ON_DEMAND, made=MADE).instance.vm_cid == "i-2"
+    assert launch(cloud, SPOT, ON_DEMAND, made=MADE)[0].vm_cid == "i-2"
     assert len(clock.pauses) == 1
 
 
@@ -71,7 +71,7 @@ def test_ended_by_an_earlier_call_with_its_interfaces(cloud: Cloud, ec2: Ec2, cl
     lay_agents(ec2, ("i-0", "shutting-down", token(ON_DEMAND, 0)))
     lay_run(ec2, ON_DEMAND, 1, "i-1")
     lay_running(ec2, "i-1", nic_count=2)
-    assert launch(cloud, ON_DEMAND, made=MADE).instance.vm_cid == "i-1"
+    assert launch(cloud, ON_DEMAND, made=MADE)[0].vm_cid == "i-1"
     assert len(clock.pauses) == 1
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.config import file
+from bosh_aws_cpi.config import loading
 from bosh_aws_cpi.errors import Unknown
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_read(path: Path, raw: bytes, expected: object) -> None:
     """JSON is read, and YAML with the values that JSON has: a date stays the text it is."""
     path.write_bytes(raw)
-    assert file.read(str(path)) == expected
+    assert loading.read(str(path)) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_unreadable(path: Path, raw: bytes, reason: str) -> None:
     """A file that is neither is refused by its path and the place of the fault, never quoted."""
     path.write_bytes(raw)
     with pytest.raises(Unknown) as caught:
-        file.read(str(path))
+        loading.read(str(path))
     message = caught.value.message
     assert message.startswith(f"The configuration file '{path}' is neither JSON (")
     assert message.endswith(f") nor YAML ({reason})")
@@ -94,7 +94,7 @@ def test_unreadable(path: Path, raw: bytes, reason: str) -> None:
 def test_missing_file(path: Path) -> None:
     """A file that is not there is named with the reason."""
     with pytest.raises(Unknown) as caught:
-        file.read(str(path))
+        loading.read(str(path))
     assert caught.value.message == (f"Cannot read the configuration file '{path}': No such file or directory")
 
 
@@ -102,4 +102,4 @@ def test_missing_file(path: Path) -> None:
 def test_paths_that_are_no_file(tmp_path: Path, name: str, reason: str) -> None:
     """A path that names no file is refused alike."""
     with pytest.raises(Unknown, match=reason):
-        file.read(f"{tmp_path}/{name}")
+        loading.read(f"{tmp_path}/{name}")
