@@ -140,7 +140,7 @@ def test_light_stemcell() -> None:
             [VM],
             {"botocore"},
             {"vms.existing"},
-            {"instances", "instance_entries", "sdk.idempotency", "tags"},
+            {"instances", "sdk.idempotency", "tags"},
         ),
         ("has_disk", [DISK], {"botocore"}, {"disks.existing"}, {"sdk.idempotency", "volumes", "tags"}),
         (
@@ -151,7 +151,6 @@ def test_light_stemcell() -> None:
             {
                 "attachments",
                 "instances",
-                "instance_entries",
                 "sdk.idempotency",
                 "volumes",
                 "instance_types",
@@ -162,7 +161,7 @@ def test_light_stemcell() -> None:
             [1024, {}],
             MAKING,
             {"disks.create", "encryption_keys", "identity", "undo"},
-            {"instances", "instance_entries", "sdk.idempotency", "volumes", "networks"},
+            {"instances", "sdk.idempotency", "volumes", "networks"},
         ),
         (
             "create_stemcell",

@@ -8,9 +8,9 @@ from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws import firewalls, instance_details, interface_lookups, routes, vpc_settings
+from bosh_aws_cpi.aws import firewalls, instance_details, interface_details, routes, subnet_details, vpcs
 from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.interface_lookups import Interface
+from bosh_aws_cpi.aws.interface_details import Interface
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
@@ -122,7 +122,7 @@ class _Gathering:
             return None
         found = self._ask(
             "the interface with the Director's address",
-            lambda: interface_lookups.with_address(self._client, remote),
+            lambda: interface_details.with_address(self._client, remote),
         )
         return None if found is None else tuple(found)
 
@@ -131,7 +131,7 @@ class _Gathering:
         holders: tuple[Interface, ...] | None,
         gateway: str,
         remote: str,
-        vpc: vpc_settings.Vpc | None,
+        vpc: vpcs.Vpc | None,
     ) -> tuple[Side | None, Side | None]:
         """The VM's interface and the other side's, with what filters and routes their traffic."""
         client, own, is_local = self._client, self._details.interfaces, is_in_vpc(vpc, remote)
@@ -143,20 +143,21 @@ class _Gathering:
         vpc_ids = {each.vpc_id for each in both}
         group_ids = {group_id for each in both for group_id in each.group_ids}
         network = Network(
-            self._ask("security groups", lambda: firewalls.groups(client, group_ids)),
-            self._ask("network ACLs", lambda: firewalls.acls(client, vpc_ids)),
+            self._ask("security groups", lambda: firewalls.groups_by_id(client, group_ids)),
+            self._ask("network ACLs", lambda: firewalls.acls_of_vpcs(client, vpc_ids)),
             self._ask("routes", lambda: routes.of_vpcs(client, vpc_ids)),
             self._block_modes(vpc, {each.subnet_id for each in both if vpc and each.vpc_id == vpc.vpc_id}),
-            vpc.block_mode if vpc else vpc_settings.NOT_BLOCKED,
+            vpc.block_mode if vpc else vpcs.NOT_BLOCKED,
         )
         return network.side(vm), network.side(peer) if peer else None
 
-    def _block_modes(self, vpc: vpc_settings.Vpc | None, subnet_ids: set[str]) -> dict[str, str]:
+    def _block_modes(self, vpc: vpcs.Vpc | None, subnet_ids: set[str]) -> dict[str, str]:
         """What exclusions leave of a VPC's VPC Block Public Access, by subnet; asked only if it has any."""
-        if vpc is None or vpc.block_mode == vpc_settings.NOT_BLOCKED:
+        if vpc is None or vpc.block_mode == vpcs.NOT_BLOCKED:
             return {}
         what = f"whether VPC Block Public Access (mode {vpc.block_mode}) applies"
-        return self._ask(what, lambda: vpc_settings.block_modes(self._client, subnet_ids)) or {}
+        found = self._ask(what, lambda: subnet_details.by_id(self._client, subnet_ids)) or {}
+        return {subnet_id: subnet.block_mode for subnet_id, subnet in found.items()}
 
     def _health(self, peer: Side | None) -> tuple[Health | None, Health | None]:
         """The states and status checks of the VM and of the other side's instance."""
@@ -171,19 +172,19 @@ class _Gathering:
         if not nic_id:
             return None
         return self._ask(
-            f"network interface {nic_id}", lambda: interface_lookups.with_id(self._client, nic_id)
+            f"network interface {nic_id}", lambda: interface_details.with_id(self._client, nic_id)
         )
 
-    def _vpc(self) -> tuple[vpc_settings.Vpc | None, bool | None, tuple[str, ...] | None]:
+    def _vpc(self) -> tuple[vpcs.Vpc | None, bool | None, tuple[str, ...] | None]:
         """The VPC, whether it has DNS, and the DNS servers of its DHCP options."""
         client, vpc_id = self._client, self._details.instance.vpc_id
         if vpc_id is None:
             return None, None, None
-        vpc = self._ask("the VPC's address ranges", lambda: vpc_settings.find(client, vpc_id))
-        has_dns = self._ask("the VPC's DNS", lambda: vpc_settings.has_dns(client, vpc_id))
+        vpc = self._ask("the VPC's address ranges", lambda: vpcs.find(client, vpc_id))
+        has_dns = self._ask("the VPC's DNS", lambda: vpcs.has_dns(client, vpc_id))
         if vpc is None or not vpc.dhcp_options_id.startswith("dopt-"):
             return vpc, has_dns, None
-        servers = self._ask("DHCP options", lambda: vpc_settings.dns_servers(client, vpc.dhcp_options_id))
+        servers = self._ask("DHCP options", lambda: vpcs.dns_servers(client, vpc.dhcp_options_id))
         return vpc, has_dns, servers
 
     def _has_document(self, settings: AgentSettings | None) -> bool | None:

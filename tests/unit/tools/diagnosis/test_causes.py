@@ -10,7 +10,7 @@ import pytest
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
 from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.vpc_settings import Vpc
+from bosh_aws_cpi.aws.vpcs import Vpc
 from bosh_aws_cpi.model import Instance, StateReason
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools import findings
@@ -99,7 +99,7 @@ def test_nothing_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "cidrs", "severity"),
+    ("owner", "ranges", "severity"),
     [
         ("123456789012", ("10.0.0.0/16",), "error"),
         ("999999999999", ("10.0.0.0/16",), "warning"),
@@ -107,11 +107,11 @@ def test_nothing_known() -> None:
         ("123456789012", ("10.1.0.0/16",), "note"),
     ],
 )
-def test_address_that_nobody_has(owner: str, cidrs: tuple[str, ...], severity: str) -> None:
+def test_address_that_nobody_has(owner: str, ranges: tuple[str, ...], severity: str) -> None:
     """Nobody may have an address of a VPC of the account; in a shared VPC it may be another account's."""
     facts = healthy(peer=None, holders=())
     assert facts.vpc is not None
-    found = told(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, cidrs=cidrs)))
+    found = told(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, ranges=ranges)))
     assert [each for each, _ in found] == [severity]
     assert DIRECTOR in found[0][1]
 
@@ -153,7 +153,7 @@ def test_blobstore_elsewhere() -> None:
     assert (severity, "s3.amazonaws.com may be outside the VPC" in what) == ("note", True)
     by_endpoint = routed(facts.vm, "pl-63a5400a", VpcEndpointId="vpce-1")
     assert told(facts.replaced(settings=by_name, vm=by_endpoint)) == []
-    shut_in = facts.vm.replaced(groups=(Group("sg-vm", "vm", (), (NATS_ONLY,)),))
+    shut_in = facts.vm.replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), (NATS_ONLY,)),))
     ((severity, what), *_) = told(facts.replaced(settings=by_name, vm=shut_in))
     assert (severity, "no tcp 443 out to any address, for the blobstore" in what) == ("error", True)
     elsewhere = facts.settings.replaced(blobstore=Address("https", "10.9.0.9", 25250))
@@ -163,7 +163,7 @@ def test_blobstore_elsewhere() -> None:
 
 def test_groups_that_are_not_known() -> None:
     """Without all of an interface's groups nothing is said of them; a load balancer's may have none."""
-    known = {"sg-1": Group("sg-1", "one", (), ())}
+    known = {"sg-1": Group("sg-1", "one", "vpc-1")}
     network = Network(known, None, None)
     assert network.side(interface("a", DIRECTOR, group_ids=("sg-1",))).groups == (known["sg-1"],)
     for group_ids in (("sg-1", "sg-2"), ()):
@@ -186,7 +186,7 @@ def test_servers(servers: dict[str, Any], words: str) -> None:
     assert facts.settings is not None
     assert facts.vm is not None
     settings = facts.settings.replaced(mbus=None, blobstore=None, **servers)
-    vm = facts.vm.replaced(groups=(Group("sg-vm", "vm", (), ()),), acl=None, table=None)
+    vm = facts.vm.replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), ()),), acl=None, table=None)
     found = told(facts.replaced(mbus=None, remote="", peer=None, holders=None, settings=settings, vm=vm))
     assert [severity for severity, _ in found] == (["warning"] if words else [])
     assert all(words in what for _, what in found)
@@ -396,6 +396,7 @@ def test_ipv6_only() -> None:
     own, there = "2600:1f18::a", "2600:1f18::6"
     acl = Acl(
         "acl-6",
+        "vpc-1",
         frozenset(),
         tuple(AclRule(1, ALL, ANY_PORT, "::/0", is_allowing=True, is_egress=each) for each in (True, False)),
     )
@@ -410,7 +411,7 @@ def test_ipv6_only() -> None:
         mbus=mbus,
         remote=there,
         settings=only,
-        vpc=Vpc("vpc-1", "123456789012", "dopt-1", ("10.0.0.0/16", "2600:1f18::/56")),
+        vpc=Vpc("vpc-1", ["10.0.0.0/16"], ["2600:1f18::/56"], "123456789012", "dopt-1"),
     )
     assert told(facts) == []
     assert facts.peer is not None

@@ -169,7 +169,7 @@ ALLOW, DENY = acl_rule(100, "allow"), acl_rule(32767, "deny", protocol=ALL)
 )
 def test_acl_share(rules: list[AclRule], expected: str) -> None:
     """The rule with the lowest number that matches a packet decides about it (Network ACL rules)."""
-    acl = Acl("acl-1", frozenset(), tuple(rules))
+    acl = Acl("acl-1", "vpc-1", frozenset(), tuple(rules))
     assert acl_share(acl, egress=True, protocol="tcp", ports=EPHEMERAL, address=DIRECTOR) == expected
 
 
@@ -184,5 +184,5 @@ def test_acl_share(rules: list[AclRule], expected: str) -> None:
 )
 def test_acl_share_of_somebody(rules: list[AclRule], expected: str) -> None:
     """An unknown address may be any that a rule allows, unless all are denied before."""
-    acl = Acl("acl-1", frozenset(), tuple(rules))
+    acl = Acl("acl-1", "vpc-1", frozenset(), tuple(rules))
     assert acl_share(acl, egress=True, protocol="tcp", ports=(6868, 6868), address="") == expected

@@ -5,7 +5,16 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws import capacity, held_addresses, images, kms_keys, lookups, routes
+from bosh_aws_cpi.aws import (
+    capacity,
+    firewalls,
+    images,
+    interface_details,
+    kms_keys,
+    lookups,
+    routes,
+    subnet_details,
+)
 from bosh_aws_cpi.cpi.stemcells.delete import ami_id
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.instance_types import tabled_facts
@@ -89,14 +98,14 @@ class _Survey:
     def networks(self, extras: Extras) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
         ids = {str(node.value) for use in self._references.subnets for node in (use.node, *use.fallbacks)}
-        found = self._ec2("subnets", lambda ec2: lookups.subnets(ec2, ids)) if ids else {}
+        found = self._ec2("subnets", lambda ec2: subnet_details.by_id(ec2, ids)) if ids else {}
         known = subnets.KnownSubnets(self._references, found or {})
         if found is not None:
             yield from subnets.findings(known, self._aws.region)
             yield from subnets.misplaced(known)
         uses = addresses.manual(known)
         taken = {use.subnet_id for use in uses}
-        held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
+        held = self._ec2("addresses", lambda ec2: interface_details.held(ec2, taken)) if taken else None
         yield from addresses.findings(uses, held or [], is_for_create_env=extras.is_for_create_env)
         yield from self._groups(known)
         yield from self._traffic(known)
@@ -105,14 +114,15 @@ class _Survey:
     def _groups(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
         """Security groups; those of other VPCs are looked up only if a subnet's VPC lacks one."""
         vpcs, defaults = known.vpcs(), self._aws.default_security_groups
-        there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
+        of_vpcs = partial(firewalls.groups_of_vpcs, vpc_ids=vpcs)
+        there = self._ec2("security groups", of_vpcs) if vpcs else None
         if there is None:
             return
         found = list(groups.findings(known, groups.Groups(there), defaults))
         ids = groups.named_ids(known, defaults) if found else set()
-        by_id = self._ec2("security groups by id", partial(lookups.groups_by_id, ids=ids)) if ids else None
+        by_id = self._ec2("security groups by id", partial(firewalls.groups_by_id, ids=ids)) if ids else None
         if by_id is not None:
-            lookup = partial(lookups.group_associations, ids=by_id)
+            lookup = partial(firewalls.group_associations, ids=by_id)
             states = self._ec2("associations of security groups", lookup) if by_id else {}
             found = list(groups.findings(known, groups.Groups(there, by_id, states), defaults))
         yield from found
@@ -120,14 +130,9 @@ class _Survey:
     def _managed(self) -> Iterator[Finding]:
         """What managed networks name."""
         managed = self._references.managed
-        lookup = {
-            "VPC": lookups.vpcs,
-            "route table": lookups.route_tables,
-            "network ACL": lookups.network_acls,
-        }
         for what, key in managed_networks.KEYS.items():
             ids = managed_networks.ids(managed, key)
-            there = self._ec2(f"{what}s of managed networks", partial(lookup[what], ids=ids)) if ids else None
+            there = self._ec2(f"{what}s of managed networks", partial(_vpcs_of, what, ids)) if ids else None
             yield from managed_networks.findings(managed, what, there) if there is not None else ()
 
     def _traffic(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
@@ -195,7 +200,7 @@ class _Survey:
         """The zones that the account can use; EC2 is asked only if a zone offers none of the types."""
         if {launch.zone for launch in self._references.launches} <= {*offering, ""}:
             return offering
-        return self._ec2("zones", lookups.zones) or set()
+        return self._ec2("zones", capacity.zones) or set()
 
     def _unfit(self, facts: Mapping[str, InstanceTypeFacts], extras: Extras) -> Iterator[Finding]:
         """What create_vm refuses of types, by EC2's data where that differs from the built-in table."""
@@ -259,6 +264,15 @@ class _Survey:
             answer = self.inquiry.ask("kms", f"KMS key '{name}'", partial(_state, self._clients, name))
             states.update({name: answer[0]} if answer is not None else {})
         yield from encryption_keys.findings(used, states)
+
+
+def _vpcs_of(what: str, ids: Collection[str], ec2: Any) -> dict[str, str]:  # noqa: ANN401 - the EC2 client
+    """The VPCs of those that exist, by id."""
+    if what == "VPC":
+        return {vpc_id: vpc_id for vpc_id in lookups.vpcs(ec2, ids)}
+    if what == "route table":
+        return {table_id: table.vpc_id for table_id, table in routes.tables(ec2, sorted(ids)).items()}
+    return {acl_id: acl.vpc_id for acl_id, acl in firewalls.acls_by_id(ec2, ids).items()}
 
 
 def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the EC2 client
