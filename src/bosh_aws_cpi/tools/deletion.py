@@ -20,8 +20,7 @@ from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.actions import Action, Wish, action
-from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray, mark
+from bosh_aws_cpi.tools.strays import Action, Inventory, Removal, Stray, Wish, action, mark
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 
 if TYPE_CHECKING:

@@ -29,11 +29,6 @@ def told(facts: Facts) -> list[tuple[str, str]]:
     return [(finding.severity.value, finding.what) for finding in causes.of(facts)]
 
 
-def test_healthy() -> None:
-    """Nothing is found about a healthy VM."""
-    assert told(healthy()) == []
-
-
 def test_order() -> None:
     """State comes first, then metadata and user data, then the network; errors come before all others."""
     facts = healthy()
@@ -73,7 +68,7 @@ def test_order() -> None:
 
 @pytest.mark.parametrize("state", ["terminated", "shutting-down"])
 def test_gone(state: str) -> None:
-    """Of a VM that is gone nothing but the reason is told."""
+    """About a VM that is gone, the only finding is the reason."""
     reason = StateReason("Client.VolumeLimitExceeded", "Client.VolumeLimitExceeded: Volume limit exceeded.")
     instance = Instance("i-1", state, "m5.large", "us-east-1a", {}, state_reason=reason)
     assert told(Facts(Details(instance, (), "", ""))) == [
@@ -93,7 +88,7 @@ def test_pending() -> None:
 
 
 def test_nothing_known() -> None:
-    """An instance about which AWS tells nothing else has no findings but those."""
+    """If nothing could be looked up, the findings say only that."""
     not_checked = Finding(Severity.NOT_CHECKED, "everything")
     assert causes.of(Facts(healthy().details, not_checked=(not_checked,))) == [not_checked]
 
@@ -108,7 +103,7 @@ def test_nothing_known() -> None:
     ],
 )
 def test_address_that_nobody_has(owner: str, ranges: tuple[str, ...], severity: str) -> None:
-    """Nobody may have an address of a VPC of the account; in a shared VPC it may be another account's."""
+    """An unused address in the account's own VPC is an error; in a shared VPC another account may use it."""
     facts = healthy(peer=None, holders=())
     assert facts.vpc is not None
     found = told(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, ranges=ranges)))
@@ -144,7 +139,7 @@ def test_way_to_the_registry(host: str, *, is_minimal: bool, words: str) -> None
 
 
 def test_blobstore_elsewhere() -> None:
-    """A blobstore by name needs a way out; one with another address than the Director's is looked at."""
+    """A blobstore with a name needs a route out; one with an address of its own is checked."""
     facts = healthy()
     assert facts.settings is not None
     assert facts.vm is not None
@@ -162,7 +157,7 @@ def test_blobstore_elsewhere() -> None:
 
 
 def test_groups_that_are_not_known() -> None:
-    """Without all of an interface's groups nothing is said of them; a load balancer's may have none."""
+    """The groups of an interface count only if all are known; a load balancer's interface may have none."""
     known = {"sg-1": Group("sg-1", "one", "vpc-1")}
     network = Network(known, None, None)
     assert network.side(interface("a", DIRECTOR, group_ids=("sg-1",))).groups == (known["sg-1"],)
@@ -204,7 +199,7 @@ def test_servers(servers: dict[str, Any], words: str) -> None:
 def test_servers_by_name(
     destination: str, target: dict[str, Any], public: tuple[str, ...], *, is_told: bool
 ) -> None:
-    """An NTP server by name needs a way into the internet."""
+    """An NTP server with a name needs a route to the internet."""
     facts = healthy()
     assert facts.settings is not None
     vm = routed(side("vm", VM, public=public), destination, **target)
@@ -268,7 +263,7 @@ def test_own_interface() -> None:
 
 
 def test_peer_interface() -> None:
-    """Of several interfaces with an address the one in the VM's VPC is meant; else it is not certain."""
+    """Of several interfaces with an address, the VM reaches the one in its VPC, if there is one."""
     near, far, farther = (interface(str(n), DIRECTOR).replaced(vpc_id=f"vpc-{n}") for n in (1, 2, 3))
     assert peer_interface([far, near], {"vpc-1"}, is_local=True) is near
     assert peer_interface([far], {"vpc-1"}, is_local=False) is far

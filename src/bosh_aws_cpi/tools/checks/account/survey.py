@@ -1,9 +1,9 @@
 """Looks up what a cloud config names in AWS, with one listing for each kind of thing."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import (
     capacity,
@@ -19,6 +19,7 @@ from bosh_aws_cpi.cpi.stemcells.delete import ami_id
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.instance_types import tabled_facts
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.checks import machines, quotas
 from bosh_aws_cpi.tools.checks.account import (
     addresses,
@@ -26,13 +27,11 @@ from bosh_aws_cpi.tools.checks.account import (
     groups,
     managed_networks,
     named_things,
-    other_cpis,
     reserved_capacity,
     subnets,
     traffic,
     types,
 )
-from bosh_aws_cpi.tools.checks.account.inquiry import Inquiry
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import Named, References, named, values
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
@@ -40,6 +39,10 @@ from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 if TYPE_CHECKING:
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
     from bosh_aws_cpi.config.aws_config import AwsConfig
+
+
+_OF_ANY: Final = ("vm_types/", "vm_extensions/", "disk_types/")
+"""Beginnings of the paths of what may be meant for another CPI."""
 
 
 class Extras(Record):
@@ -73,8 +76,19 @@ def findings(
     survey = _Survey(clients, aws, references)
     lookups_of_types = (survey.named_things, survey.reserved_capacity, survey.encryption_keys)
     found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in lookups_of_types))
-    yield from other_cpis.softened(found) if references.has_other_cpis else found
-    yield from survey.inquiry.not_checked
+    yield from _softened(found) if references.has_other_cpis else found
+    yield from survey.asker.not_checked
+
+
+def _softened(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Turn errors into warnings where what is wrong here may be right for another CPI.
+
+    If some azs have a `cpi`, VM types and disk types don't say which CPI they are for.
+    """
+    for each in findings:
+        path = each.place.path if each.place is not None else ""
+        is_doubtful = path.startswith(_OF_ANY)
+        yield as_warning(each) if is_doubtful else each
 
 
 class _Survey:
@@ -84,7 +98,7 @@ class _Survey:
         self._clients = clients
         self._aws = aws
         self._references = references
-        self.inquiry = Inquiry(aws)
+        self.asker = Asker(aws)
 
     def _named(self, key: str) -> list[Named]:
         return named(self._references.launches, lambda launch: launch.named(key))
@@ -93,7 +107,7 @@ class _Survey:
         return named(self._references.launches, lambda launch: launch.chosen(key, choice, beside))
 
     def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
-        return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
+        return self.asker.ask(what, lambda: call(self._clients.ec2))
 
     def networks(self, extras: Extras) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
@@ -137,12 +151,12 @@ class _Survey:
 
     def _traffic(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
         """Load balancers, target groups and route tables."""
-        clients, ask = self._clients, self.inquiry.ask
+        clients, ask = self._clients, self.asker.ask
         if elbs := self._named("elbs"):
-            vpcs = ask("elb", "load balancers", lambda: lookups.load_balancers(clients.elb))
+            vpcs = ask("load balancers", lambda: lookups.load_balancers(clients.elb), "elb")
             yield from traffic.balancers(known, elbs, vpcs) if vpcs is not None else ()
         if targets := named(self._references.launches, Launch.target_groups):
-            kinds = ask("elbv2", "target groups", lambda: lookups.target_groups(clients.elbv2))
+            kinds = ask("target groups", lambda: lookups.target_groups(clients.elbv2), "elbv2")
             yield from traffic.target_groups(known, targets, kinds) if kinds is not None else ()
         if ids := named(self._references.launches, Launch.tables):
             tables = self._ec2("route tables", lambda ec2: routes.tables(ec2, sorted(values(ids))))
@@ -182,9 +196,8 @@ class _Survey:
 
     def _quotas(self, demand: quotas.Demand, vcpus: Mapping[str, int]) -> Iterator[Finding]:
         """Quotas; reservations of other accounts are looked up only if something is to be said."""
-        limits = self.inquiry.ask(
-            "service-quotas", "quotas", lambda: capacity.quotas(self._clients.service_quotas)
-        )
+        service_quotas = self._clients.service_quotas
+        limits = self.asker.ask("quotas", lambda: capacity.quotas(service_quotas), "service-quotas")
         if limits is None:
             return
         found = list(quotas.findings(demand, vcpus, limits.values))
@@ -224,9 +237,8 @@ class _Survey:
             yield from self._missing("key_name", pairs, default, "key pair", there)
         profiles, default = self._named("iam_instance_profile"), self._aws.default_iam_instance_profile
         if profiles or default:
-            there = self.inquiry.ask(
-                "iam", "instance profiles", lambda: lookups.instance_profiles(self._clients.iam)
-            )
+            iam = self._clients.iam
+            there = self.asker.ask("instance profiles", lambda: lookups.instance_profiles(iam), "iam")
             yield from self._missing("iam_instance_profile", profiles, default, "instance profile", there)
         if found := self._named("placement_group"):
             there = self._ec2("placement groups", lambda ec2: lookups.placement_groups(ec2, values(found)))
@@ -261,7 +273,7 @@ class _Survey:
         used = encryption_keys.used(self._references, machines.disk_defaults(self._aws))
         states = {}
         for name in dict.fromkeys(key.name for key in used):
-            answer = self.inquiry.ask("kms", f"KMS key '{name}'", partial(_state, self._clients, name))
+            answer = self.asker.ask(f"KMS key '{name}'", partial(_state, self._clients, name), "kms")
             states.update({name: answer[0]} if answer is not None else {})
         yield from encryption_keys.findings(used, states)
 
@@ -276,7 +288,7 @@ def _vpcs_of(what: str, ids: Collection[str], ec2: Any) -> dict[str, str]:  # no
 
 
 def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the EC2 client
-    """An AMI, or None, in a tuple: an inquiry's None stands for no answer."""
+    """An AMI, or None, in a tuple: an asker's None stands for no answer."""
     return (images.find(ec2, wanted),)
 
 
