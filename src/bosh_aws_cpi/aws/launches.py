@@ -9,7 +9,6 @@ from botocore.exceptions import HTTPClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import instances
-from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, GROUP_MISSING, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.errors import (
@@ -155,7 +154,7 @@ def run(
 
     def launch() -> Instance:
         answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
-        return from_entry(answer["Instances"][0], answer)
+        return instances.from_entry(answer["Instances"][0], answer)
 
     try:
         instance = create_once("the instance", launch, find)

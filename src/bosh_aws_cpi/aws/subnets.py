@@ -1,6 +1,6 @@
 """The subnets of managed networks: create, find, wait until available."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import tags
@@ -32,15 +32,6 @@ _FAILED: Final = frozenset({"failed", "failed-insufficient-capacity", "failing"}
 """States of a subnet, and of the association of its IPv6 range."""
 
 
-class Vpc(Record):
-    """A VPC with the ranges that can be used."""
-
-    vpc_id: str
-    ranges: Sequence[str]
-    """IPv4."""
-    ipv6_ranges: Sequence[str]
-
-
 class ManagedSubnet(Record):
     """A subnet as EC2 shows it."""
 
@@ -63,16 +54,6 @@ class ManagedSubnet(Record):
         key, value = mark
         created = parsed_time(self.tags.get(CREATED_TAG, ""))
         return self.tags.get(key) == value and is_recent(created) and not self.is_failed
-
-
-def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
-    """DescribeVpcs for one VPC; None when EC2 does not know it."""
-    answer = client.describe_vpcs(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
-    for entry in answer["Vpcs"]:
-        ipv4 = entry.get("CidrBlockAssociationSet", [])
-        ipv6 = entry.get("Ipv6CidrBlockAssociationSet", [])
-        return Vpc(vpc_id, _associated(ipv4, "CidrBlock"), _associated(ipv6, "Ipv6CidrBlock"))
-    return None
 
 
 def of_vpc(client: "EC2Client", vpc_id: str) -> list[ManagedSubnet]:
@@ -144,10 +125,6 @@ def _subnet(entry: Any) -> ManagedSubnet:  # noqa: ANN401 - the same
         tags=tags_of(entry),
         is_failed=entry["State"] in _FAILED,
     )
-
-
-def _associated(blocks: Iterable[Any], key: str) -> list[str]:
-    return [each[key] for each in blocks if each[f"{key}State"]["State"] == "associated"]
 
 
 def vpc_of_acl(client: "EC2Client", acl_id: str) -> str | None:

@@ -179,6 +179,21 @@ def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.
         timing.patiently(patience, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
 
 
+def delete_idle(client: "EC2Client", disk_cid: str) -> bool:
+    """DeleteVolume, one attempt, without a wait; False when the volume has come into use.
+
+    It is no error if the volume is already gone.
+    """
+    try:
+        client.delete_volume(VolumeId=disk_cid)
+    except client.exceptions.ClientError as error:
+        if has_code(error, VOLUME_IN_USE):
+            return False
+        if not is_volume_missing(error):
+            raise
+    return True
+
+
 def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     """Wait until a volume is gone.
 

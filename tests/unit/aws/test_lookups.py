@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.aws import lookups
+from bosh_aws_cpi.aws import lookups, subnet_details
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -32,6 +32,6 @@ def test_filter(world: World, fake_aws: FakeAws, count: int, calls: int) -> None
 def test_subnets(world: World) -> None:
     """A subnet shows its IPv4 range and the IPv6 ranges that are associated; an unknown one is left out."""
     world.ec2.associate_subnet_cidr_block(SubnetId=world.subnet_id, Ipv6CidrBlock="2001:db8::/64")
-    found = lookups.subnets(world.ec2, [world.subnet_id, "subnet-0123456789abcdef0"])
+    found = subnet_details.by_id(world.ec2, [world.subnet_id, "subnet-0123456789abcdef0"])
     assert found.keys() == {world.subnet_id}
     assert found[world.subnet_id].ranges == ("10.0.1.0/24", "2001:db8::/64")

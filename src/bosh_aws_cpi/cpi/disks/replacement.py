@@ -9,7 +9,7 @@ import uuid
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import inventory, tags, volumes
+from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, is_volume_missing
@@ -87,7 +87,7 @@ def _replace(cloud: Cloud, wish: Wish, unknown: list[Volume], undo: Undo) -> str
             continue
         interrupts.check()
         logger.info("Deleting volume '%s', an earlier copy", copy.disk_cid)
-        if not inventory.delete_idle_volume(cloud.ec2, copy.disk_cid):
+        if not volumes.delete_idle(cloud.ec2, copy.disk_cid):
             return _in_use(wish.volume, copy)
         _arm_unlinking(cloud, wish.volume.disk_cid, copy.disk_cid, undo)
         volumes.wait_until_deleted(cloud.ec2, copy.disk_cid)
