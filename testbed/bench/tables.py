@@ -139,17 +139,13 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 def _cells(each: Starts) -> list[str]:
     return [
-        _spread(each.cpu),
-        _spread(each.wall),
+        f"{each.cpu.median:.1f}",
+        f"{each.wall.median:.1f}",
         f"{each.memory.median:.1f}",
         "-" if each.modules is None else str(each.modules),
         str(each.calls),
         str(each.stderr),
     ]
-
-
-def _spread(each: Spread) -> str:
-    return f"{each.median:.1f} ({each.low:.1f} to {each.high:.1f})"
 
 
 def _rate(each: Spread) -> str:

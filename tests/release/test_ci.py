@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from bosh_aws_cpi.aws.sdk.permissions import FEATURES
-from tests.listing import check_listed
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -146,23 +143,6 @@ def test_operations_file_replaces_the_release_alone() -> None:
     assert operation["value"]["name"] == load(ROOT / "config" / "final.yml")["name"] == "bosh-aws-cpi"
     shown = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
     assert [operation] in [yaml.safe_load(each) for each in shown]
-
-
-NO_ACTIONS = {"ResourceTag", "TagKeys"}
-"""Keys of conditions that the page names."""
-
-
-def test_guide_names_every_permission() -> None:
-    """The guide lists each action that the code calls, and no action of EC2 besides."""
-    called = {action for feature in FEATURES.values() for action in feature.called.split()}
-    actions = {action.partition(":")[2] for action in called}
-    permissions = GUIDE.read_text().partition("### All actions")[2].partition("\n## ")[0]
-    name = r"\b[A-Z][a-z]+[A-Z]\w+"
-    of_others = "".join(f"(?<!{service}:)" for service in ("kms", "iam", "ec2", "sts"))
-    listed = set(re.findall(name, permissions)) & actions
-    listed |= set(re.findall(of_others + name, permissions)) - NO_ACTIONS
-    place = "docs/operators.md, All actions"
-    check_listed(listed, actions, f"missing in {place}", f"only in {place}")
 
 
 @pytest.mark.parametrize(("check", "lifecycle"), [(0, 0), (1, 0), (0, 2), (1, 2)])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/iam_policy"
-CALLED = sorted({action for feature in FEATURES.values() for action in feature.called.split()})
+CALLED = sorted({action for feature in FEATURES.values() for action in feature.called})
 NAMES = ("iam-policy.json", "iam-policy-restricted.json")
 STATEMENTS, RESTRICTED = (json.loads((ROOT / "docs" / name).read_text())["Statement"] for name in NAMES)
 SIZE_LIMIT = 6144

@@ -74,8 +74,13 @@ class _Listed(BaseClient):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - nothing: it raises
         if name.startswith("_"):  # Python itself looks these up, for example for pickle
             raise AttributeError(name)
+        from bosh_aws_cpi.aws.sdk.permissions import ACTIONS  # noqa: PLC0415 - only for this error
+
         action = f"{self.meta.service_model.signing_name}:{name.title().replace('_', '')}"
-        message = f"There is no operation '{name}': add {action} to FEATURES in aws/sdk/permissions.py"
+        remedy = f"add {action} to ACTIONS"
+        if action in ACTIONS:  # it is there, but not for those who build this client
+            remedy = f"methods may not call {action}: add one of their features to its row of ACTIONS"
+        message = f"There is no operation '{name}': {remedy} in aws/sdk/permissions.py"
         raise AttributeError(message)
 
     def get_paginator(self, operation_name: str) -> Any:  # noqa: ANN401 - the SDK's

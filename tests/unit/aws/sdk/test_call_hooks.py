@@ -200,17 +200,24 @@ def test_success(fake_aws: FakeAws, clients: Clients) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "action"),
+    ("call", "remedy"),
     [
-        (lambda clients: clients.ec2.create_vpc(CidrBlock="10.0.0.0/16"), "ec2:CreateVpc"),
-        (lambda clients: clients.ec2.get_paginator("describe_fpga_images"), "ec2:DescribeFpgaImages"),
+        (lambda clients: clients.ec2.create_vpc(CidrBlock="10.0.0.0/16"), "add ec2:CreateVpc to ACTIONS"),
+        (
+            lambda clients: clients.ec2.get_paginator("describe_fpga_images"),
+            "add ec2:DescribeFpgaImages to ACTIONS",
+        ),
+        (
+            lambda clients: clients.ec2.describe_hosts(),
+            "methods may not call ec2:DescribeHosts: add one of their features to its row of ACTIONS",
+        ),
     ],
 )
-def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object], action: str) -> None:
-    """A call that the table of permissions lacks fails, and the error says what to add to which table."""
+def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object], remedy: str) -> None:
+    """A call that is not listed for methods fails, and the error says what to add to which table."""
     with pytest.raises(AttributeError) as caught:
         call(clients)
-    assert f"add {action} to FEATURES in aws/sdk/permissions.py" in str(caught.value)
+    assert f"': {remedy} in aws/sdk/permissions.py" in str(caught.value)
 
 
 def test_names_of_python(clients: Clients) -> None:
