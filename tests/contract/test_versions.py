@@ -70,6 +70,7 @@ def test_no_contract(offline: Cpi, early: Checked, version: Any) -> None:
     [
         (None, ""),
         (0, "0"),
+        (-1, "-1"),
         ("2", "2"),
         (True, "true"),
         (False, "false"),
@@ -147,10 +148,13 @@ def test_info(offline: Cpi, result: Checked, version: int | None) -> None:
 @pytest.mark.parametrize(
     ("debug", "announced"),
     [
+        ({}, 3),
         (None, 3),
         ({"cpi": {"api_version": None}}, 3),
         ({"cpi": {"api_version": 1}}, 1),
         ({"cpi": {"api_version": 2}}, 2),
+        ({"cpi": {"api_version": 3}}, 3),
+        ({"cpi": {"api_version": 4}}, 3),
         ({"cpi": {"api_version": 99}}, 3),
     ],
     ids=name,
