@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import elastic_ips
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
-from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2, ProgramLog
@@ -47,14 +46,6 @@ def test_find(
     lay(ec2, {"PublicIp": IP, "AllocationId": "eipalloc-1", **more})
     assert elastic_ips.find(ec2.client, IP) == ElasticIp(IP, "eipalloc-1", *holder)
     assert [record.text for record in program_log.records] == said
-
-
-def test_unknown(ec2: Ec2) -> None:
-    """An address that is not the account's, or not for VPCs, is an error with its name."""
-    lay(ec2)
-    with pytest.raises(CloudError) as caught:
-        elastic_ips.find(ec2.client, IP)
-    assert caught.value.message == f"Elastic IP with VPC scope not found with address '{IP}'"
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,6 @@ def test_create_in_vain(ec2: Ec2, clock: Clock) -> None:
     assert 60 <= clock.now <= 66
 
 
-def test_create_refused(ec2: Ec2) -> None:
-    """A refusal is certain: nothing is looked for."""
-    ec2.refuses("create_network_interface", "InvalidSubnetID.NotFound", SubnetId="subnet-1")
-    with pytest.raises(ClientError, match=r"InvalidSubnetID\.NotFound"):
-        network_interfaces.create(ec2.client, {"SubnetId": "subnet-1"}, never)
-
-
 def test_of_agent(ec2: Ec2) -> None:
     """What was made for an agent in a subnet is found by all its tags, over all pages."""
     filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}]
@@ -94,18 +87,6 @@ def test_find(ec2: Ec2, code: str) -> None:
     ec2.refuses("describe_network_interfaces", code, **IDS)
     assert network_interfaces.find(ec2.client, ID) == Nic(ID, MAC, "available")
     assert network_interfaces.find(ec2.client, ID) is None
-
-
-def test_delete_on_termination(ec2: Ec2) -> None:
-    """Each interface is told to end with its instance."""
-    for number in (1, 2):
-        ec2.answers(
-            "modify_network_interface_attribute",
-            NetworkInterfaceId=f"eni-{number}",
-            Attachment={"AttachmentId": f"eni-attach-{number}", "DeleteOnTermination": True},
-        )
-    pairs = [("eni-1", "eni-attach-1"), ("eni-2", "eni-attach-2")]
-    network_interfaces.delete_on_termination(ec2.client, pairs)
 
 
 @pytest.mark.parametrize(
@@ -154,20 +135,6 @@ def test_discard_refused(ec2: Ec2) -> None:
     ec2.refuses("delete_network_interface", "UnauthorizedOperation", NetworkInterfaceId=ID)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         network_interfaces.discard(ec2.client, ID, was_seen=True)
-
-
-def test_request_public_ip(ec2: Ec2) -> None:
-    """An interface made before the launch is told to get a public address in it."""
-    change = {"NetworkInterfaceId": ID, "AssociatePublicIpAddress": True}
-    ec2.answers("modify_network_interface_attribute", **change)
-    network_interfaces.request_public_ip(ec2.client, ID)
-
-
-def test_pass_foreign_traffic(ec2: Ec2) -> None:
-    """A router's source/destination check is taken off its interface."""
-    change = {"NetworkInterfaceId": ID, "SourceDestCheck": {"Value": False}}
-    ec2.answers("modify_network_interface_attribute", **change)
-    network_interfaces.pass_foreign_traffic(ec2.client, ID)
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,6 @@ def errors(log: ProgramLog) -> list[str]:
     return [record.text for record in log.records if record.level == "ERROR"]
 
 
-def test_create(ec2: Ec2) -> None:
-    """One call tags all resources."""
-    ec2.answers("create_tags", **call("i-1", "vol-1"))
-    tags.create(ec2.client, ["i-1", "vol-1"], TAGS)
-
-
 @pytest.mark.parametrize(("resources", "given"), [(["i-1"], {}), ([], TAGS)])
 def test_nothing_to_do(ec2: Ec2, clock: Clock, resources: list[str], given: dict[str, str]) -> None:
     """Without tags or resources there is no call."""

@@ -138,14 +138,6 @@ def test_no_retries(fake_aws: FakeAws, client: Any, clock: Clock) -> None:
     assert clock.pauses == []
 
 
-def test_throttling_that_passes(fake_aws: FakeAws, client: Any) -> None:
-    """Throttling that passes is not seen by the caller."""
-    error = {"code": "RequestLimitExceeded", "message": "sorry", "status": 503}
-    fake_aws.rule(action="DescribeInstances", times=RETRIES + 5, error=error)
-    assert client.describe_instances()["Reservations"] == []
-    assert fake_aws.actions() == ["DescribeInstances"] * (RETRIES + 6)
-
-
 def lay(fake_aws: FakeAws, *answers: str) -> None:
     """Lay out what is answered to one attempt after the other; all that follow are answered."""
     errors = {"throttled": ("RequestLimitExceeded", 503), "fault": ("InternalError", 500)}
@@ -183,14 +175,6 @@ def test_other_calls(fake_aws: FakeAws, client: Any) -> None:
     """Only launches know shortages: any other call that meets such a fault is repeated."""
     code = "InsufficientInstanceCapacity"
     assert attempts(fake_aws, code, 500, client.describe_instances) == RETRIES + 1
-
-
-def test_success_after_a_fault(fake_aws: FakeAws, client: Any) -> None:
-    """A fault that passes is not seen by the caller."""
-    error = {"code": "InternalError", "message": "sorry", "status": 500}
-    fake_aws.rule(action="DescribeInstances", nth=1, error=error)
-    assert client.describe_instances()["Reservations"] == []
-    assert fake_aws.actions() == ["DescribeInstances"] * 2
 
 
 MAKERS: dict[str, Any] = {
