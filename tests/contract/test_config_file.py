@@ -231,7 +231,7 @@ def test_pipe(fifo: Cpi) -> None:
 
 @pytest.mark.usefixtures("hasty")
 def test_pipe_without_writer(fifo: Cpi) -> None:
-    """A pipe that nobody writes to is given up."""
+    """A pipe without a writer is an error after a minute."""
     refused(fifo.call("info"), "it is a pipe, and its writer did not close it within 60 seconds")
 
 

@@ -272,7 +272,7 @@ def test_metadata_of_another_form(relay: Relay, path: str) -> None:
 
 @pytest.mark.parametrize("body", [b"\xff", b"[]", b"{}", b"[" * 60_000])
 def test_container_of_another_form(relay: Relay, body: bytes) -> None:
-    """What a container's endpoint answers is a typed error if it is no credentials."""
+    """Invalid credentials of a container are a typed error."""
     with Container(body) as server:
         uri = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
         answer = from_source(relay, uri).call("has_disk", DISK)

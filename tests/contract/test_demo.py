@@ -85,7 +85,7 @@ def test_interrupted_demo() -> None:
 
 
 def test_demo_of_no_cpi() -> None:
-    """A command that is none is refused at once."""
+    """An unknown command is refused at once."""
     with Program("testbed.demo", "--cpi", "no-such-cpi --fast") as demo:
         _, stderr, status = demo.finish()
     assert status == 2
@@ -129,7 +129,7 @@ def test_exit_status_counts(stage: Stage) -> None:
 
 
 def test_what_is_left_is_found(stage: Stage, world: World) -> None:
-    """A volume or a registry document that nobody removed is named at the end."""
+    """A volume or a registry document that is left at the end is named."""
     check_nothing_left(stage)
     stage.registry.documents["i-forgotten"] = "{}"
     volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]

@@ -134,7 +134,7 @@ def test_wrong_kind(offline: Cpi, early: Checked, method: str, position: int, va
 
 @pytest.mark.parametrize("size", ["1024", True, 1024.0, None])
 def test_disk_size(offline: Cpi, early: Checked, size: Any) -> None:
-    """A disk's size is an integer, and a boolean is none."""
+    """A disk's size must be an integer; a boolean is refused."""
     assert complaint(early(offline.call("create_disk", size, {}))) == "disk size needs to be an integer"
 
 

@@ -229,7 +229,7 @@ def test_wrong_types(seeded: Cpi, arguments: Any) -> None:
     "request_text", ['{"password": "SEEDED', '"SEEDED"', '{"method": ["SEEDED"]', "SEEDED"]
 )
 def test_broken_request(seeded: Cpi, request_text: str) -> None:
-    """A request that is none is not quoted."""
+    """An invalid request is not quoted."""
     assert clean(seeded.raw(request_text.encode())).error["type"] == "InvalidCall"
 
 

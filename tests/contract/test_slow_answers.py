@@ -170,7 +170,7 @@ class OddImds(Imds):
 
 
 def test_container(fake_aws: FakeAws) -> None:
-    """A container's keys that come too slowly are none."""
+    """A container's keys that come too slowly are not used."""
     with Sender(slowly) as server:
         env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
         answer = Cpi(config(fake_aws.endpoint, **KEYLESS), env=env).call("has_disk", DISK)
@@ -180,7 +180,7 @@ def test_container(fake_aws: FakeAws) -> None:
 
 @pytest.mark.parametrize("path", ["/latest/api/token", "/latest/meta-data/instance-id"])
 def test_own_id(path: str) -> None:
-    """A VM's own id that comes too slowly is none."""
+    """A VM's own id that comes too slowly is not used."""
     with OddImds(path, lambda: slowly(LONG)) as server:
         answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
         assert [request.path for request in server.requests].count(path) == 1
@@ -192,7 +192,7 @@ def test_own_id(path: str) -> None:
     ["", "<html>i-0123456789abcdef0</html>", f"{VM}\n{VM}", f"{VM}\n", "i-0123", "vol-0123456789abcdef0"],
 )
 def test_no_id(said: str) -> None:
-    """What is no instance id is not returned."""
+    """An invalid instance id is not returned."""
     with Imds(said) as server:
         answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
     failed(answer, "can't be read from instance metadata: the answer is no instance id")

@@ -88,7 +88,7 @@ def test_noise_without_stderr(result: Checked, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["print", "buffer"])
 def test_noise_without_reader(result: Checked, kind: str) -> None:
-    """What a library prints is dropped when nobody reads stderr any more; the call succeeds all the same."""
+    """Output of a library is dropped if stderr has no reader; the call succeeds."""
     assert result(orphaned(2, *noisy(STATEMENTS[kind])).call("ping")) == "pong"
 
 
@@ -99,7 +99,7 @@ def test_no_stderr(result: Checked, stderr: str) -> None:
 
 
 def test_no_reader_of_stderr(result: Checked) -> None:
-    """When nobody reads stderr any more, the call is answered all the same."""
+    """The call is answered even if stderr has no reader."""
     assert result(orphaned(2).call("ping")) == "pong"
 
 

@@ -46,7 +46,7 @@ PIPELINE = load(CI / "pipeline.yml")
 
 
 def test_pipeline_tasks_exist() -> None:
-    """Each task file that the pipeline names is there, and none is there that it does not name."""
+    """The pipeline names exactly the existing task files."""
     tasks = [step for step in steps(PIPELINE["jobs"]) if "task" in step and "config" not in step]
     named = {step["file"].removeprefix("source/") for step in tasks}
     assert named == {str(path.relative_to(ROOT)) for path in TASKS}
@@ -64,7 +64,7 @@ def test_pipeline_resources_exist() -> None:
 
 
 def test_pipeline_order_exists() -> None:
-    """A version passes only jobs that there are, and that got or put the same resource."""
+    """A version passes only existing jobs that got or put the same resource."""
     jobs = {job["name"]: job for job in PIPELINE["jobs"]}
     passed = [(step["get"], name) for step in steps(PIPELINE["jobs"]) for name in step.get("passed", ())]
     assert passed
@@ -127,7 +127,7 @@ def test_make_targets_exist() -> None:
 
 @pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)
 def test_secrets_are_variables(path: Path) -> None:
-    """Whatever has a secret's name is a variable, or is left to whoever runs the task."""
+    """Every secret is a variable, or a parameter of the task."""
     named = [(key, value) for step in steps(load(path)) for key, value in step.items() if SECRET.search(key)]
     for key, value in named:
         assert value is None or re.fullmatch(r"\(\(.+\)\)", str(value)), key

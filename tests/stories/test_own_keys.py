@@ -169,7 +169,7 @@ def test_left_out(
 
 
 def test_copied_disk(cpi: Cpi, disk: CreateVolume, world: World, tags_of: ReadTags) -> None:
-    """A disk's copy has the disk's tags, but none of the own keys that somebody has set on it."""
+    """A disk's copy has the disk's tags, except the CPI's own keys."""
     disk_cid = disk()
     given = {**dict.fromkeys(KEYS, FORGED), **HARMLESS}
     world.ec2.create_tags(

@@ -69,7 +69,7 @@ def test_end_that_can_not_be_seen(
     deny: Refuse,
     left: ListResources,
 ) -> None:
-    """Where it is DescribeInstances that fails, nobody can say that the instance has ended: it is named."""
+    """If DescribeInstances fails, the instance may still run: it is named."""
     message = deny("DescribeInstances")
     answer = create_vm()
     assert answer.error == failure("CloudError", message)

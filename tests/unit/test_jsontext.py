@@ -116,7 +116,7 @@ def test_encode(expected: str, *, ascii_only: bool) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_encode_no_number(value: float) -> None:
-    """What is no JSON number is never written."""
+    """NaN and infinity are never written."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         jsontext.encode([value])
 

@@ -49,7 +49,7 @@ def stderr(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stderr]:
 
 
 def test_traceback(stderr: Stderr) -> None:
-    """Every line of a traceback carries the request id too, and a mark: none can look like a message."""
+    """Every line of a traceback has the request id and a mark, so that it can't look like a message."""
 
     def fail() -> None:
         raise ValueError("wrong\nforged")

@@ -184,7 +184,7 @@ def test_password_of_a_url(password: str) -> None:
 
 @pytest.mark.parametrize("name", ["AccessKeyId", "SecretAccessKey", "SessionToken"])
 def test_keys_in_an_answer(name: str) -> None:
-    """Keys in an answer of AWS are masked though nobody told of them."""
+    """Keys in an answer of AWS are masked although they were not learned."""
     assert Redactor()(f"<{name}>hunter2</{name}>") == f"<{name}>{MASK}</{name}>"
 
 
@@ -224,7 +224,7 @@ def test_pem_value() -> None:
     ],
 )
 def test_named_values(text: str, expected: str) -> None:
-    """A quoted value behind a secret's name is masked though nobody told of it."""
+    """A quoted value behind a secret's name is masked although it was not learned."""
     assert Redactor()(text) == expected
 
 

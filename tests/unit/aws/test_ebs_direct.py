@@ -162,7 +162,7 @@ def test_put_refused(ebs: Stub, clock: Clock, code: str) -> None:
 
 
 def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So does a certificate that is not trusted."""
+    """A certificate that is not trusted ends the upload at once."""
 
     def fail(**_: Any) -> None:
         raise SSLError(

@@ -146,7 +146,7 @@ def test_little_said(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("shown", [[VOLUME], []])
 def test_again(ec2: Ec2, shown: list[Any]) -> None:
-    """Something is looked at again by its id alone; what is gone is none, and no error."""
+    """A resource is looked up again by its id alone; a deleted one is None."""
     volume = Resource("volume", "vol-1", "available", {}, THEN, size_gib=8, type="gp3")
     asked = [{"Name": "volume-id", "Values": ["vol-1"]}]
     ec2.answers("describe_volumes", {"Volumes": shown}, **PAGE_OF_VOLUMES, Filters=asked)
@@ -181,7 +181,7 @@ def test_delete_idle_volume(ec2: Ec2, code: str | None, message: str, *, is_gone
     ],
 )
 def test_delete_idle_interface(ec2: Ec2, code: str | None, *, is_gone: bool) -> None:
-    """So is an interface, also when EC2 is still detaching it."""
+    """An interface is deleted by one call, unless it is in use or EC2 is still detaching it."""
     if code is None:
         ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
     else:

@@ -82,7 +82,7 @@ def test_of_agent(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("code", [NOT_FOUND, "InvalidNetworkInterfaceId.Malformed"])
 def test_find(ec2: Ec2, code: str) -> None:
-    """An interface that EC2 does not know is none."""
+    """An interface that EC2 does not know is None."""
     ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [entry("available")]}, **IDS)
     ec2.refuses("describe_network_interfaces", code, **IDS)
     assert network_interfaces.find(ec2.client, ID) == Nic(ID, MAC, "available")
@@ -207,7 +207,7 @@ def test_change_what_is_not_seen_yet(
 
 
 def test_delegate_to_what_is_not_seen_yet(ec2: Ec2, clock: Clock) -> None:
-    """So is the delegation of a prefix."""
+    """The delegation of a prefix is retried while EC2 does not know the interface."""
     ec2.refuses("assign_private_ip_addresses", NOT_FOUND, **ASSIGN)
     ec2.answers("assign_private_ip_addresses", **ASSIGN)
     network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available"), PREFIX)

@@ -68,7 +68,7 @@ def test_never_found(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_no_id(ec2: Ec2, clock: Clock) -> None:
-    """An id that EC2 calls none is raised at once: waiting would not make it one."""
+    """An invalid id is raised at once: waiting would not help."""
     ec2.refuses("create_tags", "InvalidID", **call("x"))
     with pytest.raises(ClientError, match="InvalidID"):
         tags.create(ec2.client, ["x"], TAGS)
@@ -215,7 +215,7 @@ def test_other_refusals(ec2: Ec2, resources: list[str]) -> None:
 
 
 def test_other_refusal_of_one_among_several(ec2: Ec2) -> None:
-    """So is one that comes while each is tagged by itself."""
+    """Another refusal is also raised while the resources are tagged one by one."""
     ec2.refuses("create_tags", "TagLimitExceeded", **call("i-1", "vol-1"))
     ec2.refuses("create_tags", "UnauthorizedOperation", **call("i-1"))
     with pytest.raises(ClientError, match="UnauthorizedOperation"):

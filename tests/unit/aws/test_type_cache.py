@@ -54,7 +54,7 @@ def test_round_trip(facts: InstanceTypeFacts) -> None:
 
 
 def test_nothing_kept() -> None:
-    """A type that nobody asked for is not there."""
+    """A type that was never asked for is not in the cache."""
     TypeCache(ENDPOINT).put(FACTS)
     assert TypeCache(ENDPOINT).get("m6id.xlarge") is None
 
@@ -107,7 +107,7 @@ def test_future(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=range(12),
 )
 def test_corrupt_file(own_cache: Path, content: bytes) -> None:
-    """A file that is cut off, or holds something else, is as good as none; the next facts replace it."""
+    """A truncated or invalid file counts as missing; the next facts replace it."""
     cache = TypeCache(ENDPOINT)
     cache.put(FACTS)
     kept_file(own_cache).write_bytes(content)
@@ -180,7 +180,7 @@ def in_threads(count: int, work: Callable[[int], None]) -> None:
 
 
 def test_concurrent_writers(own_cache: Path) -> None:
-    """Whoever reads while others write finds whole facts, and nothing else is left in the end."""
+    """A reader finds whole facts while others write, and no temporary file is left."""
     seen: set[InstanceTypeFacts | None] = set()
     TypeCache(ENDPOINT).put(FACTS)
 

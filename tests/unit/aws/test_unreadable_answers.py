@@ -116,7 +116,7 @@ def test_attempts(clients: Clients, status: int, asked: int, *, is_perhaps_done:
 
 
 def test_debug_log(clients: Clients, program_log: ProgramLog) -> None:
-    """Nor does the log of the calls hold a page."""
+    """The log of the calls does not contain a page."""
     Proxy(clients.ec2, 200, PAGES["html"])
     met(clients, "ec2")
     assert "AWS did not answer: AWS could not be called: its answer can't be read" in program_log.text

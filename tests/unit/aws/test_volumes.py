@@ -20,7 +20,7 @@ EXPECTED = "Value (x) for parameter volume is invalid. Expected: 'vol-...'."
 
 
 def test_find(ec2: Ec2) -> None:
-    """A volume is read with its attachments; one that has ended is none."""
+    """A volume is read with its attachments, except ended ones."""
     lay(ec2, entry("in-use", DISK, (VM, "attached"), (OTHER_VM, "detached")))
     found = volumes.find(ec2.client, DISK)
     assert (found.disk_cid, found.state, found.availability_zone) == (DISK, "in-use", "z")

@@ -154,7 +154,7 @@ def test_wait_for_an_unused_one(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_wait_without_a_request(ec2: Ec2) -> None:
-    """Where the token can be no other call's, nobody else can have used it."""
+    """Without a request id the token is this call's alone, and the use of the volume does not matter."""
     lay(ec2, tagged("attached_at"))
     volumes.wait_until_available(ec2.client, DISK)
 

@@ -80,7 +80,7 @@ def test_full_settings() -> None:
 
 
 def test_full_settings_of_little() -> None:
-    """No environment is no key, no ephemeral device is no key; without MACs the networks have none."""
+    """Without environment, ephemeral device or MACs, their keys are left out."""
     given = facts(environment=None, agent={}, networks={"a": {"ip": "10.0.0.5"}})
     assert unnamed(agent_settings.full(given, BlockDevices([], None), {})) == {
         "agent_id": "agent-1",

@@ -175,7 +175,7 @@ def test_networks_without_an_interface(networks: dict[str, dict[str, Any]]) -> N
 def test_security_groups(
     of_vm: list[str], of_networks: list[list[str]], defaults: list[str], expected: list[str]
 ) -> None:
-    """The VM's groups win over the networks', which win over the defaults; none is there twice."""
+    """The VM's groups win over the networks', which win over the defaults; each is listed once."""
     networks = read(
         {f"n{i}": {"cloud_properties": {"security_groups": g}} for i, g in enumerate(of_networks)}
     )

@@ -143,7 +143,7 @@ def test_most_tags() -> None:
 
 
 def test_reserved_keys() -> None:
-    """Keys that AWS keeps for itself are refused, all that there are, however they are written."""
+    """All of AWS's reserved keys are refused, whatever their case."""
     tags.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
     with pytest.raises(CloudError) as caught:
         tags.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})

@@ -117,7 +117,7 @@ def instance(world: World) -> str:
 
 
 def test_detach_of_what_is_not_attached(world: World, fake_aws: FakeAws, client: Any) -> None:
-    """Nor is a disk detached that was not attached before."""
+    """Detaching is DiskNotAttached if the first attempt that was not throttled says so."""
     disk_cid, vm_cid = volume(world), instance(world)
     fake_aws.rule(action="DetachVolume", times=RETRIES + 2, error=THROTTLED)
     with pytest.raises(DiskNotAttached):

@@ -56,7 +56,7 @@ def test_parameters_stay() -> None:
 
 
 def test_masked_tags() -> None:
-    """So are the values of tags that are given by themselves, as CreateTags and StartSnapshot take them."""
+    """The values of tags outside of tag specifications are masked, too."""
     tags = [{"Key": "a", "Value": "hunter2"}, {"Key": "b", "Value": "hunter2"}]
     shown = masked({"Resources": ["i-1"], "Tags": tags})
     assert shown == {"Resources": ["i-1"], "Tags": [{"Key": key, "Value": MASK} for key in ("a", "b")]}

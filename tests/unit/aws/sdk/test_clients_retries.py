@@ -157,7 +157,7 @@ def lay(fake_aws: FakeAws, *answers: str) -> None:
     ids=["faults after it", "one fault after it", "faults before it", "in turn"],
 )
 def test_faults_and_throttling(fake_aws: FakeAws, client: Any, answers: list[str]) -> None:
-    """Throttled attempts use up none of those that are there for faults."""
+    """Throttled attempts don't count against the retries of faults."""
     lay(fake_aws, *answers)
     assert client.describe_instances()["Reservations"] == []
     assert len(fake_aws.actions()) == len(answers) + 1
@@ -200,7 +200,7 @@ def test_without_a_token_and_throttled(fake_aws: FakeAws, client: Any, call: Cal
 
 @WITHOUT_TOKEN
 def test_without_a_token_and_answer(fake_aws: FakeAws, client: Any, call: Callable[[Any], object]) -> None:
-    """Nor is it repeated when the connection breaks before there is an answer."""
+    """A call without a token is not repeated when the connection breaks before the answer."""
     fake_aws.forget_calls()
     fake_aws.rule(action="*", drop="before")
     with pytest.raises(HTTPClientError):

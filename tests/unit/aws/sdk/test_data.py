@@ -34,7 +34,7 @@ def test_plain_dicts(tmp_path: Path, ending: str) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    """A file that is not there is none, and no error."""
+    """A missing file is no error."""
     name = str(tmp_path / "data")
     assert not PlainJson().exists(name)
     assert PlainJson().load_file(name) is None

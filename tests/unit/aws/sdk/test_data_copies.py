@@ -82,7 +82,7 @@ def test_broken_copy(own_cache: Path, cuts: list[str], content: bytes) -> None:
 
 @pytest.mark.parametrize("content", [b"null", b"{}"])
 def test_broken_endpoints(own_cache: Path, content: bytes) -> None:
-    """So is one of the endpoints."""
+    """A broken copy of the endpoints is made anew."""
     first = loader().load_data("endpoints")
     (copy,) = copies(own_cache)
     copy.write_bytes(content)
@@ -122,7 +122,7 @@ def test_file_of_another_size(endpoints: Path, cuts: list[str]) -> None:
 
 
 def test_file_of_another_time(endpoints: Path, cuts: list[str]) -> None:
-    """So is one that was changed and is as large as it was."""
+    """A data file that was changed without a change of its size is read again."""
     read(endpoints)
     os.utime(endpoints, ns=(1, 1))
     read(endpoints)
@@ -184,7 +184,7 @@ def test_other_sdk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyP
 
 
 def test_old_copies(own_cache: Path) -> None:
-    """Whoever leaves a copy removes those that were left long ago, half ones too, and no other file."""
+    """A process that leaves a copy removes old and partial copies, and no other file."""
     ec2()
     folder = copies(own_cache)[0].parent
     names = ("sdk-old.json", "sdk-killed.json.x5b2", "sdk-young.json", "other.json")

@@ -108,7 +108,7 @@ def test_not_found(clock: Clock, error: Exception) -> None:
 
 @UNCERTAIN
 def test_made_again(clock: Clock, error: Exception) -> None:
-    """What carries none is requested again once it was not seen for a minute."""
+    """A resource without a mark is requested again after a minute in which it was not seen."""
     make = Script(error, error, "made")
     assert create_once("it", make, Script(None), WITHOUT_TOKEN) == "made"
     assert make.calls == 3
@@ -157,7 +157,7 @@ def test_search_that_is_throttled(clock: Clock) -> None:
 
 
 def test_search_that_is_never_answered(clock: Clock) -> None:
-    """Whoever could not look has not seen that there is nothing: it is not made again."""
+    """A resource is not requested again if the search for it was never answered."""
     make = Script(LOST)
     with pytest.raises(ReadTimeoutError):
         create_once("it", make, Script(refusal("RequestLimitExceeded")), WITHOUT_TOKEN)
@@ -223,5 +223,5 @@ THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
     ],
 )
 def test_times(text: str, expected: datetime | None) -> None:
-    """A time without a zone is UTC, and what is no time is none."""
+    """A time without a zone is UTC; an invalid time is None."""
     assert parsed_time(text) == expected

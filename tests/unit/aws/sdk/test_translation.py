@@ -167,7 +167,7 @@ def test_missing_disk(error: ClientError, method: str) -> None:
 @pytest.mark.parametrize("code", ["InvalidInstanceID.NotFound", "InvalidVolume.NotFound"])
 @pytest.mark.parametrize("said", ["gone", "eni-0123456789abcdef0, ami-0123 and my-vol are gone"])
 def test_missing_and_not_named(code: str, said: str, method: str) -> None:
-    """One that nobody names is no VM's or disk's error: callers would take the wrong one as gone."""
+    """A missing resource without an id is a CloudError: callers would forget one that is named wrongly."""
     error = refusal(code, said)
     typed = translated(error, method)
     assert (type(typed), typed.message, typed.ok_to_retry) == (CloudError, explained(error), False)
