@@ -206,7 +206,7 @@ def test_limits(content: str, said: str) -> None:
 
 
 def test_device() -> None:
-    """What never ends is not read."""
+    """An endless device is not read."""
     cpi = Cpi({})
     cpi.config_path = Path("/dev/zero")
     refused(cpi.call("info"), "'/dev/zero': it is neither a file nor a pipe")

@@ -79,7 +79,7 @@ def test_context_is_checked(aws: dict[str, Any], context: dict[str, Any], messag
 
 
 def test_context_completes() -> None:
-    """What the file lacks or has wrongly, the context may supply."""
+    """The context may supply keys that are missing or wrong in the file."""
     cpi = Cpi(config(NOWHERE, region=ABSENT, ec2_endpoint=7, credentials_source="x", max_retries="many"))
     context = {"region": "us-east-1", "ec2_endpoint": None, "max_retries": 0}
     context |= {"credentials_source": "env_or_profile", "access_key_id": None, "secret_access_key": None}

@@ -200,7 +200,7 @@ def test_no_id(said: str) -> None:
 
 @pytest.mark.parametrize("path", ["/latest/api/token", "/latest/meta-data/instance-id"])
 def test_id_without_end(path: str) -> None:
-    """Of an answer without an end only its beginning is read."""
+    """Only the beginning of an endless answer is read."""
     with OddImds(path, endlessly) as server:
         answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
     failed(answer, "The VM's own id can't be read from instance metadata")

@@ -74,7 +74,7 @@ def orphaned(descriptor: int, *command: str) -> Cpi:
 
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_noise(result: Checked, kind: str) -> None:
-    """What a library or a child process prints goes to stderr."""
+    """Output of libraries and child processes goes to stderr."""
     answer = Cpi(config(NOWHERE), command=noisy(STATEMENTS[kind])).call("ping")
     assert result(answer) == "pong"
     assert NOISE in answer.stderr
@@ -82,7 +82,7 @@ def test_noise(result: Checked, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_noise_without_stderr(result: Checked, kind: str) -> None:
-    """What a library or a child process prints is dropped when stderr is closed."""
+    """Output of libraries and child processes is dropped when stderr is closed."""
     assert result(shell('exec "$@" 2>&-', *noisy(STATEMENTS[kind])).call("ping")) == "pong"
 
 

@@ -106,7 +106,7 @@ def test_script_is_a_shell_script(script: Path) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_script_reads_declared_parameters(script: Path) -> None:
-    """What a script insists on finding in its environment is a parameter of its task."""
+    """Each variable that a script requires is a parameter of its task."""
     required = set(re.findall(r"\$\{([A-Z_]+):\?\}", script.read_text()))
     assert required <= set(load(script.with_suffix(".yml")).get("params", ()))
 
@@ -236,7 +236,7 @@ PAIRS = 'echo "$* $FAULT_SEED"; exit 3'
 
 @pytest.mark.parametrize("tested", [True, False])
 def test_compiled_release_is_tested_and_signed(tmp_path: Path, *, tested: bool) -> None:
-    """What the end-to-end test leaves is signed and tagged; it gets no key, and without it the task fails."""
+    """The release of the end-to-end test is signed and tagged; without a key the task fails."""
     for folder in ("source/scripts", "github-release", "compiled"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "github-release" / "tag").write_text("v1.0.0")

@@ -133,13 +133,13 @@ def test_statements() -> None:
 
 
 def test_nothing_beyond_the_baseline_is_in_it_twice() -> None:
-    """What every deployment needs is in one statement only."""
+    """Actions that every deployment needs are in one statement only."""
     (baseline, *others) = (set(each["Action"]) for each in STATEMENTS)
     assert baseline.isdisjoint(set().union(*others))
 
 
 def test_actions_exist(actions: dict[str, set[str]]) -> None:
-    """What is said to be called is an action of the SDK's; of others' services nothing is."""
+    """Each called action exists in the SDK, of whose services all are called."""
     assert {action.partition(":")[0] for action in CALLED} == set(actions)
     for action in CALLED:
         service, _, name = action.partition(":")

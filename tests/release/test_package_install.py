@@ -125,7 +125,7 @@ def test_wheels_of_the_platform(lib: Path) -> None:
 
 
 def test_installation_records_are_left_out(lib: Path) -> None:
-    """What describes the wheels, and their scripts, is not installed."""
+    """The wheels' metadata and scripts are not installed."""
     assert sorted(path.name for path in lib.iterdir() if path.is_dir() and path.name != "__pycache__") == [
         "bosh_aws_cpi",
         "botocore",

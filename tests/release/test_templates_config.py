@@ -198,7 +198,7 @@ def test_region_is_required_beside_endpoints(refusal: Render) -> None:
 
 
 def test_stemcell_properties_share_a_place(render: Render) -> None:
-    """What is set for all stemcells is in `aws.stemcell`, each under its own key."""
+    """The properties for all stemcells are in `aws.stemcell`, each under its own key."""
     properties = {"aws.stemcell.kernel_id": "aki-1", "aws.stemcell.copy_from_region": "us-west-2"}
     assert sections(render, properties)["aws"]["stemcell"] == {
         "kernel_id": "aki-1",

@@ -363,6 +363,6 @@ BY_REQUEST_ALONE: Final = {"sweep", "delete_stemcell", "create_stemcell"}
     ],
 )
 def test_no_effect(stage: Stage, effect: str, way: str) -> None:
-    """What is deleted, deregistered or found again is the same without forged tags and with them."""
+    """Forged tags don't change what is deleted, deregistered or found again."""
     stage.way = way
     assert getattr(stage, effect)() == EXPECTED[effect]

@@ -445,7 +445,7 @@ def test_long_group(
 def test_contradictions(
     spread_vm: Callable[..., Answer], refused: CheckRefused, properties: dict[str, Any], message: str
 ) -> None:
-    """What EC2 does not offer together with a spread placement group is refused before anything changes."""
+    """Options that EC2 does not offer with a spread placement group are refused before anything changes."""
     refused(spread_vm(properties), message)
 
 

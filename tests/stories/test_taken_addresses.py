@@ -239,7 +239,7 @@ def test_prefix_with_a_taken_address(
     *,
     is_ours: bool,
 ) -> None:
-    """A prefix one of whose addresses is held is treated alike; nothing is left when it can't be had."""
+    """A prefix with a taken address is retried, too; nothing is left if it stays taken."""
     nic_id = holder(DIRECTOR_UUID if is_ours else None, "10.0.1.40")
     group: dict[str, Any] = {"nic_group": "front"}
     answer = create_vm(

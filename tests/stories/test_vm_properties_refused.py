@@ -117,7 +117,7 @@ def test_contradictions(
     properties: dict[str, Any],
     message: str,
 ) -> None:
-    """What is missing or excludes each other is named, without asking AWS."""
+    """Missing and contradicting properties are named, without asking AWS."""
     assert refused(create_vm(properties), message) == []
 
 

@@ -84,7 +84,7 @@ def test_long_message(level: str, stderr: Stderr, *, is_whole: bool) -> None:
 
 
 def test_whole_message(stderr: Stderr) -> None:
-    """What must be read as a whole is logged so, and so is where a fault of the program is."""
+    """Messages that must be read as a whole are logged whole, and so is the place of a bug."""
     text = "x" * (log.LONGEST + 7)
     log.logger.info(text, is_whole=True)
     try:

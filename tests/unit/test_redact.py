@@ -80,7 +80,7 @@ def test_secret_names(name: str) -> None:
     ],
 )
 def test_no_secrets(document: dict[str, Any], text: str) -> None:
-    """What only sounds like a secret is left readable."""
+    """Values that only sound like secrets stay readable."""
     assert learned(document)(text) == text
 
 
@@ -152,7 +152,7 @@ def test_longest_first() -> None:
 
 
 def test_learning_more() -> None:
-    """What was learned first is still known after the next document."""
+    """Earlier secrets are still known after the next document."""
     redact = learned({"password": "first-one"})
     redact.learn({"password": "second-one"})
     redact.learn({})

@@ -66,7 +66,7 @@ def test_associate(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
 
 
 def test_associate_one_address(ec2: Ec2) -> None:
-    """Of an interface with several addresses the one that is named gets it."""
+    """The elastic IP is associated with the named address of the interface."""
     associated = {"AssociationId": "eipassoc-1"}
     ec2.answers("associate_address", associated, **ARGUMENTS, PrivateIpAddress="10.0.0.5")
     elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1", "10.0.0.5")

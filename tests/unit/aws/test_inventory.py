@@ -136,7 +136,7 @@ def test_pages(
 
 
 def test_little_said(ec2: Ec2) -> None:
-    """What has no tags, iops or date is listed all the same."""
+    """Resources without tags, iops or date are listed, too."""
     ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, **PAGE_OF_VOLUMES, Filters=BY_TAG)
     ec2.answers("describe_images", {"Images": [{"ImageId": "ami-1", "State": "failed"}]}, **OWN)
     (volume,) = inventory.tagged(ec2.client, "volume", READ)

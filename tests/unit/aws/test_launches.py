@@ -160,7 +160,7 @@ def test_run_with_a_spent_token(ec2: Ec2, code: str) -> None:
 
 @pytest.mark.parametrize("code", ["InvalidParameterValue", "InvalidIPAddress.InUse", "UnauthorizedOperation"])
 def test_run_refused(ec2: Ec2, code: str) -> None:
-    """Any other refusal goes on as it is."""
+    """Any other refusal is raised unchanged."""
     ec2.refuses("run_instances", code, **ONE)
     with pytest.raises(ClientError, match=code):
         launches.run(ec2.client, {}, never, always)

@@ -69,7 +69,7 @@ def test_create_in_vain(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_of_agent(ec2: Ec2) -> None:
-    """What was made for an agent in a subnet is found by all its tags, over all pages."""
+    """The agent's interfaces in a subnet are found by all their tags, over all pages."""
     filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}]
     filters += [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
     first = {"NetworkInterfaces": [entry("available")], "NextToken": "n"}
@@ -131,7 +131,7 @@ def test_discard_what_is_never_seen(ec2: Ec2, clock: Clock, program_log: Program
 
 
 def test_discard_refused(ec2: Ec2) -> None:
-    """Any other refusal goes on as it is: the removal is not certain."""
+    """Any other refusal is raised unchanged: the removal is not certain."""
     ec2.refuses("delete_network_interface", "UnauthorizedOperation", NetworkInterfaceId=ID)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         network_interfaces.discard(ec2.client, ID, was_seen=True)
@@ -198,7 +198,7 @@ CHANGES: list[tuple[Callable[[Any], None], dict[str, Any]]] = [
 def test_change_what_is_not_seen_yet(
     ec2: Ec2, clock: Clock, change: Callable[[Any], None], sent: dict[str, Any]
 ) -> None:
-    """What one call of EC2's shows, the next may not know yet; it is asked again for a minute."""
+    """A change is retried for a minute while EC2 does not know the interface."""
     for _ in range(2):
         ec2.refuses("modify_network_interface_attribute", NOT_FOUND, NetworkInterfaceId=ID, **sent)
     ec2.answers("modify_network_interface_attribute", NetworkInterfaceId=ID, **sent)

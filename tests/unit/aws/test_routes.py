@@ -126,7 +126,7 @@ def test_delete(ec2: Ec2, destination: str, name: str) -> None:
 
 @pytest.mark.parametrize("operation", ["create_route", "replace_route", "delete_route"])
 def test_refused(ec2: Ec2, operation: str) -> None:
-    """Any other refusal goes on as it is."""
+    """Any other refusal is raised unchanged."""
     target = {} if operation == "delete_route" else TO_NIC
     arguments = {"RouteTableId": TABLE, "DestinationCidrBlock": "10.0.0.0/8", **target}
     ec2.refuses(operation, "UnauthorizedOperation", **arguments)

@@ -77,7 +77,7 @@ def test_no_id(ec2: Ec2, clock: Clock) -> None:
 
 @pytest.mark.parametrize("code", [NOT_FOUND, "UnauthorizedOperation"])
 def test_mark_deleted(ec2: Ec2, clock: Clock, program_log: ProgramLog, code: str) -> None:
-    """What is being deleted is named so, tried once; failing to is logged."""
+    """A resource that is being deleted is named so by one attempt; a failure is logged."""
     named = {"Resources": ["vol-1"], "Tags": [{"Key": "Name", "Value": "to be deleted"}]}
     ec2.answers("create_tags", **named)
     ec2.refuses("create_tags", code, **named)

@@ -48,7 +48,7 @@ def rewrite(folder: Path, **changes: Any) -> None:
 
 @pytest.mark.parametrize("facts", [FACTS, PLAIN], ids=["all", "nothing"])
 def test_round_trip(facts: InstanceTypeFacts) -> None:
-    """What one process keeps, the next one finds."""
+    """Facts that one process keeps are found by the next one."""
     TypeCache(ENDPOINT).put(facts)
     assert TypeCache(ENDPOINT).get(facts.name) == facts
 
@@ -60,7 +60,7 @@ def test_nothing_kept() -> None:
 
 
 def test_newer_facts() -> None:
-    """What is kept last counts."""
+    """Newer facts replace older ones."""
     cache = TypeCache(ENDPOINT)
     for facts in (FACTS, FACTS.replaced(store_gib=1)):
         cache.put(facts)
@@ -163,7 +163,7 @@ def test_facts_of_another_type(own_cache: Path) -> None:
     "name", ["", "m5", "../m5.large", "m5.large/..", "M5.large", "m5.large\n", ".", "..", "a.b.c"]
 )
 def test_names_that_are_none(own_cache: Path, name: str) -> None:
-    """What can't be a type's name, since manifests hold anything, names no file."""
+    """A text that can't be a type's name never becomes a file's name."""
     cache = TypeCache(ENDPOINT)
     cache.put(FACTS.replaced(name=name))
     assert cache.get(name) is None

@@ -125,7 +125,7 @@ def test_debug_log(clients: Clients, program_log: ProgramLog) -> None:
 
 @pytest.mark.usefixtures("signals")
 def test_log_of_the_answer(clients: Clients) -> None:
-    """What is answered names a page among the causes, and has not the whole of it."""
+    """The response's log names the page among the causes, shortened."""
     Proxy(clients.ec2, 200, f"<p>{'x' * 600}{SECRET}")
 
     def verb(*_: Any) -> None:

@@ -80,7 +80,7 @@ def test_not_made(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_refused(ec2: Ec2, clock: Clock) -> None:
-    """A refusal goes on as it is, also when the call was throttled before."""
+    """A refusal is raised unchanged, also after throttling."""
     ec2.refuses("create_volume", "VolumeLimitExceeded", **ARGUMENTS)
     ec2.refuses_after_throttling("create_volume", "VolumeLimitExceeded", **ARGUMENTS)
     for _ in range(2):

@@ -35,7 +35,7 @@ def parse(
 
 
 def test_defaults() -> None:
-    """What a configuration leaves out has its default."""
+    """Absent keys have their defaults."""
     parsed = parse()
     expected = {
         "max_retries": 8,

@@ -76,7 +76,7 @@ def test_many_raw_disks() -> None:
 
 
 def test_raw_with_an_unknown_kind_of_image() -> None:
-    """Of an AMI that is neither, the names of the disks are not known."""
+    """For an unknown virtualization type the names of the disks are unknown."""
     with pytest.raises(CloudError, match="unknown virtualization type not-made-yet"):
         plan(XEN, kind="not-made-yet", raw_instance_storage=True)
     assert len(plan(NVME, kind="not-made-yet", raw_instance_storage=True).raw_ephemeral) == 2

@@ -106,7 +106,7 @@ def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: d
     ],
 )
 def test_tags_of_origin(director: str | None, agent: str | None, expected: dict[str, str]) -> None:
-    """What is made carries who asked for it, as far as that is known."""
+    """Resources have the tags of the Director and the agent, as far as they are known."""
     assert tags.of_origin(director, agent) == expected
 
 

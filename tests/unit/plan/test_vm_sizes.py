@@ -61,7 +61,7 @@ def test_sizes_between(cpu: float, ram: float, name: str) -> None:
 
 @pytest.mark.parametrize(("cpu", "ram"), [(65, 512), (1, 524289)])
 def test_too_large(cpu: int, ram: int) -> None:
-    """What no known type can hold is refused, with the largest one's name."""
+    """A size beyond all known types is refused, with the largest one's name."""
     with pytest.raises(CloudError) as caught:
         cloud_properties(wanted(cpu, ram))
     assert caught.value.message == (

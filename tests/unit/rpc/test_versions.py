@@ -38,7 +38,7 @@ def test_targets(target: str) -> None:
     ],
 )
 def test_defaults(method: str, given: list[Any], contract: int, expected: list[Any]) -> None:
-    """What is left out, and what is null, has its default."""
+    """Omitted and null arguments have their defaults."""
     assert bind(method, given, contract) == expected
 
 
@@ -60,5 +60,5 @@ def test_defaults_are_fresh() -> None:
     ],
 )
 def test_shapes(method: str, result: object, shapes: list[Any]) -> None:
-    """create_vm and attach_disk answer more from contract 2 on; the others answer alike in all."""
+    """create_vm and attach_disk return more from contract 2 on; other results are the same in all."""
     assert [shape(method, contract, result) for contract in (1, 2, 3)] == shapes

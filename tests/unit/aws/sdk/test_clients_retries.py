@@ -100,7 +100,7 @@ def test_throttled_services(fake_aws: FakeAws, clients: Clients, call: Callable[
 
 
 def test_throttled_block(fake_aws: FakeAws, clients: Clients) -> None:
-    """Blocks of an image are left to their upload: it waits itself, and can be told to stop."""
+    """The upload of a block is not repeated here: the uploader waits itself, and can be stopped."""
     block: Any = {"DataLength": 1, "Checksum": "x", "ChecksumAlgorithm": "SHA256"}
     sent = attempts(
         fake_aws,
@@ -186,7 +186,7 @@ WITHOUT_TOKEN = pytest.mark.parametrize("call", MAKERS.values(), ids=MAKERS)
 
 @WITHOUT_TOKEN
 def test_without_a_token(fake_aws: FakeAws, client: Any, call: Callable[[Any], object]) -> None:
-    """What makes something each time it arrives is not repeated when it may have been done."""
+    """A call without a client token is not repeated when it may have been done."""
     for answer in (("InternalError", 500), ("Unavailable", 503), ("ServiceUnavailable", 503)):
         assert attempts(fake_aws, *answer, lambda: call(client)) == 1
 
