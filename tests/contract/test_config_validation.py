@@ -167,7 +167,6 @@ NO_HOSTS = [
         *(("aws", {"sts_endpoint": text}, "aws.sts_endpoint", ENDPOINT) for text in NO_HOSTS),
         ("aws", {"ec2_endpoint": "https://my_host"}, "aws:ec2_endpoint", NO_UNDERSCORES),
     ],
-    ids=lambda value: value if isinstance(value, str) else repr(value)[:60],
 )
 def test_value(section: str, value: Any, named: str, complaint: str) -> None:
     """A wrong value is refused by its key, with what the key needs; the value itself is not shown."""

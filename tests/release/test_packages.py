@@ -265,20 +265,3 @@ def test_native_wheels_are_the_declared_ones() -> None:
     """The wheels with native code are those that `make vendor --update` fetches by platform."""
     native = {locked_as(wheel).split("==")[0] for wheel in WHEELS if wheel.platform in PLATFORMS}
     assert native == vendor.NATIVE
-
-
-def test_changed_blob_is_refused(tmp_path: Path) -> None:
-    """A file that is not what blobs.yml says is refused, and named."""
-    file = tmp_path / "x.whl"
-    file.write_bytes(b"x")
-    blob = blobs.Blob("wheels/any/x.whl", 1, "0" * 64)
-    with pytest.raises(blobs.VendorError, match=r"x\.whl is not the file that config/blobs.yml lists"):
-        blob.check(file)
-
-
-def test_right_blob_is_accepted(tmp_path: Path) -> None:
-    """A file that is what blobs.yml says is accepted, and not changed."""
-    file = tmp_path / "x.whl"
-    file.write_bytes(b"x")
-    blobs.Blob("wheels/any/x.whl", *blobs.measure(file)).check(file)
-    assert file.read_bytes() == b"x"
