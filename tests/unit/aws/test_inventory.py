@@ -153,53 +153,39 @@ def test_again(ec2: Ec2, shown: list[Any]) -> None:
     assert inventory.reload(ec2.client, volume) == (volume if shown else None)
 
 
-@pytest.mark.parametrize(
-    ("code", "message", "is_gone"),
-    [
-        (None, "", True),
-        ("InvalidVolume.NotFound", "", True),
-        ("InvalidParameterValue", "Expected: 'vol-...'.", True),
-        ("VolumeInUse", "", False),
-    ],
-)
-def test_delete_idle_volume(ec2: Ec2, code: str | None, message: str, *, is_gone: bool) -> None:
-    """A volume is deleted by one call, unless something has it; one that is gone is fine."""
-    if code is None:
-        ec2.answers("delete_volume", VolumeId="vol-1")
-    else:
-        ec2.refuses("delete_volume", code, message, VolumeId="vol-1")
-    assert inventory.delete_idle_volume(ec2.client, "vol-1") is is_gone
+DELETIONS: dict[str, tuple[Any, dict[str, str]]] = {
+    "delete_volume": (inventory.delete_idle_volume, {"VolumeId": "vol-1"}),
+    "delete_network_interface": (inventory.delete_idle_interface, {"NetworkInterfaceId": "eni-1"}),
+}
 
 
 @pytest.mark.parametrize(
-    ("code", "is_gone"),
+    ("operation", "code", "message", "is_gone"),
     [
-        (None, True),
-        ("InvalidNetworkInterfaceID.NotFound", True),
-        ("InvalidNetworkInterface.InUse", False),
-        ("InvalidParameterValue", False),
+        ("delete_volume", None, "", True),
+        ("delete_volume", "InvalidVolume.NotFound", "", True),
+        ("delete_volume", "InvalidParameterValue", "Expected: 'vol-...'.", True),
+        ("delete_volume", "VolumeInUse", "", False),
+        ("delete_network_interface", None, "", True),
+        ("delete_network_interface", "InvalidNetworkInterfaceID.NotFound", "", True),
+        ("delete_network_interface", "InvalidNetworkInterface.InUse", "", False),
+        ("delete_network_interface", "InvalidParameterValue", "", False),
     ],
 )
-def test_delete_idle_interface(ec2: Ec2, code: str | None, *, is_gone: bool) -> None:
-    """An interface is deleted by one call, unless it is in use or EC2 is still detaching it."""
+def test_delete_idle(ec2: Ec2, operation: str, code: str | None, message: str, *, is_gone: bool) -> None:
+    """A volume or interface is deleted by one call, unless it is in use; a missing one is fine."""
+    delete, asked = DELETIONS[operation]
     if code is None:
-        ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
+        ec2.answers(operation, **asked)
     else:
-        ec2.refuses("delete_network_interface", code, NetworkInterfaceId="eni-1")
-    assert inventory.delete_idle_interface(ec2.client, "eni-1") is is_gone
+        ec2.refuses(operation, code, message, **asked)
+    assert delete(ec2.client, *asked.values()) is is_gone
 
 
-@pytest.mark.parametrize("deletion", ["volume", "interface"])
-def test_deletion_that_is_refused(ec2: Ec2, deletion: str) -> None:
+@pytest.mark.parametrize("operation", DELETIONS)
+def test_deletion_that_is_refused(ec2: Ec2, operation: str) -> None:
     """Any other refusal is raised."""
-    delete, name, operation = {
-        "volume": (inventory.delete_idle_volume, "VolumeId", "delete_volume"),
-        "interface": (
-            inventory.delete_idle_interface,
-            "NetworkInterfaceId",
-            "delete_network_interface",
-        ),
-    }[deletion]
-    ec2.refuses(operation, "UnauthorizedOperation", **{name: "x-1"})
+    delete, asked = DELETIONS[operation]
+    ec2.refuses(operation, "UnauthorizedOperation", **asked)
     with pytest.raises(ec2.client.exceptions.ClientError, match="UnauthorizedOperation"):
-        delete(ec2.client, "x-1")
+        delete(ec2.client, *asked.values())

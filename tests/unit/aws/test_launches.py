@@ -109,16 +109,6 @@ def test_run_without_capacity(ec2: Ec2, code: str) -> None:
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
 
 
-@pytest.mark.parametrize(
-    "code", ["InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientQuantumCapacity"]
-)
-def test_run_without_capacity_as_a_fault(ec2: Ec2, code: str) -> None:
-    """EC2 sends some shortages as faults of its own: nothing was made all the same, nothing is repeated."""
-    ec2.fails("run_instances", code, **ONE)
-    with pytest.raises(launches.NoCapacity, match=code):
-        launches.run(ec2.client, {}, never, always)
-
-
 @pytest.mark.parametrize("code", sorted(AT_FAULT | {"RequestLimitExceeded", "Throttling"}))
 def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
     """When AWS is at fault or throttles, the same call may succeed later."""
@@ -156,14 +146,6 @@ def test_run_with_a_spent_token(ec2: Ec2, code: str) -> None:
     ec2.refuses("run_instances", code, **ONE, ClientToken="t")
     with pytest.raises(launches.TokenSpent, match=code):
         launches.run(ec2.client, {"ClientToken": "t"}, never, always)
-
-
-@pytest.mark.parametrize("code", ["InvalidParameterValue", "InvalidIPAddress.InUse", "UnauthorizedOperation"])
-def test_run_refused(ec2: Ec2, code: str) -> None:
-    """Any other refusal is raised unchanged."""
-    ec2.refuses("run_instances", code, **ONE)
-    with pytest.raises(ClientError, match=code):
-        launches.run(ec2.client, {}, never, always)
 
 
 @pytest.mark.parametrize(

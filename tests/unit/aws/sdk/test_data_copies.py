@@ -89,10 +89,20 @@ def test_broken_endpoints(own_cache: Path, content: bytes) -> None:
     assert loader().load_data("endpoints") == first
 
 
-def test_other_cut(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that cuts in another way has a copy of its own."""
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bosh_aws_cpi.aws.sdk.data_cut.FORMAT", data_cut.FORMAT + 1),
+        ("botocore.__version__", "2"),
+    ],
+    ids=["program", "SDK"],
+)
+def test_other_version(
+    own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    """Another version of the program or of the SDK has a copy of its own."""
     ec2()
-    monkeypatch.setattr(data_cut, "FORMAT", data_cut.FORMAT + 1)
+    monkeypatch.setattr(name, value)
     ec2()
     assert (len(copies(own_cache)), len(cuts)) == (2, 2)
 
@@ -173,14 +183,6 @@ def test_commands(own_cache: Path) -> None:
     more = loader(for_commands=True).load_service_model("ec2", "service-2")["operations"].keys()
     assert more - ec2()["operations"].keys() >= {"GetConsoleOutput", "DescribeKeyPairs"}
     assert len(copies(own_cache)) == 2
-
-
-def test_other_sdk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another version of botocore has a copy of its own."""
-    ec2()
-    monkeypatch.setattr("botocore.__version__", "2")
-    ec2()
-    assert (len(copies(own_cache)), len(cuts)) == (2, 2)
 
 
 def test_old_copies(own_cache: Path) -> None:
