@@ -147,7 +147,7 @@ def test_wrong_password(fake_aws: FakeAws, registry: Registry) -> None:
     ],
 )
 def test_body(fake_aws: FakeAws, registry: Registry, body: str, message: str) -> None:
-    """What is no document of settings is refused by its kind, and never quoted."""
+    """An invalid document is refused by its kind, and never quoted."""
     registry.answer(200, body)
     answer = cpi_of(fake_aws, registry).call("detach_disk", VM, DISK, stemcell=1)
     failed(answer, message)

@@ -258,7 +258,7 @@ def test_help(bare: Callable[..., Answer], option: str, config_path: list[str]) 
 
 
 def test_report_that_nobody_reads(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """A report whose reader is gone, as behind `| head`, is no fault of the program."""
+    """A report whose reader is gone, as behind `| head`, ends without an error."""
     executable = Cpi(config(fake_aws.endpoint))
     process = spawn(
         ["sweep", str(executable.config_path), "--director", "d"],

@@ -46,7 +46,7 @@ def test_load(fake_aws: FakeAws, world: World) -> None:
 @pytest.mark.faults
 @pytest.mark.usefixtures("warm")
 def test_failure(fake_aws: FakeAws, world: World) -> None:
-    """What fails is counted with its reason, and the rest goes on."""
+    """Failures are counted with their reasons, and the other calls go on."""
     denied = {"code": "UnauthorizedOperation", "message": "Not you.", "status": 403}
     fake_aws.rule(action="CreateVolume", nth=1, error=denied)
     phases = {phase.method: phase for phase in Load(fake_aws, world, 2).run()}

@@ -199,14 +199,14 @@ def test_copy_of_too_much(vm_with_disk: Vm, disk: str) -> None:
     ],
 )
 def test_copy_is_refused(vm_with_disk: Vm, device: str, reason: str) -> None:
-    """What is no disk is refused in the same words."""
+    """A path that is not a disk is refused in the same words."""
     status, stdout, said = call(vm_with_disk, *SUDO, device, stdin=SMALL)
     assert (status, stdout) == (1, b"")
     assert said.splitlines()[-1] == f"stemcell-copy: {reason}"
 
 
 def test_sudo_allows_nothing_else(vm_with_disk: Vm, disk: str, render: Render) -> None:
-    """The job's rule lets vcap run this program as root and no other, and none once the job is stopped."""
+    """The job's rule lets vcap run only this program as root, and only until the job is stopped."""
     assert call(vm_with_disk, "sudo", "-n", "/bin/true")[0] != 0
     vm_with_disk.start_job(render("bin/cpi_ctl", {}))
     assert call(vm_with_disk, *SUDO, disk)[0] == 0

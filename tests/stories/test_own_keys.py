@@ -169,7 +169,7 @@ def test_left_out(
 
 
 def test_copied_disk(cpi: Cpi, disk: CreateVolume, world: World, tags_of: ReadTags) -> None:
-    """A disk's copy has the disk's tags, but none of the own keys that somebody has set on it."""
+    """A disk's copy has the disk's tags, except the CPI's own keys."""
     disk_cid = disk()
     given = {**dict.fromkeys(KEYS, FORGED), **HARMLESS}
     world.ec2.create_tags(
@@ -363,6 +363,6 @@ BY_REQUEST_ALONE: Final = {"sweep", "delete_stemcell", "create_stemcell"}
     ],
 )
 def test_no_effect(stage: Stage, effect: str, way: str) -> None:
-    """What is deleted, deregistered or found again is the same without forged tags and with them."""
+    """Forged tags don't change what is deleted, deregistered or found again."""
     stage.way = way
     assert getattr(stage, effect)() == EXPECTED[effect]

@@ -74,7 +74,7 @@ def test_holder_that_can_not_be_looked_up(
     *,
     is_several: bool,
 ) -> None:
-    """Where nobody can say who holds the address, EC2's refusal is the error."""
+    """If the holder of the address can't be looked up, EC2's refusal is the error."""
     vm(PrivateIpAddress=ADDRESS)
     where = {"Filter.2.Name": "addresses.private-ip-address"}
     fake_aws.rule(action="DescribeNetworkInterfaces", where=where, **FAILING_LOOKUPS[fault])
@@ -239,7 +239,7 @@ def test_prefix_with_a_taken_address(
     *,
     is_ours: bool,
 ) -> None:
-    """A prefix one of whose addresses is held is treated alike; nothing is left when it can't be had."""
+    """A prefix with a taken address is retried, too; nothing is left if it stays taken."""
     nic_id = holder(DIRECTOR_UUID if is_ours else None, "10.0.1.40")
     group: dict[str, Any] = {"nic_group": "front"}
     answer = create_vm(
@@ -258,7 +258,7 @@ def test_prefix_with_a_taken_address(
 
 
 def test_nobody_is_seen_to_hold_it(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
-    """For a moment after its release an address is in use and nobody's: it is tried again."""
+    """EC2 may report a released address as in use for a moment: the launch is retried."""
     in_use = {"code": "InvalidIPAddress.InUse", "message": f"Address {ADDRESS} is in use."}
     fake_aws.rule(action="RunInstances", times=1, error=in_use)
     assert world.instance(create_vm().ok()[0])["PrivateIpAddress"] == ADDRESS

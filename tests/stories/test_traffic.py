@@ -181,7 +181,7 @@ def test_what_is_not_there(
     properties: dict[str, Any],
     message: str,
 ) -> None:
-    """What is to lead to the VM and is not there is named before the VM is made."""
+    """A missing target group, load balancer or route table is named before the VM is made."""
     refused(create_vm(properties), message)
     assert traffic.state() == traffic.empty
 
@@ -193,7 +193,7 @@ def test_what_is_elsewhere(
     world: World,
     fake_aws: FakeAws,
 ) -> None:
-    """What is in another VPC can't lead to the VM, and is named as well."""
+    """A target group, load balancer or route table in another VPC is named before the VM is made."""
     vpc_id = world.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
     subnet = world.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.1.1.0/24")["Subnet"]
     world.laid["subnets"].append(subnet["SubnetId"])

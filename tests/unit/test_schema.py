@@ -99,7 +99,7 @@ def test_mistake(validator: Draft202012Validator, route: Route, value: Any, foun
     ],
 )
 def test_accepted(validator: Draft202012Validator, route: Route, value: Any) -> None:
-    """What the Director accepts, or ignores on purpose, is valid."""
+    """Files that the Director accepts, or ignores on purpose, are valid."""
     assert marked(validator, changed(CONFIG, route, value)) == []
 
 

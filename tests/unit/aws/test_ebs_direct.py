@@ -104,7 +104,7 @@ def lay_uncertain(ebs: Stub, how: str) -> None:
 
 
 def test_start_refused(ebs: Stub) -> None:
-    """A refusal goes on as it is, without a search."""
+    """A refusal is raised unchanged, without a search."""
     ebs.refuses("start_snapshot", "AccessDeniedException", **START)
     with pytest.raises(ClientError, match="AccessDeniedException"):
         start(ebs, never, Encryption())
@@ -162,7 +162,7 @@ def test_put_refused(ebs: Stub, clock: Clock, code: str) -> None:
 
 
 def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So does a certificate that is not trusted."""
+    """A certificate that is not trusted ends the upload at once."""
 
     def fail(**_: Any) -> None:
         raise SSLError(
@@ -225,7 +225,7 @@ def test_complete_refused_again(ebs: Stub, code: str) -> None:
 
 @pytest.mark.parametrize("how", ["refused", "in conflict", "throttled before", "fault"])
 def test_complete_refused(ebs: Stub, how: str) -> None:
-    """A refusal of the first attempt that was not throttled, or a fault to the last, goes on as it is."""
+    """A refusal of the first attempt that was not throttled, or a lasting fault, is raised unchanged."""
     if how == "refused":
         ebs.refuses("complete_snapshot", "ValidationException", **COMPLETE)
     elif how == "in conflict":

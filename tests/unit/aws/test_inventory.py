@@ -136,7 +136,7 @@ def test_pages(
 
 
 def test_little_said(ec2: Ec2) -> None:
-    """What has no tags, iops or date is listed all the same."""
+    """Resources without tags, iops or date are listed, too."""
     ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, **PAGE_OF_VOLUMES, Filters=BY_TAG)
     ec2.answers("describe_images", {"Images": [{"ImageId": "ami-1", "State": "failed"}]}, **OWN)
     (volume,) = inventory.tagged(ec2.client, "volume", READ)
@@ -146,7 +146,7 @@ def test_little_said(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("shown", [[VOLUME], []])
 def test_again(ec2: Ec2, shown: list[Any]) -> None:
-    """Something is looked at again by its id alone; what is gone is none, and no error."""
+    """A resource is looked up again by its id alone; a deleted one is None."""
     volume = Resource("volume", "vol-1", "available", {}, THEN, size_gib=8, type="gp3")
     asked = [{"Name": "volume-id", "Values": ["vol-1"]}]
     ec2.answers("describe_volumes", {"Volumes": shown}, **PAGE_OF_VOLUMES, Filters=asked)

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from tests.unit.aws.timing_script import ago
 from tests.unit.aws.volume_looks import DISK, OTHER, attached, entry, lay
 
@@ -80,7 +80,7 @@ def test_not_made(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_refused(ec2: Ec2, clock: Clock) -> None:
-    """A refusal goes on as it is, also when the call was throttled before."""
+    """A refusal is raised unchanged, also after throttling."""
     ec2.refuses("create_volume", "VolumeLimitExceeded", **ARGUMENTS)
     ec2.refuses_after_throttling("create_volume", "VolumeLimitExceeded", **ARGUMENTS)
     for _ in range(2):
@@ -154,7 +154,7 @@ def test_wait_for_an_unused_one(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_wait_without_a_request(ec2: Ec2) -> None:
-    """Where the token can be no other call's, nobody else can have used it."""
+    """Without a request id the token is this call's alone, and the use of the volume does not matter."""
     lay(ec2, tagged("attached_at"))
     volumes.wait_until_available(ec2.client, DISK)
 
@@ -174,3 +174,10 @@ def test_wait_that_times_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyP
         volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
     assert not isinstance(caught.value, volumes.NotCreated)
     assert clock.now >= 600
+
+
+def test_copy_of_an_unknown_volume(ec2: Ec2) -> None:
+    """A volume that EC2 no longer knows when it is copied is DiskNotFound."""
+    ec2.refuses("copy_volumes", "InvalidVolume.NotFound", SourceVolumeId=DISK, ClientToken="t")
+    with pytest.raises(DiskNotFound):
+        volumes.copy(ec2.client, DISK, {"ClientToken": "t"}, MARK)

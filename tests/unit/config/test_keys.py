@@ -106,7 +106,7 @@ def test_drained_targets() -> None:
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
 def test_secret(key: values.Key[Any]) -> None:
-    """A secret is masked in the log once the configuration was read, and what is no secret is not."""
+    """A secret is masked in the log once the configuration was read; other values are not."""
     redact = Redactor()
     redact.learn(configuration(key.path, f"nats://u:{SECRET}@h" if key.path in URLS else SECRET))
     assert (SECRET not in redact(f"about {SECRET} here")) == key.is_secret

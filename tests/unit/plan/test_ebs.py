@@ -30,7 +30,7 @@ def refusal(
     ],
 )
 def test_taken(given: Case) -> None:
-    """What EBS takes is let through, up to the border of each rule; an unknown type is left to EBS."""
+    """Values up to the border of each rule are accepted; an unknown type is left to EBS."""
     assert refusal(*given) is None
 
 
@@ -54,7 +54,7 @@ def test_taken(given: Case) -> None:
     ],
 )
 def test_refused(given: Case, reason: str) -> None:
-    """What EBS would refuse is told by the property's name, with the border or the remedy."""
+    """Values that EBS would refuse are named, with the border or the remedy."""
     assert refusal(*given) == reason
 
 

@@ -114,12 +114,12 @@ def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
     ["not-made-yet.large", "nonsense", "", " ", "\n", "\n[", "]\n[", "]\n", "m5.", "c5.large c5a.large"],
 )
 def test_types_of_no_table(name: str) -> None:
-    """Of a type that no table has only its way of showing volumes is known: Nitro's. EC2 says the rest."""
+    """A type that is in no table counts as Nitro; EC2 knows the rest."""
     assert static_facts(name) == nitro(name)
 
 
 def test_types_that_ec2_lists_no_more() -> None:
-    """What the generated table lacks is in a table of its own, and in one of both only."""
+    """Types that the generated table lacks are in another table; no type is in both."""
     assert UNLISTED_TYPES.keys().isdisjoint(names())
     assert static_facts("i3.metal") == nitro(
         "i3.metal",

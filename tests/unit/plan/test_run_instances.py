@@ -58,7 +58,7 @@ def arguments(**given: Any) -> dict[str, Any]:
 
 
 def test_least_arguments() -> None:
-    """What is not asked for is not sent, not even as null; the client token always is."""
+    """Options that are not given are not sent, not even as null; the client token always is."""
     assert arguments() == BARE
 
 

@@ -42,33 +42,3 @@ def test_long_description(device: str | None) -> None:
     cut = f"{'d' * 200}/{'j' * 54}"
     assert snapshots.description(metadata, device) == cut
     assert snapshots.tags(metadata, device)["Name"] == cut
-
-
-def test_tags() -> None:
-    """Metadata are tags, some under names that operators know; the name is the description."""
-    assert snapshots.tags({**METADATA, "note": 1, "nothing": None}, "/dev/sdf") == {
-        "deployment": "d",
-        "instance_id": "id",
-        "director_uuid": "uuid",
-        "agent_id": "a",
-        "note": "1",
-        "director": "my",
-        "instance_index": "0",
-        "instance_name": "j/id",
-        "device": "/dev/sdf",
-        "Name": "d/j/0/sdf",
-    }
-
-
-@pytest.mark.parametrize(
-    ("metadata", "expected"),
-    [
-        ({"job": "j"}, {"instance_name": "j", "Name": "j"}),
-        ({"instance_id": "id"}, {"instance_id": "id", "instance_name": "id"}),
-        ({"index": "2"}, {"instance_index": "2", "Name": "2"}),
-        ({}, {}),
-    ],
-)
-def test_tags_of_less(metadata: dict[str, Any], expected: dict[str, str]) -> None:
-    """No key is certain; of a disk that is not attached there is no device."""
-    assert snapshots.tags(metadata, None) == expected

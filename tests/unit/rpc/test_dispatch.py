@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from errno import EACCES, ENOMEM
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached, InvalidCall
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached
 from bosh_aws_cpi.redact import MASK, Redactor
 from bosh_aws_cpi.rpc import dispatch
 from tests.unit.rpc.standin import Foreign, Host, ask, failing
@@ -42,13 +41,6 @@ def test_result(program_log: ProgramLog) -> None:
         "Starting set_vm_metadata...",
         "Finished set_vm_metadata in 1.250 seconds, 2 AWS calls",
     ]
-
-
-def test_shape() -> None:
-    """The result has the shape of the request's contract."""
-    host = Host(lambda *_: "/dev/sdf")
-    assert ask(host, "attach_disk", "i-1", "vol-1", api_version=1)["result"] is None
-    assert ask(host, "attach_disk", "i-1", "vol-1", api_version=2)["result"] == "/dev/sdf"
 
 
 OUT_OF_MEMORY = (
@@ -158,34 +150,6 @@ def test_result_that_is_no_json(result: object, message: str) -> None:
     document = ask(Host(lambda *_: result), "get_disks", "i-1")
     assert document["error"]["type"] == "Unknown"
     assert message in document["error"]["message"]
-
-
-@pytest.mark.parametrize(
-    ("raw", "said"),
-    [
-        (b"no JSON", "Request cannot be deserialized, details: Expecting value: line 1 column 1 (char 0)"),
-        (b"{}", "Method must be a String, got: ''"),
-    ],
-)
-def test_bad_request(raw: bytes, said: str) -> None:
-    """A bad request is answered without opening anything, and its log is empty."""
-    host = Host(failing(AssertionError()))
-    document = json.loads(dispatch.answer(lambda: raw, host, lambda: 0.0))
-    assert document == {
-        "result": None,
-        "error": {"type": "InvalidCall", "message": said, "ok_to_retry": False},
-        "log": "",
-    }
-    assert host.opened == []
-
-
-def test_configuration_that_is_refused() -> None:
-    """A configuration that can't be used is answered for every method, before its arguments are looked at."""
-    host = Host(failing(AssertionError()), InvalidCall("bad configuration"))
-    document = ask(host, "info", "one argument too many")
-    assert document["error"]["message"] == "bad configuration"
-    assert document["log"] == ""
-    assert host.targets == []
 
 
 def test_wrong_arguments() -> None:

@@ -13,7 +13,7 @@ BY_THE_SDK = {"sts:AssumeRole", "sts:AssumeRoleWithWebIdentity"}
 
 
 def test_baseline_is_first() -> None:
-    """What everybody needs comes first, in the policy and in the report."""
+    """The baseline comes first, in the policy and in the report."""
     assert next(iter(FEATURES)) == BASELINE
 
 
