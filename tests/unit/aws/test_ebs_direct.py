@@ -61,21 +61,6 @@ def put(ebs: Stub, is_stopped: Callable[[], bool] = lambda: False) -> bytes:
     return ebs_direct.put(ebs.client, SNAPSHOT, 5, BLOCK, is_stopped)
 
 
-@pytest.mark.parametrize(
-    ("encryption", "expected"),
-    [
-        (Encryption(), {}),
-        (Encryption(encrypted=False, kms_key_arn="arn:k"), {}),
-        (Encryption(encrypted=True), {"Encrypted": True}),
-        (Encryption(encrypted=True, kms_key_arn="arn:k"), {"Encrypted": True, "KmsKeyArn": "arn:k"}),
-    ],
-)
-def test_start(ebs: Stub, encryption: Encryption, expected: dict[str, Any]) -> None:
-    """A snapshot is begun under a client token, tagged, and encrypted when that is asked for."""
-    ebs.answers("start_snapshot", {"SnapshotId": SNAPSHOT}, **START, **expected)
-    assert start(ebs, never, encryption) == SNAPSHOT
-
-
 @pytest.mark.parametrize("how", ["lost", "fault"])
 @pytest.mark.parametrize("unseen", [0, 2])
 def test_start_without_an_answer(ebs: Stub, clock: Clock, how: str, unseen: int) -> None:
@@ -108,12 +93,6 @@ def test_start_refused(ebs: Stub) -> None:
     ebs.refuses("start_snapshot", "AccessDeniedException", **START)
     with pytest.raises(ClientError, match="AccessDeniedException"):
         start(ebs, never, Encryption())
-
-
-def test_put(ebs: Stub) -> None:
-    """A block is put with its checksum, by which EBS knows that it arrived as it was sent."""
-    ebs.answers("put_snapshot_block", **PUT)
-    assert put(ebs) == DIGEST
 
 
 @pytest.mark.parametrize("how", ["throttled", "fault", "lost", "not there yet"])
@@ -152,15 +131,6 @@ def test_put_pauses(ebs: Stub, clock: Clock) -> None:
     assert 2 <= max(clock.pauses) <= 2.25
 
 
-@pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException"])
-def test_put_refused(ebs: Stub, clock: Clock, code: str) -> None:
-    """A refusal goes on at once."""
-    ebs.refuses("put_snapshot_block", code, **PUT)
-    with pytest.raises(ClientError, match=code):
-        put(ebs)
-    assert clock.pauses == []
-
-
 def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """So does a certificate that is not trusted."""
 
@@ -196,12 +166,6 @@ COMPLETE: dict[str, Any] = {
     "ChecksumAlgorithm": "SHA256",
     "ChecksumAggregationMethod": "LINEAR",
 }
-
-
-def test_complete(ebs: Stub) -> None:
-    """The end says how many blocks there are, and the checksum of their checksums in the order of blocks."""
-    ebs.answers("complete_snapshot", {"Status": "pending"}, **COMPLETE)
-    ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
 
 
 @pytest.mark.parametrize("code", ["ValidationException", "ConflictException"])

@@ -12,15 +12,9 @@ from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.test_images import AMI, DEREGISTER, GONE, entry, lay, snapshots_left
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2, ProgramLog
+    from tests.unit.conftest import Clock, Ec2
 
 SEARCH: dict[str, Any] = {"Owners": ["self"], "Filters": [{"Name": "name", "Values": ["BOSH-1"]}]}
-
-
-def test_register(ec2: Ec2) -> None:
-    """An AMI is registered with what is given."""
-    ec2.answers("register_image", {"ImageId": AMI}, Name="BOSH-1")
-    assert images.register(ec2.client, {"Name": "BOSH-1"}) == AMI
 
 
 @pytest.mark.parametrize("unseen", [0, 2])
@@ -48,17 +42,6 @@ def test_register_refused(ec2: Ec2) -> None:
     ec2.refuses("register_image", "InvalidAMIName.Duplicate", Name="BOSH-1")
     with pytest.raises(ClientError, match="Duplicate"):
         images.register(ec2.client, {"Name": "BOSH-1"})
-
-
-def test_kernels(ec2: Ec2) -> None:
-    """Amazon's kernel images of an architecture are found with where they are."""
-    filters = [
-        {"Name": "architecture", "Values": ["x86_64"]},
-        {"Name": "image-type", "Values": ["kernel"]},
-    ]
-    found = {"Images": [{"ImageId": "aki-1", "ImageLocation": "pv-grub-hd0_1.05"}, {"ImageId": "aki-2"}]}
-    ec2.answers("describe_images", found, Owners=["amazon"], Filters=filters)
-    assert images.kernels(ec2.client, "x86_64") == [("aki-1", "pv-grub-hd0_1.05"), ("aki-2", "")]
 
 
 @pytest.mark.parametrize(
@@ -149,27 +132,6 @@ def results(*codes: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def test_snapshots_that_went_with_the_ami(ec2: Ec2) -> None:
-    """What EC2 deleted with the AMI, or left because another AMI uses it, is settled; the rest is deleted."""
-    lay(ec2, entry("available", "snap-1", "snap-2", "snap-3"))
-    said = results(("snap-1", "success"), ("snap-2", "skipped"), ("snap-3", "client-error"))
-    ec2.answers("deregister_image", said, **DEREGISTER)
-    lay(ec2, GONE)
-    ec2.answers("delete_snapshot", SnapshotId="snap-3")
-    image_deletion.delete(ec2.client, AMI)
-
-
-@pytest.mark.parametrize("code", ["missing-permissions", "internal-error", "warn"])
-def test_snapshot_of_which_ec2_says_nothing_good(ec2: Ec2, code: str) -> None:
-    """Any other word, or none, leaves a snapshot to be deleted here."""
-    lay(ec2, entry("available", "snap-1", "snap-2"))
-    ec2.answers("deregister_image", results(("snap-1", code)), **DEREGISTER)
-    lay(ec2, GONE)
-    for each in ("snap-1", "snap-2"):
-        ec2.answers("delete_snapshot", SnapshotId=each)
-    image_deletion.delete(ec2.client, AMI)
-
-
 def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
     """So it is with a copy that was not finished."""
     lay(ec2, entry("failed", "snap-1"))
@@ -180,28 +142,6 @@ def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
     image_deletion.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
 
 
-def test_partition_without_it(ec2: Ec2) -> None:
-    """Where EC2 can't delete snapshots with an AMI yet, the AMI is deregistered without it."""
-    lay(ec2, entry("available", "snap-1"))
-    ec2.refuses("deregister_image", "UnknownParameter", **DEREGISTER)
-    ec2.answers("deregister_image", ImageId=AMI)
-    lay(ec2, GONE)
-    ec2.answers("delete_snapshot", SnapshotId="snap-1")
-    image_deletion.delete(ec2.client, AMI)
-
-
-def test_snapshot_of_another_ami(ec2: Ec2, program_log: ProgramLog) -> None:
-    """A snapshot that another AMI uses stays, with a warning; that is no error."""
-    lay(ec2, entry("available", "snap-1"))
-    ec2.answers("deregister_image", **DEREGISTER)
-    lay(ec2, GONE)
-    said = "The snapshot snap-1 is currently in use by ami-0b"
-    ec2.refuses("delete_snapshot", "InvalidSnapshot.InUse", said, SnapshotId="snap-1")
-    image_deletion.delete(ec2.client, AMI)
-    warnings = [record.text for record in program_log.records if record.level == "WARNING"]
-    assert warnings == [f"Snapshot 'snap-1' of AMI '{AMI}' is kept: another AMI uses it"]
-
-
 def test_deregister(ec2: Ec2, clock: Clock) -> None:
     """An AMI that must not be is deregistered, also while it is not known yet; its snapshot stays."""
     ec2.refuses("deregister_image", GONE, ImageId=AMI)
@@ -209,21 +149,3 @@ def test_deregister(ec2: Ec2, clock: Clock) -> None:
     lay(ec2, entry(), GONE)
     image_deletion.deregister(ec2.client, AMI)
     assert len(clock.pauses) == 2
-
-
-def test_left_snapshots_may_not_be_asked_for(ec2: Ec2, program_log: ProgramLog) -> None:
-    """Who may not look for what an AMI that is gone has left gets a warning and no error."""
-    lay(ec2, GONE)
-    filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
-    ec2.refuses("describe_snapshots", "UnauthorizedOperation", OwnerIds=["self"], Filters=filters)
-    image_deletion.delete(ec2.client, AMI)
-    (warning,) = [record.text for record in program_log.records if record.level == "WARNING"]
-    assert warning.startswith(f"Could not look for snapshots of AMI '{AMI}': DescribeSnapshots failed")
-
-
-@pytest.mark.parametrize("ami_id", ["ami-*", "ami-0?", "x"])
-def test_id_that_is_none(ec2: Ec2, ami_id: str) -> None:
-    """What is no AMI's id beyond doubt is not looked for: EC2's filters know * and ?."""
-    known = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
-    ec2.refuses("describe_images", "InvalidAMIID.Malformed", **known)
-    image_deletion.delete(ec2.client, ami_id)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1"
-OTHER_KIND = "Target group 'web' has target type {}. Use a target group of type instance or ip"
 VM_IN_GROUP = Target(ARN, VM)
 TARGET = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
 NAMED = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
@@ -70,56 +69,6 @@ def test_ports(elbv2: Stub, of_group: dict[str, str], port: int | None, expected
     assert (found.port, found.family) == expected
 
 
-def test_missing_target_group(elbv2: Stub) -> None:
-    """A target group that is not there is named."""
-    lay_groups(elbv2, ("web", group()))
-    elbv2.refuses("describe_target_groups", "TargetGroupNotFound", Names=["gone"])
-    with pytest.raises(CloudError) as caught:
-        load_balancers.target_groups(elbv2.client, wanted("web", "gone"), VPC, "us-east-1")
-    assert caught.value.message == "Could not find ALB target group `gone'"
-    assert caught.value.ok_to_retry is False
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        *(({"TargetType": kind}, OTHER_KIND.format(kind)) for kind in ("lambda", "alb", "new")),
-        ({"VpcId": "vpc-2"}, "Target group 'web' is in VPC 'vpc-2', but the VM is in 'vpc-1'"),
-    ],
-)
-def test_target_group_that_takes_no_such_vm(elbv2: Stub, more: dict[str, str], message: str) -> None:
-    """A target group of another kind, or of another VPC, is refused before there is a VM."""
-    lay_groups(elbv2, ("web", group(**more)))
-    with pytest.raises(CloudError) as caught:
-        load_balancers.target_groups(elbv2.client, wanted("web"), VPC, "us-east-1")
-    assert caught.value.message == message
-
-
-def lay_balancer(elb: Stub, name: str, **more: str) -> None:
-    """Lay out the question for a classic load balancer."""
-    answer = {"LoadBalancerDescriptions": [{"LoadBalancerName": name, **more}]}
-    elb.answers("describe_load_balancers", answer, LoadBalancerNames=[name])
-
-
-def test_check(elb: Stub) -> None:
-    """Each classic load balancer is looked for once; one that is not there is named."""
-    lay_balancer(elb, "b", VPCId=VPC)
-    lay_balancer(elb, "a")  # one from before there were VPCs
-    elb.refuses("describe_load_balancers", "LoadBalancerNotFound", LoadBalancerNames=["gone"])
-    load_balancers.check(elb.client, ["b", "a", "b"], VPC)
-    with pytest.raises(CloudError) as caught:
-        load_balancers.check(elb.client, ["gone"], VPC)
-    assert caught.value.message == "Could not find classic load balancer `gone'"
-
-
-def test_load_balancer_of_another_vpc(elb: Stub) -> None:
-    """A classic load balancer of another VPC would refuse the VM: it is refused before there is one."""
-    lay_balancer(elb, "web", VPCId="vpc-2")
-    with pytest.raises(CloudError) as caught:
-        load_balancers.check(elb.client, ["web"], VPC)
-    assert caught.value.message == "Load balancer 'web' is in VPC 'vpc-2', but the VM is in 'vpc-1'"
-
-
 def test_refused(elb: Stub, elbv2: Stub) -> None:
     """Any other refusal goes on as it is."""
     elb.refuses("describe_load_balancers", "AccessDenied", LoadBalancerNames=["a"])
@@ -134,18 +83,6 @@ def test_refused(elb: Stub, elbv2: Stub) -> None:
         load_balancers.remove_target(elbv2.client, VM_IN_GROUP)
     with pytest.raises(ClientError, match="AccessDenied"):
         load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP])
-
-
-def test_register_and_deregister(elb: Stub, elbv2: Stub) -> None:
-    """An instance is registered and deregistered by its id."""
-    elb.answers("register_instances_with_load_balancer", **NAMED)
-    elb.answers("deregister_instances_from_load_balancer", **NAMED)
-    elbv2.answers("register_targets", **TARGET)
-    elbv2.answers("deregister_targets", **TARGET)
-    load_balancers.add(elb.client, "web", VM)
-    load_balancers.remove(elb.client, "web", VM)
-    load_balancers.add_target(elbv2.client, VM_IN_GROUP)
-    load_balancers.remove_target(elbv2.client, VM_IN_GROUP)
 
 
 def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) -> None:

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import snapshots
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
-from bosh_aws_cpi.errors import CloudError, DiskNotFound
+from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import ago
 
 if TYPE_CHECKING:
@@ -28,12 +28,6 @@ IN_USE = "InvalidSnapshot.InUse"
 def create(ec2: Ec2) -> str:
     """Make a snapshot."""
     return snapshots.create(ec2.client, DISK, {"Description": "d"}, MARK)
-
-
-def test_create(ec2: Ec2) -> None:
-    """A snapshot is made with what is given."""
-    ec2.answers("create_snapshot", {"SnapshotId": SNAPSHOT}, VolumeId=DISK, Description="d")
-    assert create(ec2) == SNAPSHOT
 
 
 @pytest.mark.parametrize("unseen", [0, 2])
@@ -54,14 +48,6 @@ def test_create_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -
     ec2.answers("create_snapshot", {"SnapshotId": SNAPSHOT}, VolumeId=DISK, Description="d")
     assert create(ec2) == SNAPSHOT
     assert 60 <= clock.now <= 66
-
-
-@pytest.mark.parametrize("code", ["InvalidVolume.NotFound", "InvalidVolumeID.Malformed"])
-def test_create_of_unknown_volume(ec2: Ec2, code: str) -> None:
-    """A disk that EC2 does not know is not found."""
-    ec2.refuses("create_snapshot", code, VolumeId=DISK, Description="d")
-    with pytest.raises(DiskNotFound, match=DISK):
-        create(ec2)
 
 
 def lay(ec2: Ec2, *looks: dict[str, Any] | None) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
 
 VM = "i-1"
-IPV4, IPV6, PREFIX = "10.0.0.5", "2600::5", "10.0.0.16/28"
+IPV4, IPV6 = "10.0.0.5", "2600::5"
 NIC = {"NetworkInterfaceId": "eni-1"}
 AGENT = "agent-1"
 OURS = {"bosh_director_uuid": DIRECTOR, "bosh_agent_id": AGENT}
@@ -219,9 +219,9 @@ def test_anothers_that_is_launched(cloud: Cloud, ec2: Ec2) -> None:
     [
         ({"bosh_director_uuid": "director-2", "bosh_agent_id": AGENT}, 1),
         ({"bosh_director_uuid": ""}, 1),
-        ({}, MAX_UNATTACHED + 1),
         ({"bosh_agent_id": AGENT}, MAX_UNATTACHED + 1),
     ],
+    ids=["another-director", "empty-director", "no-director"],
 )
 def test_others(cloud: Cloud, ec2: Ec2, clock: Clock, tags: dict[str, str], looks: int) -> None:
     """One of another Director's, or of nobody's, is left alone, and ends the claim with its name."""
@@ -295,28 +295,6 @@ def test_removal_in_the_way(cloud: Cloud, ec2: Ec2, clock: Clock, code: str) -> 
     ec2.answers("delete_network_interface", **NIC)
     assert claim(cloud, 2) == "made"
     assert len(clock.pauses) == 2
-
-
-def test_ours(cloud: Cloud, ec2: Ec2, clock: Clock, program_log: ProgramLog) -> None:
-    """An unattached interface of our own Director is left over: it is removed, and that is logged."""
-    lay_holder(ec2, OURS)
-    ec2.answers("delete_network_interface", **NIC)
-    assert claim(cloud, 1) == "made"
-    assert len(clock.pauses) == 1
-    warnings = [record.text for record in program_log.records if record.level == "WARNING"]
-    assert warnings == ["Network interface 'eni-1' is a stray of an earlier call: deleting it"]
-
-
-def test_ours_by_prefix(cloud: Cloud, ec2: Ec2) -> None:
-    """So is one that holds a prefix, and one that carries no agent's name."""
-    held = {
-        "Ipv4Prefixes": [{"Ipv4Prefix": PREFIX}],
-        "TagSet": [{"Key": "bosh_director_uuid", "Value": DIRECTOR}],
-    }
-    entry = {**NIC, "MacAddress": "m", "Status": "available", **held}
-    ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [entry]}, Filters=[SUBNET])
-    ec2.answers("delete_network_interface", **NIC)
-    assert claim(cloud, 1, PREFIX) == "made"
 
 
 def test_removal_refused(cloud: Cloud, ec2: Ec2) -> None:
