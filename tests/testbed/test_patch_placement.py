@@ -20,18 +20,6 @@ def into(reservation_id: str) -> dict[str, Any]:
     return {**placed(), "CapacityReservationSpecification": target}
 
 
-def test_placement_groups(ec2: Any, run: Any, refused: Any) -> None:
-    """A launch needs a placement group that exists; groups are found by name."""
-    with refused("InvalidPlacementGroup.Unknown", "'near' is unknown"):
-        run(**placed(GroupName="near"))
-    ec2.create_placement_group(GroupName="near", Strategy="spread")
-    ec2.create_placement_group(GroupName="far", Strategy="cluster")
-    assert run(**placed(GroupName="near"))["Placement"]["GroupName"] == "near"
-    by_name = [{"Name": "group-name", "Values": ["near", "none"]}]
-    (shown,) = ec2.describe_placement_groups(Filters=by_name)["PlacementGroups"]
-    assert (shown["GroupName"], shown["Strategy"], shown["State"]) == ("near", "spread", "available")
-
-
 def test_partitions(ec2: Any, run: Any, refused: Any) -> None:
     """A launch's partition is one of its group's; only groups of the strategy partition have any."""
     ec2.create_placement_group(GroupName="near", Strategy="cluster")
@@ -193,52 +181,6 @@ def test_block_in_a_placement_group(ec2: Any, run: Any, refused: Any) -> None:
     launch["Placement"]["GroupName"] = "near"
     with refused("InvalidParameterCombination", "placement groups"):
         run(**launch, InstanceMarketOptions={"MarketType": "capacity-block"})
-
-
-def test_group_of_other_vpc(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """An interface takes only groups of its VPC, and those that are associated with it."""
-    vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
-    group = ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
-    interface = {"SubnetId": world.subnet_id, "Groups": [group]}
-
-    def check_refused() -> None:
-        said = f"{group} and subnet {world.subnet_id} belong to different networks"
-        with refused("InvalidParameter", said):
-            run(NetworkInterfaces=[{"DeviceIndex": 0, **interface}])
-        with refused("InvalidParameter", said):
-            ec2.create_network_interface(**interface)
-
-    check_refused()
-    pair = {"GroupId": group, "VpcId": world.vpc_id}
-    assert ec2.associate_security_group_vpc(**pair)["State"] == "associating"
-    check_refused()
-    by_vpc = [{"Name": "vpc-id", "Values": [world.vpc_id]}]
-    of_vpc = ec2.describe_security_groups(Filters=by_vpc)["SecurityGroups"]
-    assert group not in {each["GroupId"] for each in of_vpc}
-    for state in ("associating", "associated"):
-        found = ec2.describe_security_group_vpc_associations(Filters=by_vpc)
-        assert found["SecurityGroupVpcAssociations"] == [{**pair, "State": state, "StateReason": ""}]
-    nic = ec2.create_network_interface(**interface)["NetworkInterface"]
-    assert [each["GroupId"] for each in nic["Groups"]] == [group]
-    with refused("DependencyViolation"):
-        ec2.delete_security_group(GroupId=group)
-    assert ec2.disassociate_security_group_vpc(**pair)["State"] == "disassociating"
-    check_refused()
-    ec2.delete_security_group(GroupId=group)
-
-
-def test_default_group(ec2: Any, world: Any, refused: Any) -> None:
-    """No default group can be associated, and no group with a default VPC."""
-    vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
-    of_default = [{"Name": "is-default", "Values": ["true"]}]
-    (default_vpc,) = ec2.describe_vpcs(Filters=of_default)["Vpcs"] or [ec2.create_default_vpc()["Vpc"]]
-    group = ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
-    with refused("InvalidParameterValue", "Default"):
-        ec2.associate_security_group_vpc(GroupId=group, VpcId=default_vpc["VpcId"])
-    by_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "group-name", "Values": ["default"]}]
-    (default_group,) = ec2.describe_security_groups(Filters=by_vpc)["SecurityGroups"]
-    with refused("InvalidParameterValue", "Default"):
-        ec2.associate_security_group_vpc(GroupId=default_group["GroupId"], VpcId=world.vpc_id)
 
 
 def test_instances_by_subnet(ec2: Any, world: Any, run: Any) -> None:

@@ -41,14 +41,6 @@ def test_interfaces(ec2: Any, world: Any, run: Any) -> None:
     assert ec2.describe_instances(Filters=[address])["Reservations"] == []
 
 
-def test_twice(ec2: Any, world: Any, run: Any) -> None:
-    """An instance may be terminated again."""
-    instance_id = run()["InstanceId"]
-    for _ in range(2):
-        ec2.terminate_instances(InstanceIds=[instance_id])
-    assert world.state() == world.empty
-
-
 def test_elastic_address(ec2: Any, run: Any) -> None:
     """An elastic address shows its instance, and is free after the instance's end."""
     allocation = ec2.allocate_address(Domain="vpc")["AllocationId"]
