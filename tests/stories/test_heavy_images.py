@@ -1,4 +1,4 @@
-"""Images of heavy stemcells: bad ones are told before anything is made, large ones need little memory."""
+"""Images of heavy stemcells: bad ones are refused before any AWS call, large ones need little memory."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ def test_no_image(
     archive: bytes,
     message: str,
 ) -> None:
-    """What is not a gzipped tar with a whole root.img is told by what is wrong with it; AWS is not asked."""
+    """The error for a file that is not a gzipped tar with root.img says what is wrong; AWS is not called."""
     path = heavy.arguments[0] = written(tmp_path, archive)
     assert heavy.create().error == failure("CloudError", f"Stemcell image '{path}' {message}")
     assert fake_aws.actions() == []
 
 
 def test_damaged(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: WriteError) -> None:
-    """An archive whose checksum at the end does not match is damaged, though all of it can be read."""
+    """An archive with a wrong checksum at its end is refused."""
     path = heavy.arguments[0] = written(tmp_path, WHOLE[:-8] + bytes(4) + WHOLE[-4:])
     what = f"is truncated or damaged: its gzip stream is invalid (incorrect data check){AGAIN}"
     assert heavy.create().error == failure("CloudError", f"Stemcell image '{path}' {what}")
@@ -111,7 +111,7 @@ def test_no_file(
     name: str,
     reason: str,
 ) -> None:
-    """A path at which there is no file is told with the system's words."""
+    """The error for a missing file has the system's words."""
     path = heavy.arguments[0] = str(tmp_path / name)
     expected = failure("CloudError", f"Stemcell image '{path}' can't be read: {reason}")
     assert heavy.create().error == expected
@@ -128,7 +128,7 @@ def test_no_file(
     ids=["nul", "empty", "device"],
 )
 def test_no_path(heavy: Heavy, fake_aws: FakeAws, failure: WriteError, path: str, message: str) -> None:
-    """A text that can't be a file's path, or is no file's, is an error that names it."""
+    """The error for a path that is not a file's quotes it."""
     heavy.arguments[0] = path
     assert heavy.create().error == failure("CloudError", message)
     assert fake_aws.actions() == []
@@ -144,7 +144,7 @@ def test_larger_than_its_disk(
     disk: int,
     needed: int,
 ) -> None:
-    """An image that its disk can't hold is told with the size that would do."""
+    """The error for an image that is too large for its disk has a size that suffices."""
     path = heavy.arguments[0] = written(tmp_path, packed(bytes(size)))
     message = (
         f"root.img in '{path}' needs {-(-size // MIB)} MiB, but the stemcell's disk has only {disk} MiB: "
@@ -156,14 +156,14 @@ def test_larger_than_its_disk(
 
 @pytest.mark.parametrize("size", [0, 1, 2 * BLOCK])
 def test_empty(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: WriteError, size: int) -> None:
-    """An image of zeros alone is none that a VM boots from."""
+    """An image of zeros is refused."""
     path = heavy.arguments[0] = written(tmp_path, packed(bytes(size)))
     assert heavy.create().error == failure("CloudError", f"root.img in '{path}' is empty{AGAIN}")
     assert fake_aws.actions() == []
 
 
 def test_as_large_as_its_disk(heavy: Heavy, tmp_path: Path, world: World) -> None:
-    """An image that fills its disk to the last byte is good."""
+    """An image that fills its disk exactly is accepted."""
     heavy.arguments[0] = written(tmp_path, packed(bytes(MIB - 1) + b"x"))
     assert world.state()["images"] == []
     assert heavy.create(disk=1).ok() in world.state()["images"]
@@ -176,7 +176,7 @@ def block_of(index: int) -> bytes:
 
 @pytest.fixture
 def large(tmp_path: Path) -> str:
-    """Write the archive of the large image, which is nowhere as a whole."""
+    """Write the archive of the large image."""
     path = tmp_path / "image"
     member = tarfile.TarInfo("root.img")
     member.size = LARGE * BLOCK

@@ -52,7 +52,7 @@ def start(ebs: Stub, find: Callable[[], str | None], encryption: Encryption) -> 
 
 
 def never() -> None:
-    """Be asked for a snapshot that is certain."""
+    """Fail: the snapshot is known, and must not be searched."""
     pytest.fail("it was looked for")
 
 
@@ -64,7 +64,7 @@ def put(ebs: Stub, is_stopped: Callable[[], bool] = lambda: False) -> bytes:
 @pytest.mark.parametrize("how", ["lost", "fault"])
 @pytest.mark.parametrize("unseen", [0, 2])
 def test_start_without_an_answer(ebs: Stub, clock: Clock, how: str, unseen: int) -> None:
-    """A snapshot whose beginning was not answered is looked for until it is seen."""
+    """After a lost answer of StartSnapshot the snapshot is searched until it is found."""
     looks = [None] * unseen + [SNAPSHOT]
     lay_uncertain(ebs, how)
     assert start(ebs, lambda: looks.pop(0), Encryption()) == SNAPSHOT
@@ -73,7 +73,7 @@ def test_start_without_an_answer(ebs: Stub, clock: Clock, how: str, unseen: int)
 
 @pytest.mark.parametrize(("how", "error"), [("lost", ReadTimeoutError), ("fault", ClientError)])
 def test_start_in_vain(ebs: Stub, clock: Clock, how: str, error: type[Exception]) -> None:
-    """One that is not seen for a minute was not begun: the error goes on."""
+    """If the snapshot is not found for a minute, StartSnapshot's error is raised."""
     lay_uncertain(ebs, how)
     with pytest.raises(error):
         start(ebs, lambda: None, Encryption())
@@ -81,7 +81,7 @@ def test_start_in_vain(ebs: Stub, clock: Clock, how: str, error: type[Exception]
 
 
 def lay_uncertain(ebs: Stub, how: str) -> None:
-    """Lay out a beginning of which nobody knows whether it was made."""
+    """Lay out a call with an unknown result."""
     if how == "lost":
         ebs.loses("start_snapshot", **START)
     else:
@@ -89,7 +89,7 @@ def lay_uncertain(ebs: Stub, how: str) -> None:
 
 
 def test_start_refused(ebs: Stub) -> None:
-    """A refusal goes on as it is, without a search."""
+    """A refusal is raised without a search."""
     ebs.refuses("start_snapshot", "AccessDeniedException", **START)
     with pytest.raises(ClientError, match="AccessDeniedException"):
         start(ebs, never, Encryption())
@@ -97,7 +97,7 @@ def test_start_refused(ebs: Stub) -> None:
 
 @pytest.mark.parametrize("how", ["throttled", "fault", "lost", "not there yet"])
 def test_put_again(ebs: Stub, clock: Clock, how: str) -> None:
-    """The same block twice is one block: it is put again until EBS takes or refuses it."""
+    """A block is sent again until EBS accepts or refuses it."""
     for _ in range(3):
         if how == "throttled":
             ebs.refuses("put_snapshot_block", "RequestThrottledException", **PUT)
@@ -114,7 +114,7 @@ def test_put_again(ebs: Stub, clock: Clock, how: str) -> None:
 
 @pytest.mark.parametrize("attempts", [0, 1, 3])
 def test_put_stopped(ebs: Stub, clock: Clock, attempts: int) -> None:
-    """Once the upload ends no attempt is made any more, however long EBS has throttled."""
+    """After the upload has ended, no further attempt is made."""
     for _ in range(attempts):
         ebs.refuses("put_snapshot_block", "RequestThrottledException", **PUT)
     with pytest.raises(ebs_direct.Stopped):
@@ -132,7 +132,7 @@ def test_put_pauses(ebs: Stub, clock: Clock) -> None:
 
 
 def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So does a certificate that is not trusted."""
+    """A certificate that is not trusted is an error at once."""
 
     def fail(**_: Any) -> None:
         raise SSLError(
@@ -147,7 +147,7 @@ def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_put_in_vain(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After five minutes without an answer the block is named."""
+    """After five minutes without an answer the error names the block."""
 
     def fail(**_: Any) -> None:
         raise EndpointConnectionError(endpoint_url="http://h/")
@@ -170,7 +170,7 @@ COMPLETE: dict[str, Any] = {
 
 @pytest.mark.parametrize("code", ["ValidationException", "ConflictException"])
 def test_complete_whose_answer_was_lost(ebs: Stub, program_log: ProgramLog, code: str) -> None:
-    """A snapshot that the SDK's first attempt has completed is pending no more, and says so to the second."""
+    """If the SDK's first attempt has completed the snapshot, the refusal of its second one is no error."""
     ebs.refuses_repetition("complete_snapshot", code, **COMPLETE)
     ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
     said = f"Snapshot '{SNAPSHOT}' was completed by the call whose answer was lost"
@@ -181,7 +181,7 @@ def test_complete_whose_answer_was_lost(ebs: Stub, program_log: ProgramLog, code
     "code", ["AccessDeniedException", "ResourceNotFoundException", "RequestThrottledException"]
 )
 def test_complete_refused_again(ebs: Stub, code: str) -> None:
-    """Any other refusal of a repetition does not say that the snapshot is completed."""
+    """Other refusals of a repetition are errors."""
     ebs.refuses_repetition("complete_snapshot", code, **COMPLETE)
     with pytest.raises(ClientError, match=code):
         ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
@@ -189,7 +189,7 @@ def test_complete_refused_again(ebs: Stub, code: str) -> None:
 
 @pytest.mark.parametrize("how", ["refused", "in conflict", "throttled before", "fault"])
 def test_complete_refused(ebs: Stub, how: str) -> None:
-    """A refusal of the first attempt that was not throttled, or a fault to the last, goes on as it is."""
+    """The refusal of the first attempt is an error, and so is a fault of the last one."""
     if how == "refused":
         ebs.refuses("complete_snapshot", "ValidationException", **COMPLETE)
     elif how == "in conflict":

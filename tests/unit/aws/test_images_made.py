@@ -1,4 +1,4 @@
-"""AMIs that are registered, copies found again, and snapshots that EC2 deletes with an AMI."""
+"""AMIs that are registered, copied, found again, waited for and deregistered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEARCH: dict[str, Any] = {"Owners": ["self"], "Filters": [{"Name": "name", "Valu
 
 @pytest.mark.parametrize("unseen", [0, 2])
 def test_register_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
-    """RegisterImage takes no client token: after a lost answer the AMI is looked for by its name."""
+    """After a lost answer of RegisterImage, which takes no client token, the AMI is searched by its name."""
     ec2.loses("register_image", Name="BOSH-1")
     for _ in range(unseen):
         ec2.answers("describe_images", {"Images": []}, **SEARCH)
@@ -29,7 +29,7 @@ def test_register_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None
 
 
 def test_register_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is not to be seen was not made: it is registered again."""
+    """If the AMI is not found, it is registered again."""
     monkeypatch.setattr(ec2.client, "describe_images", lambda **_: {"Images": []})
     ec2.fails("register_image", Name="BOSH-1")
     ec2.answers("register_image", {"ImageId": AMI}, Name="BOSH-1")
@@ -38,7 +38,7 @@ def test_register_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_register_refused(ec2: Ec2) -> None:
-    """A refusal goes on as it is."""
+    """A refusal is raised."""
     ec2.refuses("register_image", "InvalidAMIName.Duplicate", Name="BOSH-1")
     with pytest.raises(ClientError, match="Duplicate"):
         images.register(ec2.client, {"Name": "BOSH-1"})
@@ -55,7 +55,7 @@ def test_register_refused(ec2: Ec2) -> None:
     ],
 )
 def test_find_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | None) -> None:
-    """A copy is found by all its tags: one that is there before one in the making, the older one first."""
+    """A copy is found by all its tags: available ones before pending ones, then the oldest."""
     filters = [
         {"Name": "tag:a", "Values": ["1"]},
         {"Name": "tag:b", "Values": ["2"]},
@@ -76,7 +76,7 @@ MARKED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("unseen", [None, 0, 2])
 @pytest.mark.parametrize("how", ["lost", "fault"])
 def test_copy(ec2: Ec2, clock: Clock, how: str, unseen: int | None) -> None:
-    """A copy is made with what is given; when the answer is lost, it is looked for by its tags."""
+    """A copy whose answer is lost is searched by its tags."""
     if unseen is None:
         ec2.answers("copy_image", {"ImageId": AMI}, **COPY)
     elif how == "lost":
@@ -91,7 +91,7 @@ def test_copy(ec2: Ec2, clock: Clock, how: str, unseen: int | None) -> None:
 
 
 def test_copy_that_is_not_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is not seen for a minute was not made: the error goes on, and nothing is repeated."""
+    """If the copy is not found for a minute, the error is raised, and the call is not repeated."""
     monkeypatch.setattr(ec2.client, "describe_images", lambda **_: {"Images": []})
     ec2.fails("copy_image", **COPY)
     with pytest.raises(ClientError, match="InternalError"):
@@ -100,7 +100,7 @@ def test_copy_that_is_not_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Monke
 
 
 def test_copy_refused(ec2: Ec2) -> None:
-    """A refusal goes on as it is, without a search."""
+    """A refusal is raised without a search."""
     ec2.refuses("copy_image", "InvalidRequest", **COPY)
     with pytest.raises(ClientError, match="InvalidRequest"):
         images.copy(ec2.client, COPY, {"a": "1"})
@@ -108,7 +108,7 @@ def test_copy_refused(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("last", [{}, GONE, "InvalidAMIID.Unavailable"])
 def test_image_that_vanishes(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
-    """An AMI that was seen and is gone, deregistered by somebody else, is not waited for."""
+    """The wait ends if the AMI disappears."""
     lay(ec2, GONE, entry("pending"), last)
     with pytest.raises(CloudError) as caught:
         images.wait_until_available(ec2.client, AMI)
@@ -117,7 +117,7 @@ def test_image_that_vanishes(ec2: Ec2, clock: Clock, last: dict[str, Any] | str)
 
 
 def test_image_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is one that EC2 does not show for a minute."""
+    """The wait ends if EC2 does not show the AMI for a minute."""
     monkeypatch.setattr(ec2.client, "describe_images", lambda **_: {"Images": []})
     with pytest.raises(CloudError, match=f"AMI '{AMI}' is gone"):
         images.wait_until_available(ec2.client, AMI)
@@ -125,7 +125,7 @@ def test_image_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Mo
 
 
 def results(*codes: tuple[str, str]) -> dict[str, Any]:
-    """Say what EC2 did with each snapshot."""
+    """EC2's results for the snapshots."""
     return {
         "DeleteSnapshotResults": [{"SnapshotId": each, "ReturnCode": code} for each, code in codes],
         "Return": True,
@@ -133,7 +133,7 @@ def results(*codes: tuple[str, str]) -> dict[str, Any]:
 
 
 def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
-    """So it is with a copy that was not finished."""
+    """A snapshot that EC2 deleted with an unfinished copy is not deleted again."""
     lay(ec2, entry("failed", "snap-1"))
     ec2.answers("deregister_image", results(("snap-1", "success")), **DEREGISTER)
     lay(ec2, GONE)
@@ -143,7 +143,7 @@ def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
 
 
 def test_deregister(ec2: Ec2, clock: Clock) -> None:
-    """An AMI that must not be is deregistered, also while it is not known yet; its snapshot stays."""
+    """An AMI is deregistered even if EC2 does not know it yet; its snapshot stays."""
     ec2.refuses("deregister_image", GONE, ImageId=AMI)
     ec2.answers("deregister_image", ImageId=AMI)
     lay(ec2, entry(), GONE)

@@ -33,7 +33,7 @@ def wanted(*names: str) -> list[TargetGroup]:
 
 
 def lay_groups(elbv2: Stub, *found: tuple[str, dict[str, Any]]) -> None:
-    """Lay out the question for one target group after the other, by its name."""
+    """Lay out DescribeTargetGroups for each name."""
     for name, entry in found:
         elbv2.answers("describe_target_groups", {"TargetGroups": [entry]}, Names=[name])
 
@@ -70,7 +70,7 @@ def test_ports(elbv2: Stub, of_group: dict[str, str], port: int | None, expected
 
 
 def test_refused(elb: Stub, elbv2: Stub) -> None:
-    """Any other refusal goes on as it is."""
+    """Other refusals are raised."""
     elb.refuses("describe_load_balancers", "AccessDenied", LoadBalancerNames=["a"])
     elbv2.refuses("describe_target_groups", "AccessDenied", Names=["a"])
     elbv2.refuses("deregister_targets", "AccessDenied", **TARGET)
@@ -86,7 +86,7 @@ def test_refused(elb: Stub, elbv2: Stub) -> None:
 
 
 def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) -> None:
-    """ELB learns from EC2 with a delay that an instance runs: it is asked again until it knows."""
+    """Registration is retried while ELB does not know the instance."""
     for _ in range(3):
         elb.refuses("register_instances_with_load_balancer", "InvalidInstance", **NAMED)
         elbv2.refuses("register_targets", "InvalidTarget", **TARGET)
@@ -99,7 +99,7 @@ def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) ->
 
 @pytest.mark.parametrize("code", ["LoadBalancerNotFound", "InvalidInstance"])
 def test_register_in_vain(elb: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """After a minute what ELB says goes on; any other refusal goes on at once."""
+    """After a minute ELB's error is raised; other refusals are raised at once."""
     answer: Any = {"Error": {"Code": code, "Message": "no"}}
 
     def refuse(**_: Any) -> None:
@@ -115,7 +115,7 @@ def test_register_in_vain(elb: Stub, clock: Clock, monkeypatch: pytest.MonkeyPat
 
 
 def test_deregister_what_is_not_registered(elb: Stub) -> None:
-    """An instance that ELB does not know is no longer registered; any other refusal goes on."""
+    """An instance that is not registered is no error; other refusals are."""
     elb.refuses("deregister_instances_from_load_balancer", "InvalidInstance", **NAMED)
     elb.refuses("deregister_instances_from_load_balancer", "LoadBalancerNotFound", **NAMED)
     load_balancers.remove(elb.client, "web", VM)
@@ -136,7 +136,7 @@ def health(state: str, reason: str | None = None) -> dict[str, Any]:
 
 
 def lay_health(elbv2: Stub, *answers: dict[str, Any] | str | None, arn: str = ARN) -> None:
-    """Lay out one question for the target's health after the other; a word: ELB refuses with it."""
+    """Lay out the answers of DescribeTargetHealth; a string is the code of a refusal."""
     arguments = {**TARGET, "TargetGroupArn": arn}
     for answer in answers:
         if isinstance(answer, str):
@@ -155,14 +155,14 @@ NOT_REGISTERED = health("unused", "Target.NotRegistered")
 def test_drained(
     elbv2: Stub, clock: Clock, before: list[dict[str, Any]], last: dict[str, Any] | str | None
 ) -> None:
-    """The wait ends when the instance is no target any more, or its group is gone."""
+    """The wait ends when the target is no longer registered, or its group is gone."""
     lay_health(elbv2, *before, last)
     load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP])
     assert len(clock.pauses) == len(before)
 
 
 def test_several_drained(elbv2: Stub, clock: Clock) -> None:
-    """All groups are waited for together; one that has drained is not asked about again."""
+    """The wait covers all groups; a drained one is not asked again."""
     lay_health(elbv2, DRAINING, NOT_REGISTERED)
     lay_health(elbv2, DRAINING, None, arn="arn:b")
     load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP, Target("arn:b", VM)])
@@ -171,7 +171,7 @@ def test_several_drained(elbv2: Stub, clock: Clock) -> None:
 
 
 def test_never_drained(elbv2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait for draining is bounded, once for all groups."""
+    """The wait has one time limit for all groups."""
     answer = {"TargetHealthDescriptions": [DRAINING]}
     monkeypatch.setattr(elbv2.client, "describe_target_health", lambda **_: answer)
     with pytest.raises(CloudError, match=f"'{VM}' to be drained; last seen: draining"):

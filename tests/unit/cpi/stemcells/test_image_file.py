@@ -33,7 +33,7 @@ if IS_GNU_TAR:
 
 
 def packed(*members: tuple[str, bytes | None]) -> bytes:
-    """Pack files into a tar; none: a folder."""
+    """Pack files into a tar; without content it is a folder."""
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w") as archive:
         for name, content in members:
@@ -68,7 +68,7 @@ def written(folder: Path, content: bytes) -> str:
         (b"1", {0: b"1" + bytes(BLOCK - 1)}),
         (bytes(BLOCK - 1) + b"1", {0: bytes(BLOCK - 1) + b"1"}),
     ],
-    ids=range(6),
+    ids=["one", "holes", "short-end", "zeros-at-end", "one-byte", "last-byte"],
 )
 def test_blocks(tmp_path: Path, program_log: ProgramLog, content: bytes, blocks: dict[int, bytes]) -> None:
     """Blocks of zeros need not be written; the last block is filled up.
@@ -97,7 +97,7 @@ def random_bytes(count: int) -> bytes:
 
 
 def test_tar_cut_off(tmp_path: Path) -> None:
-    """So is one whose tar was packed before it was whole."""
+    """A tar that was cut off before it was packed is an error to each reader."""
     path = written(tmp_path, gzip.compress(packed(("root.img", random_bytes(100_000)))[:50_000]))
     with pytest.raises(CloudError, match="is truncated or damaged"):
         survey(path, BLOCK, DISK_MIB)
@@ -108,7 +108,7 @@ def test_tar_cut_off(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", TARS, ids=" ".join)
 def test_as_tar_packs_it(tmp_path: Path, options: list[str]) -> None:
-    """An image is the same whichever format tar packs it in, and whether it packs the holes."""
+    """The image is the same in each of tar's formats, with holes packed or left out."""
     content = bytearray(9 * (64 << 10) + 1000)
     for start in (0, 3, 4, 7):
         content[start * (64 << 10) : start * (64 << 10) + 2 * BLOCK] = random_bytes(2 * BLOCK)
