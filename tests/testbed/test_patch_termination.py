@@ -53,16 +53,3 @@ def test_elastic_address(ec2: Any, run: Any) -> None:
     address = ec2.describe_addresses()["Addresses"][0]
     assert "AssociationId" not in address
     assert not address.get("NetworkInterfaceId")
-
-
-def test_moved_elastic_address(ec2: Any, run: Any, world: Any, refused: Any) -> None:
-    """An address is reassociated unless AllowReassociation is false, and leaves its old interface."""
-    allocation = ec2.allocate_address(Domain="vpc")["AllocationId"]
-    first, second = run(), run()
-    enis = [i["NetworkInterfaces"][0]["NetworkInterfaceId"] for i in (first, second)]
-    ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[0])
-    with refused("Resource.AlreadyAssociated"):
-        ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[1], AllowReassociation=False)
-    ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[1])
-    assert "PublicIpAddress" not in world.instance(first["InstanceId"])
-    assert world.instance(second["InstanceId"])["PublicIpAddress"]
