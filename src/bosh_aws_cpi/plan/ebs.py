@@ -125,8 +125,8 @@ def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
         return
     where, remedy = origin.path, origin.sources(refusal.beside)
     if refusal.key in origin.inherited:
-        names = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
-        own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in names)
+        missing = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
+        own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in missing)
         where, remedy = origin.default_path, f"; give the VM its own {own}"
     text = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
     names = (refusal.key, *refusal.beside)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import lookups, subnet_details
+from bosh_aws_cpi.aws import subnet_details
 
 if TYPE_CHECKING:
     from testbed.world import World

@@ -129,7 +129,7 @@ def lay_registered(ec2: Ec2) -> None:
 def test_made_before_and_interrupted(
     cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A signal removes no AMI that an earlier request may have been answered with, nor its snapshot."""
+    """A signal deletes neither an earlier call's AMI nor its snapshot."""
 
     def wait(*_: object) -> None:
         signal.raise_signal(signal.SIGTERM)
@@ -144,7 +144,7 @@ def test_made_before_and_interrupted(
 def test_made_before_and_not_shown(
     cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does an EC2 that does not answer: the AMI may be whole."""
+    """If EC2 does not answer, an earlier call's AMI stays."""
 
     def fail(**_: object) -> None:
         raise UNAVAILABLE
@@ -158,7 +158,7 @@ def test_made_before_and_not_shown(
 
 
 def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads) -> None:
-    """One that EC2 could not make is removed with its snapshot, as in the call that registered it."""
+    """An earlier call's AMI that EC2 could not create is deleted with its snapshot."""
     lay_snapshot(ec2, call, OLD_SNAPSHOT)
     lay_ami(ec2, call, OLD_AMI)
     lay_state(ec2, OLD_AMI, "failed")
@@ -176,7 +176,7 @@ def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploa
 def test_volume_before(
     cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads, attached: list[str]
 ) -> None:
-    """A volume that was being written is removed before the image is uploaded anew."""
+    """The volume of an earlier call is deleted before the image is uploaded again."""
     lay_snapshot(ec2, call)
     lay_volumes(ec2, call, DISK)
     lay_volume(ec2, "in-use" if attached else "available", *attached)
