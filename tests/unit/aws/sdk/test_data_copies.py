@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from botocore.loaders import Loader
 
-from bosh_aws_cpi.aws.sdk import data_cut, permissions
+from bosh_aws_cpi.aws.sdk import data_copies, data_cut, permissions
 from bosh_aws_cpi.aws.sdk.data import LARGE, PlainJson, loader
 from bosh_aws_cpi.aws.sdk.data_copies import MAX_AGE
 
@@ -168,12 +168,17 @@ def test_full_disk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyP
     assert [path for path in own_cache.rglob("*") if path.is_file()] == []
 
 
-def test_other_program(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_program(
+    own_cache: Path, tmp_path: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program that calls something else has a copy of its own."""
     ec2()
     names = frozenset({"RunInstances"})
-    for module in (permissions, data_cut):
-        monkeypatch.setattr(module, "operations", lambda **_: names)
+    table = tmp_path / "permissions.py"
+    table.write_text("another one")
+    assert data_copies.ACTIONS.samefile(permissions.__file__)
+    monkeypatch.setattr(data_copies, "ACTIONS", table)
+    monkeypatch.setattr(permissions, "operations", lambda **_: names)
     assert ec2()["operations"].keys() == names
     assert (len(copies(own_cache)), len(cuts)) == (2, 2)
 
