@@ -6,6 +6,7 @@ The file is JSON, or YAML, of which the Ruby CPI's files are a part.
 from __future__ import annotations
 
 import os
+import select
 import stat
 import time
 from typing import TYPE_CHECKING
@@ -111,8 +112,6 @@ def _content(descriptor: int, most: int) -> bytes:
 
 
 def _await_writer(descriptor: int, end: float) -> None:
-    import select  # noqa: PLC0415 - only a pipe needs it
-
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
     while not poller.poll(1000):
