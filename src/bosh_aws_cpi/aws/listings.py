@@ -22,12 +22,10 @@ def listed(
     A filter leaves out what does not exist; an id among a call's own parameters would fail the call.
 
     Args:
-        client: The EC2 client.
         operation: The call, by its Python name.
         key: What the entries stand under in the answer.
         name: The filter.
         values: The wanted values.
-        more: Other parameters.
     """
     asked = {"PaginationConfig": {"PageSize": PAGE}, **more}
     for filters in _filters(name, values):
@@ -40,9 +38,6 @@ def unpaged(call: Any, key: str, name: str, values: Iterable[str]) -> Iterator[A
 
     Args:
         call: The client's method.
-        key: As in `listed`.
-        name: As in `listed`.
-        values: As in `listed`.
     """
     for filters in _filters(name, values):
         yield from call(Filters=filters)[key]

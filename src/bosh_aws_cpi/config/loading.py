@@ -35,13 +35,7 @@ _SECRETS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TO
 def load(path: str, context: Json) -> CpiConfig:
     """Read a configuration file; from then on no log line shows its secrets or the environment's.
 
-    Args:
-        path: The file's path.
-        context: The request's context, merged over ``aws``, key by key.
-
-    Raises:
-        Unknown: The file can't be read, or has no ``cloud.properties``.
-        InvalidCall: The ``aws`` section does not validate; the message names the keys.
+    The arguments' meaning and the errors are those of `read` and of `cpi_config.parse`.
     """
     document = read(path)
     environment = {f"secret {name}": os.environ[name] for name in _SECRETS if name in os.environ}
@@ -53,9 +47,6 @@ def load(path: str, context: Json) -> CpiConfig:
 
 def read(path: str) -> object:
     """Read the configuration file.
-
-    Args:
-        path: The file's path.
 
     Raises:
         Unknown: It is missing, unreadable, too large, or neither JSON nor YAML. The message names the
@@ -76,7 +67,6 @@ def content(path: str, most: int) -> bytes:
     """Read a file, or a pipe such as the shell's <(…).
 
     Args:
-        path: Its path.
         most: Its maximum size in MiB.
 
     Raises:
