@@ -35,7 +35,6 @@ class BoshError(Exception):
 
     Args:
         message: The failed action, the id of the resource, and the remedy.
-        ok_to_retry: Whether a retry may succeed.
     """
 
     wire_type: ClassVar[str] = "Unknown"

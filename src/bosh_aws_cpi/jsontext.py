@@ -67,7 +67,6 @@ def encode(value: object, *, ascii_only: bool = False) -> str:
     """Write a value as JSON on one line, without spaces.
 
     Args:
-        value: Any JSON value.
         ascii_only: Escape all non-ASCII characters, so that the text is the same in every encoding.
     """
     return json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only, allow_nan=False)

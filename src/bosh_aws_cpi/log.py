@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -132,8 +133,6 @@ class Log:
         A pipe that is ready takes PIPE_BUF bytes without blocking (Python's documentation of `select`). The
         parent process may use the same pipe, so it is not made non-blocking.
         """
-        import select  # noqa: PLC0415 - a process that logs nothing does not need it
-
         if self.descriptor is None:
             return True
         poller = select.poll()

@@ -30,39 +30,33 @@ class TypeDetails(Record):
 
 
 class Reservation(Record):
-    """A capacity reservation.
-
-    Attributes:
-        tenancy: "default" or "dedicated".
-        total: How many instances it holds capacity for.
-        free: How many more instances it takes.
-        market: EC2's market type for launches in it, "capacity-block" or
-            "interruptible-capacity-reservation"; empty for an ordinary one.
-        owner: The id of the account that has created it, and perhaps shares it with others.
-        is_open: Whether launches that match it use it without naming it.
-    """
+    """A capacity reservation."""
 
     state: str
     zone: str
     instance_type: str
     tenancy: str
+    """Either "default" or "dedicated"."""
     total: int
+    """How many instances it holds capacity for."""
     free: int
+    """How many more instances it takes."""
     market: str
+    """EC2's market type for launches in it, "capacity-block" or "interruptible-capacity-reservation"; empty
+    for an ordinary one."""
     owner: str
+    """The id of the account that has created it, and perhaps shares it with others."""
     is_open: bool
+    """Whether launches that match it use it without naming it."""
 
 
 class Quotas(Record):
-    """The account's quotas of EC2.
-
-    Attributes:
-        values: By their names; those of instances are in vCPUs.
-        account: The account's id; empty if AWS did not say it.
-    """
+    """The account's quotas of EC2."""
 
     values: Mapping[str, float]
+    """By their names; those of instances are in vCPUs."""
     account: str
+    """The account's id; empty if AWS did not say it."""
 
     def shared(self, reservations: Mapping[str, Reservation]) -> dict[str, Reservation]:
         """The active reservations of other accounts; they count against their owner's quotas.
@@ -77,17 +71,14 @@ class Quotas(Record):
 
 
 class Host(Record):
-    """A Dedicated Host.
-
-    Attributes:
-        instance_type: The only type that it runs; empty if it runs several of a family.
-        family: The family of the types that it runs: "m5".
-    """
+    """A Dedicated Host."""
 
     state: str
     zone: str
     instance_type: str
+    """The only type that it runs; empty if it runs several of a family."""
     family: str
+    """The family of the types that it runs: "m5"."""
 
     def runs(self, name: str) -> bool:
         """Whether it can run a type; True when EC2 did not say."""

@@ -20,21 +20,18 @@ ANY_PORT: Final = (0, 65535)
 
 
 class GroupRule(Record):
-    """A rule of a security group: it allows traffic to or from any of these.
-
-    Attributes:
-        protocol: "tcp", "udp", another protocol's name or number, or `ALL`.
-        ports: The first and the last port.
-        cidrs: Ranges of IPv4 and IPv6 addresses.
-        group_ids: Security groups whose members are meant, by their private addresses.
-        prefix_lists: Managed prefix lists; the entries are not known here.
-    """
+    """A rule of a security group: it allows traffic to or from any of these."""
 
     protocol: str
+    """"tcp", "udp", another protocol's name or number, or `ALL`."""
     ports: tuple[int, int]
+    """The first and the last port."""
     cidrs: tuple[str, ...] = ()
+    """Ranges of IPv4 and IPv6 addresses."""
     group_ids: tuple[str, ...] = ()
+    """Security groups whose members are meant, by their private addresses."""
     prefix_lists: tuple[str, ...] = ()
+    """Managed prefix lists; the entries are not known here."""
 
 
 class Group(Record):
@@ -52,19 +49,16 @@ class Group(Record):
 
 
 class AclRule(Record):
-    """A rule of a network ACL.
-
-    Attributes:
-        number: Its place: EC2 applies the lowest number that matches.
-        protocol: The protocol's number, "6" for TCP, or `ALL`.
-        ports: The first and the last port.
-        cidr: A range of IPv4 or IPv6 addresses.
-    """
+    """A rule of a network ACL."""
 
     number: int
+    """Its place: EC2 applies the lowest number that matches."""
     protocol: str
+    """The protocol's number, "6" for TCP, or `ALL`."""
     ports: tuple[int, int]
+    """The first and the last port."""
     cidr: str
+    """A range of IPv4 or IPv6 addresses."""
     is_allowing: bool
     is_egress: bool
 

@@ -64,8 +64,6 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
     """CopyImage.
 
     Args:
-        client: The EC2 client.
-        arguments: All of CopyImage's arguments.
         marks: The tags by which the copy is found if the answer is lost.
 
     Returns:

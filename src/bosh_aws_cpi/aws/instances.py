@@ -21,7 +21,6 @@ def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
     """DescribeInstances for the instances with all of these tags, including terminated ones.
 
     Args:
-        client: The EC2 client.
         tags: The tags, such as those that name an agent.
     """
     pages = client.get_paginator("describe_instances").paginate(Filters=by_tags(tags))
@@ -80,8 +79,6 @@ def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False)
     """TerminateInstances for one instance; no error if it is already terminated.
 
     Args:
-        client: The EC2 client.
-        vm_cid: The instance's id.
         skips_shutdown: Whether to skip its operating system's shutdown. If EC2 refuses that, it shuts down.
 
     Raises:
@@ -115,8 +112,6 @@ def wait_until_terminated(
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Args:
-        client: The EC2 client.
-        vm_cid: The instance's id.
         on_first_sight: Called once, with the instance as EC2 first shows it; an error ends the wait. EC2 has
             just accepted the id, so for this an answer that there is no such instance may be outdated.
 

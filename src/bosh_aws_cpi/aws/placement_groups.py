@@ -45,8 +45,6 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
     the sample in the API reference contains neither the group nor its tags.
 
     Args:
-        client: The EC2 client.
-        name: The group's name.
         tags: The ``TagSpecifications`` argument; an existing group keeps its own tags.
 
     Returns:

@@ -65,8 +65,6 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Manag
     """CreateSubnet; the subnet is pending.
 
     Args:
-        client: The EC2 client.
-        arguments: All of the call's arguments.
         mark: The key and value of one of the tags, by which the subnet is found if the answer is lost:
             CreateSubnet takes no client token.
     """
@@ -185,9 +183,6 @@ def _once_seen(
     """Make a call about a new subnet, retried while EC2 does not know it.
 
     Args:
-        client: The EC2 client.
-        subnet_id: The subnet.
-        call: The call.
         is_done: Checks, after the call failed, whether an earlier attempt succeeded: EC2 refuses the second.
     """
     what = f"subnet '{subnet_id}' to become visible"

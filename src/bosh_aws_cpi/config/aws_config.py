@@ -88,15 +88,7 @@ class AwsConfig(Record):
 
 
 def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
-    """Parse the section.
-
-    Args:
-        merged: The section, with the request's context merged over it.
-        environ: The environment of the process; it may name the region.
-
-    Raises:
-        InvalidCall: It does not validate; the message names the keys.
-    """
+    """Parse the section, with the request's context merged over it."""
     _check_required(merged, environ)
     stemcell = keys.STEMCELL.read(merged)
     return AwsConfig(

@@ -66,7 +66,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
 
     Raises:
         Unknown: ``cloud.properties`` is missing.
-        InvalidCall: The ``aws`` section does not validate; the message names the keys.
+        InvalidCall: A key has a wrong value, or is missing; the message names it.
     """
     properties = cloud_properties(document)
     merged = {**sub_object(properties, "aws"), **context}

@@ -6,6 +6,7 @@ The file is JSON, or YAML, of which the Ruby CPI's files are a part.
 from __future__ import annotations
 
 import os
+import select
 import stat
 import time
 from typing import TYPE_CHECKING
@@ -34,13 +35,7 @@ _SECRETS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TO
 def load(path: str, context: Json) -> CpiConfig:
     """Read a configuration file; from then on no log line shows its secrets or the environment's.
 
-    Args:
-        path: The file's path.
-        context: The request's context, merged over ``aws``, key by key.
-
-    Raises:
-        Unknown: The file can't be read, or has no ``cloud.properties``.
-        InvalidCall: The ``aws`` section does not validate; the message names the keys.
+    The arguments' meaning and the errors are those of `read` and of `cpi_config.parse`.
     """
     document = read(path)
     environment = {f"secret {name}": os.environ[name] for name in _SECRETS if name in os.environ}
@@ -52,9 +47,6 @@ def load(path: str, context: Json) -> CpiConfig:
 
 def read(path: str) -> object:
     """Read the configuration file.
-
-    Args:
-        path: The file's path.
 
     Raises:
         Unknown: It is missing, unreadable, too large, or neither JSON nor YAML. The message names the
@@ -75,7 +67,6 @@ def content(path: str, most: int) -> bytes:
     """Read a file, or a pipe such as the shell's <(…).
 
     Args:
-        path: Its path.
         most: Its maximum size in MiB.
 
     Raises:
@@ -111,8 +102,6 @@ def _content(descriptor: int, most: int) -> bytes:
 
 
 def _await_writer(descriptor: int, end: float) -> None:
-    import select  # noqa: PLC0415 - only a pipe needs it
-
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
     while not poller.poll(1000):

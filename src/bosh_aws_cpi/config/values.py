@@ -75,7 +75,6 @@ def sub_object(parent: Json, key: str, name: str | None = None) -> Json:
 
     Args:
         parent: The section that has the key.
-        key: The key.
         name: The key's name in messages, if it is another one.
 
     Raises:

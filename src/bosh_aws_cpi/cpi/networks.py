@@ -32,7 +32,6 @@ def create_network(cloud: Cloud, network: Json) -> list[Any]:
     A retry with the same request id finds the subnet that the first attempt created, and completes it.
 
     Args:
-        cloud: The call's cloud.
         network: See `ManagedNetwork`.
 
     Returns:
@@ -80,7 +79,6 @@ class _Order(Record):
         """CreateSubnet's arguments with the ranges of addresses.
 
         Args:
-            vpc: The VPC.
             existing: Its subnets.
             tried: Ranges that other calls have taken; EC2 may not show their subnets yet.
 

@@ -64,9 +64,7 @@ def watch(
     it is the number of seconds until the next attempt, or False to stop retrying.
 
     Args:
-        client: The client.
         max_retries: How often a call is retried after a fault of AWS or of the connection.
-        statistics: Counts each attempt.
         allowance: Limits the pauses for throttling; without one, each call is retried for `THROTTLED_CALL`.
     """
     events: Any = client.meta.events  # its stubs only allow handlers that return nothing

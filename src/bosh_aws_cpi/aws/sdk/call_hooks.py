@@ -25,12 +25,7 @@ _READS: Final = ("Describe", "Get", "List")
 
 
 def install(session: Session, statistics: CallStatistics) -> None:
-    """Install the hooks for all clients that the session creates from now on.
-
-    Args:
-        session: The botocore session.
-        statistics: Counts each call.
-    """
+    """Install the hooks for all clients that the session creates from now on."""
 
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = _name(event["model"])

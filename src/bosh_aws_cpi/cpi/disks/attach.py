@@ -96,12 +96,7 @@ def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
     """DetachVolume, and wait; returns the volume, or None when it was deleted.
 
     A VM that is gone has no disks, so the error is DiskNotAttached: the Director's job that detaches a
-    dynamic disk rescues no other.
-
-    Raises:
-        DiskNotAttached: It is not attached to that VM, or EC2 does not know the VM.
-        DiskNotFound: EC2 does not know the disk.
-        VMNotFound: EC2 does not know the VM, yet shows that the disk is attached to it.
+    dynamic disk rescues no other. It is VMNotFound only if EC2 shows the disk as attached to the VM.
     """
     try:
         attachments.detach(cloud.ec2, disk_cid, vm_cid)

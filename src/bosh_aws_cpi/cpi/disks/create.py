@@ -25,7 +25,6 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     A retry with the same request id finds the volume that the first attempt created.
 
     Args:
-        cloud: The call's cloud.
         size: MiB.
         cloud_properties: See `DiskProperties`.
         vm_cid: The VM that the disk is meant for: it is created in that VM's zone; in a random zone if null.

@@ -23,7 +23,6 @@ def follow_up(cloud: Cloud, volume: Volume) -> None:
     """Clean up after an update_disk by a copy. An error is only logged.
 
     Args:
-        cloud: The call's cloud.
         volume: The volume that was just attached or detached.
     """
     settle(cloud, volume)
@@ -38,7 +37,6 @@ def settle(cloud: Cloud, copy: Volume) -> None:
     """Delete the volume that a copy has replaced; an error is only logged.
 
     Args:
-        cloud: The call's cloud.
         copy: A volume that the Director knows, whether it is a copy or not.
     """
     source = replacements.pending_source(copy.tags)

@@ -22,7 +22,6 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     """Make a stemcell's AMI usable in the configured region (contract: create_stemcell).
 
     Args:
-        cloud: The call's cloud.
         image_path: A heavy stemcell's image: a gzipped tar that contains root.img. Not used for a light one.
         cloud_properties: See `StemcellProperties`; ``aws.stemcell`` overrides them.
         env: ``tags``, since contract V3.

@@ -35,7 +35,6 @@ def create_vm(
     A retry with the same agent id finds the resources of the first call and completes the VM.
 
     Args:
-        cloud: The call's cloud.
         agent_id: The Director's id for the agent.
         stemcell_cid: The AMI, with or without " light".
         cloud_properties: See `VmProperties`.

@@ -45,7 +45,6 @@ class ClientTokens:
     """The client tokens of one create_vm.
 
     Args:
-        cloud: The call's cloud.
         identity: Director and agent, which are the same for a create_vm and its retry.
     """
 
@@ -151,8 +150,6 @@ class InstanceCreation:
     """The launches of one create_vm.
 
     Args:
-        cloud: The call's cloud.
-        plan: The VM.
         created: The interfaces that already exist; none when RunInstances creates the only one.
         undo: Collects the step that discards each instance.
     """
@@ -189,8 +186,6 @@ class InstanceCreation:
         """Launch one option, generation by generation; None when EC2 can't launch it.
 
         Args:
-            option: The option.
-            generation: The first generation.
             has_more: Whether another type or market is left to try.
         """
         following_one: int | None = generation
@@ -212,16 +207,10 @@ class InstanceCreation:
         raise VMCreationFailed(message)
 
     def _run(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
-        """One launch, until its instance runs.
+        """One launch, until its instance runs. The errors are those of `aws.launches`.
 
-        Raises:
-            Ended: EC2 ended the instance.
-            NoCapacity: EC2 has no capacity for it; or, if it is not on demand, AWS is at fault, or the
-                reservation takes no VMs now. For spot, any refusal.
-            SubnetFull: The option's subnet has no free address.
-            TokenSpent: The client token belongs to an earlier instance, which is gone.
-            GroupFailed: The spread placement group is full, or EC2 does not accept it in time.
-            CloudError: EC2 refuses it, or the wait timed out.
+        `NoCapacity` also means, if the option is not on demand, that AWS is at fault, or that the reservation
+        takes no VMs now; for spot, any refusal.
         """
         launched = self._launch(option, generation, has_more=has_more)
         is_new = self._is_new(launched)

@@ -50,7 +50,6 @@ def claiming(
     """Take addresses as soon as they are free.
 
     Args:
-        cloud: The call's cloud.
         agent_id: The agent of the VM that they are for.
         subnet_id: Their subnet.
         addresses: IPv4 and IPv6 addresses, or delegated prefixes.
