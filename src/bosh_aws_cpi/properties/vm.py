@@ -278,8 +278,8 @@ class VmProperties(Properties):
                 yield Problem(one, f"cloud_properties.{one} needs {other}")
         for one, other, why in EXCLUSIVE:
             if self._excludes(one) and self._excludes(other):
-                pair = " and ".join(_SHOWN.get(name, name) for name in (one, other))
-                yield Problem(one, f"{pair} exclude each other: {why}")
+                first, second = (_SHOWN.get(name, name) for name in (one, other))
+                yield Problem(one, f"{first} and {second} exclude each other: {why}")
 
     def _excludes(self, key: str) -> bool:
         """Whether a property has a value with which it excludes others: by default any, except false."""
