@@ -103,6 +103,18 @@ def test_accepted(validator: Draft202012Validator, route: Route, value: Any) -> 
     assert marked(validator, changed(CONFIG, route, value)) == []
 
 
+def test_descriptions() -> None:
+    """Each key is described."""
+    schema = json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))
+    shapes = [schema, *schema["$defs"].values()]
+    while shapes:
+        shape = shapes.pop()
+        for name, each in shape.get("properties", {}).items():
+            assert each.get("description") or "const" in each, name
+            inner = each.get("then", {})
+            shapes += [inner, inner.get("items", {}).get("then", {})]
+
+
 def test_committed() -> None:
     """The committed schema is the one that the models give."""
     assert run(ROOT, "--check") == (0, "")

@@ -90,7 +90,8 @@ def _of_instance_store(
     disk = properties.ephemeral_disk
     is_used = disk.use_instance_storage and not disk.use_root_disk
     if is_used and properties.raw_instance_storage:
-        yield Problem(_IN_STORE, f"{_IN_STORE} and raw_instance_storage cannot both be true")
+        text = "ephemeral_disk.use_instance_storage and raw_instance_storage cannot both be true"
+        yield Problem(_IN_STORE, text)
         return
     is_described = bool({"size", "type", "iops"} & disk.model_fields_set)
     if is_used and (is_described or defaults.ephemeral_encryption(disk).encrypted):

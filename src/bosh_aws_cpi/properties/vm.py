@@ -276,21 +276,18 @@ class VmProperties(Properties):
         for one, other in NEEDS:
             if getattr(self, one) and not getattr(self, other):
                 yield Problem(one, f"cloud_properties.{one} needs {other}")
-        given = {
-            "enclave": self.enclave,
-            "hibernation": self.hibernation,
-            "spot_bid_price": self.spot_bid_price is not None,
-            "capacity_reservation": self._is_reserved,
-            "capacity_reservation.market": self._is_in_block,
-            "dedicated_host": self.dedicated_host is not None,
-            "placement_group": bool(self.placement_group),
-            "spread": self.spread,
-            "tenancy": self.tenancy == "dedicated",
-        }
         for one, other, why in EXCLUSIVE:
-            if given[one] and given[other]:
-                pair = " and ".join(_SHOWN.get(name, name) for name in (one, other))
-                yield Problem(one, f"{pair} exclude each other: {why}")
+            if self._excludes(one) and self._excludes(other):
+                first, second = (_SHOWN.get(name, name) for name in (one, other))
+                yield Problem(one, f"{first} and {second} exclude each other: {why}")
+
+    def _excludes(self, key: str) -> bool:
+        """Whether a property has a value with which it excludes others: by default any, except false."""
+        if key == "capacity_reservation":
+            return self._is_reserved
+        if key == "capacity_reservation.market":
+            return self._is_in_block
+        return self.tenancy == "dedicated" if key == "tenancy" else bool(getattr(self, key))
 
     @property
     def _is_reserved(self) -> bool:
