@@ -46,11 +46,10 @@ def find(client: "EC2Client", vpc_id: str) -> Vpc | None:
 
 
 def _vpc(entry: Any) -> Vpc:  # noqa: ANN401 - the SDK's typed dict, looked at by name
-    ipv4 = _associated(entry, "CidrBlock")
-    primary = [entry["CidrBlock"]] if entry.get("CidrBlock") in ipv4 else []
+    ipv4 = [entry.get("CidrBlock"), *_associated(entry, "CidrBlock")]
     return Vpc(
         entry["VpcId"],
-        list(dict.fromkeys([*primary, *ipv4])),
+        list(dict.fromkeys(filter(None, ipv4))),
         _associated(entry, "Ipv6CidrBlock"),
         entry.get("OwnerId", ""),
         entry.get("DhcpOptionsId", "default"),
