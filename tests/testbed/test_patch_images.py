@@ -22,6 +22,30 @@ def root_snapshot(ec2: Any, image_id: str) -> str:
     return snapshot_id
 
 
+def test_copied(ec2: Any, world: Any) -> None:
+    """A copy has its own devices, encryption and tags, and a description that names its source."""
+    tags = [{"Key": "a", "Value": "b"}]
+    copy_id = ec2.copy_image(
+        Name="copy",
+        SourceImageId=world.image_id,
+        SourceRegion="us-east-1",
+        Encrypted=True,
+        KmsKeyId=KEY,
+        TagSpecifications=[{"ResourceType": kind, "Tags": tags} for kind in ("image", "snapshot")],
+    )["ImageId"]
+    source, copy = image(ec2, world.image_id), image(ec2, copy_id)
+    devices = copy["BlockDeviceMappings"]
+    assert [device["DeviceName"] for device in devices] == ["/dev/xvda", "/dev/sdb"]
+    ebs = devices[0]["Ebs"]
+    assert ebs["SnapshotId"] != source["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
+    assert (ebs["VolumeSize"], ebs["Encrypted"]) == (5, True)
+    snapshot = ec2.describe_snapshots(SnapshotIds=[ebs["SnapshotId"]])["Snapshots"][0]
+    assert (snapshot["KmsKeyId"], snapshot["Tags"], copy["Tags"]) == (KEY, tags, tags)
+    assert copy["RootDeviceName"] == "/dev/xvda"
+    assert copy["Description"] == f"[Copied {world.image_id} from us-east-1]"
+    assert world.state()["snapshots"] == [ebs["SnapshotId"]]
+
+
 def test_states_of_a_copy(fake_aws: FakeAws, ec2: Any, world: Any) -> None:
     """A rule chooses the states of a copy; a pending copy shows no snapshot, and a failed one the reason."""
     fake_aws.rule(action="CopyImage", times=1, states=["pending", "available", "failed: no such key"])

@@ -133,6 +133,22 @@ class Bed:
         self.ec2.deregister_image(ImageId=self.world.image_id)
         return self
 
+    def far_vpc(self) -> str:
+        """Create another VPC."""
+        vpc_id: str = self.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
+        return vpc_id
+
+    def far_table(self) -> str:
+        """Create a route table in another VPC."""
+        table_id: str = self.ec2.create_route_table(VpcId=self.far_vpc())["RouteTable"]["RouteTableId"]
+        return table_id
+
+    def far_group(self) -> str:
+        """Create a security group in another VPC."""
+        arguments = {"GroupName": "far", "Description": "far", "VpcId": self.far_vpc()}
+        group_id: str = self.ec2.create_security_group(**arguments)["GroupId"]
+        return group_id
+
     def new_interface(self, **keys: Any) -> dict[str, Any]:
         """Describe an interface that a launch is to create."""
         return {"DeviceIndex": 0, "SubnetId": self.world.subnet_id, **keys}
@@ -143,6 +159,23 @@ REFUSALS: dict[str, tuple[Callable[[Bed], object], str, str]] = {
         lambda bed: bed.ec2.associate_route_table(SubnetId="x", RouteTableId=bed.world.route_table_id),
         NO_SUBNET,
         "",
+    ),
+    "route table of another VPC": (
+        lambda bed: bed.ec2.associate_route_table(
+            SubnetId=bed.world.subnet_ids[2], RouteTableId=bed.far_table()
+        ),
+        VALUE,
+        "different networks",
+    ),
+    "group of another VPC": (
+        lambda bed: bed.interface(Groups=[bed.far_group()]),
+        "InvalidParameter",
+        "belong to different networks",
+    ),
+    "launch with a group of another VPC": (
+        lambda bed: bed.run(NetworkInterfaces=[bed.new_interface(Groups=[bed.far_group()])]),
+        "InvalidParameter",
+        "belong to different networks",
     ),
     "volume of another zone": (
         lambda bed: bed.attach(bed.volume(AvailabilityZone=bed.world.other_zone), bed.run()["InstanceId"]),
@@ -356,8 +389,12 @@ def test_refused(world: World, run: Callable[..., dict[str, Any]], refused: Any,
         assert (state["instances"], state["volumes"], state["interfaces"]) == ([], [], [])
 
 
-def test_target_that_is_no_instance(fake_aws: FakeAws, world: World, refused: Any) -> None:
-    """A group of instances refuses an address."""
+def test_targets(fake_aws: FakeAws, world: World, refused: Any) -> None:
+    """A group of instances refuses an address, and an unknown group is refused."""
     traffic = Traffic.lay(fake_aws, world)
     with refused("ValidationError", "Instance ID '10.0.1.9' is not valid"):
         traffic.elbv2.register_targets(TargetGroupArn=traffic.target_group_arn, Targets=[{"Id": "10.0.1.9"}])
+    with refused("TargetGroupNotFound"):
+        traffic.elbv2.register_targets(
+            TargetGroupArn=f"{traffic.target_group_arn}0", Targets=[{"Id": "10.0.1.9"}]
+        )

@@ -73,7 +73,7 @@ def test_nothing_is_sent(given: dict[str, Any]) -> None:
     ids=["made here", "made before"],
 )
 def test_tags(interface: dict[str, Any], kinds: list[str]) -> None:
-    """Instance and volumes are tagged at creation, and an interface when it is made here."""
+    """Instance and volumes are tagged at creation, and the interface if the launch creates it."""
     given = arguments(interfaces=(interface,), tags={"a": "1", "b": ""})
     listed = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": ""}]
     assert given["TagSpecifications"] == [{"ResourceType": kind, "Tags": listed} for kind in kinds]
