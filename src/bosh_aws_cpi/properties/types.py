@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from ipaddress import ip_network
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -108,8 +108,6 @@ def refuse(problems: "Iterable[Problem]") -> None:
 class Properties(BaseModel):
     """A hash of properties; one that is null is as good as absent."""
 
-    ALTERNATIVES: ClassVar[tuple[str, ...]] = ()
-    """Properties of which exactly one is given."""
     model_config = ConfigDict(extra="allow", frozen=True, hide_input_in_errors=True)
 
     @model_validator(mode="before")
@@ -119,15 +117,20 @@ class Properties(BaseModel):
             return values
         return {key: value for key, value in values.items() if value is not None or key in _NULL_COUNTS}
 
+    @classmethod
+    def alternatives(cls) -> tuple[str, ...]:
+        """Properties of which exactly one is given: a method, since pydantic looks at every attribute."""
+        return ()
+
     def not_chosen(self, key: str) -> "Iterator[Problem]":
-        """The problem that none of its `ALTERNATIVES` is given, or several.
+        """The problem that none of its `alternatives` is given, or several.
 
         Args:
             key: Where the hash stands in the cloud properties.
         """
-        if sum(getattr(self, name) is not None for name in self.ALTERNATIVES) != 1:
-            names = ", ".join(self.ALTERNATIVES)
-            yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {names}")
+        names = self.alternatives()
+        if sum(getattr(self, name) is not None for name in names) != 1:
+            yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {', '.join(names)}")
 
     def unknown(self) -> "Iterator[tuple[Route, str | None]]":
         """What leads to each unknown key, and the nearest known name if there is one.

@@ -1,7 +1,7 @@
 """create_vm's cloud properties as manifests give them; networks are in `properties.network`."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -137,8 +137,6 @@ class MetadataOptions(Properties):
 class CapacityReservation(Properties):
     """``capacity_reservation``: one reservation, a group of them, or which to prefer."""
 
-    ALTERNATIVES: ClassVar[tuple[str, ...]] = ("id", "resource_group_arn", "preference")
-
     id: Text | None = None
     """Id of a reservation, `cr-…`. Only `instance_type` is launched in it; the fallback types are launched
     on demand, outside of it."""
@@ -153,6 +151,11 @@ class CapacityReservation(Properties):
     `instance_type` is launched in them; the fallback types are launched on demand. Default: ordinary
     reservations."""
 
+    @classmethod
+    def alternatives(cls) -> tuple[str, ...]:
+        """The ways to choose a reservation."""
+        return "id", "resource_group_arn", "preference"
+
     def problems(self) -> Iterator[Problem]:
         """Why create_vm refuses it: it must choose one way, and name the reservations of a market."""
         yield from self.not_chosen("capacity_reservation")
@@ -165,12 +168,15 @@ class CapacityReservation(Properties):
 class DedicatedHost(Properties):
     """``dedicated_host``: the host, or the group of hosts, that the VM runs on."""
 
-    ALTERNATIVES: ClassVar[tuple[str, ...]] = ("id", "resource_group_arn")
-
     id: Text | None = None
     """Id of a host, `h-…`."""
     resource_group_arn: str | None = None
     """ARN of a host resource group."""
+
+    @classmethod
+    def alternatives(cls) -> tuple[str, ...]:
+        """The ways to choose a host."""
+        return "id", "resource_group_arn"
 
 
 class VmProperties(Properties):

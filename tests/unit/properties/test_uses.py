@@ -23,8 +23,7 @@ NAMES = sorted(
     {
         (kind.__name__, name)
         for kind in HASHES
-        for name in (kind.__annotations__.keys() & kind.model_fields.keys())
-        - ACCEPTED.get(kind.__name__, set())
+        for name in set(kind.__annotations__) - ACCEPTED.get(kind.__name__, set())
     }
 )
 SOURCE = "\n".join(path.read_text() for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"))
